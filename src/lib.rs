@@ -1,1 +1,3 @@
+//! `git checkpoint`: save and resume work sessions as commits under `refs/checkpoints/<session>`.
 
+pub mod model;

@@ -1,1 +1,3 @@
+//! The `git-checkpoint` program.
+
 fn main() {}

@@ -1,1 +1,3 @@
+//! One test binary: stories through the program, checked with git itself.
+
 fn main() {}

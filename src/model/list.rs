@@ -1,0 +1,347 @@
+//! The lists beside a checkpoint's document: what a git tree cannot say about the files.
+//!
+//! Each is a text file under `lists/`, left out when empty: lines ended by LF, sorted by the raw bytes of the path,
+//! `[fields SP]path` with the path C-quoted as git does. They are not inline in the document so that unchanged lists
+//! are stored once however long they are.
+
+use std::fmt;
+
+use super::path::{self, RepoPath};
+
+/// Everything about the files of a snapshot that its trees do not hold. Every list is sorted by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Permission bits (`0o7777`) of files whose bits differ from what git would create under the snapshot's umask.
+    pub modes: Vec<(RepoPath, u32)>,
+    /// Paths stored byte for byte, because converting them back from git's form would not give the same bytes.
+    pub raw: Vec<RepoPath>,
+    /// Paths on disk that are not in the snapshot, or in it only as the index had them.
+    pub skipped: Vec<Skipped>,
+    /// Folders without any file or folder in them.
+    pub empty_dirs: Vec<RepoPath>,
+    /// Index entries made by `git add -N`.
+    pub intent_to_add: Vec<RepoPath>,
+    /// Unmerged index entries.
+    pub conflicts: Vec<Conflict>,
+    /// Work-tree files left out of the tree because a server's `git fsck` would reject the push; kept in `held/<n>`.
+    pub held: Vec<Held>,
+}
+
+/// A path that a snapshot does not hold, and why. A restore never touches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file or folder.
+    pub path: RepoPath,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why a path is not in a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SkipReason {
+    /// Untracked and larger than `checkpoint.maxFileSize`.
+    TooLarge,
+    /// Untracked and beyond `checkpoint.maxTotalSize`.
+    OverBudget,
+    /// Untracked and matched by `checkpoint.exclude`.
+    Excluded,
+    /// A FIFO, socket or device.
+    Special,
+    /// A repository of its own, with or without commits; never entered.
+    NestedRepository,
+    /// A name that git does not store, such as `.GIT`.
+    Name,
+    /// Permission denied or a read error.
+    Unreadable,
+    /// The file kept changing while it was read.
+    Unstable,
+    /// The repository's own filter for this path failed.
+    FilterFailed,
+    /// The path is longer than the system can address.
+    PathTooLong,
+}
+
+impl SkipReason {
+    /// Every reason, in the order of declaration.
+    pub const ALL: [Self; 10] = [
+        Self::TooLarge,
+        Self::OverBudget,
+        Self::Excluded,
+        Self::Special,
+        Self::NestedRepository,
+        Self::Name,
+        Self::Unreadable,
+        Self::Unstable,
+        Self::FilterFailed,
+        Self::PathTooLong,
+    ];
+
+    /// The word that stands in the list.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too-large",
+            Self::OverBudget => "over-budget",
+            Self::Excluded => "excluded",
+            Self::Special => "special",
+            Self::NestedRepository => "nested-repository",
+            Self::Name => "name",
+            Self::Unreadable => "unreadable",
+            Self::Unstable => "unstable",
+            Self::FilterFailed => "filter-failed",
+            Self::PathTooLong => "path-too-long",
+        }
+    }
+
+    /// Whether a checkpoint with such a path is *partial* (exit 7): something was to be captured and could not be.
+    ///
+    /// Policy and kinds of files that git does not store either are listed, but leave the checkpoint whole.
+    pub fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::Unreadable | Self::Unstable | Self::FilterFailed | Self::PathTooLong
+        )
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// One stage of an unmerged index entry; its blob is `conflicts/<n>` in the checkpoint's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The path in the index.
+    pub path: RepoPath,
+    /// Number of the blob; for a gitlink the blob holds the commit id in hexadecimal and LF.
+    pub n: u32,
+    /// 1 base, 2 ours, 3 theirs.
+    pub stage: u8,
+    /// The git file mode, such as `0o100644`.
+    pub mode: u32,
+}
+
+/// A work-tree file kept as `held/<n>` instead of in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Where the file belongs.
+    pub path: RepoPath,
+    /// Number of the blob; for a gitlink the blob holds the commit id in hexadecimal and LF.
+    pub n: u32,
+}
+
+/// A line of a list that is not of its form.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line} of 'lists/{list}' is malformed")]
+pub struct InvalidLine {
+    /// The list's name.
+    pub list: &'static str,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+/// The names of all lists, in the order [`Lists::encode`] gives them.
+pub const NAMES: [&str; 7] = [
+    "conflicts",
+    "empty-dirs",
+    "held",
+    "intent-to-add",
+    "modes",
+    "raw",
+    "skipped",
+];
+
+impl Lists {
+    /// The lists that are not empty, by name (in byte order), as the bytes of their files.
+    pub fn encode(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let plain = |paths: &[RepoPath]| lines(paths.iter().map(|p| (String::new(), p)));
+        let all = [
+            lines(
+                self.conflicts
+                    .iter()
+                    .map(|c| (format!("{} {} {:o} ", c.n, c.stage, c.mode), &c.path)),
+            ),
+            plain(&self.empty_dirs),
+            lines(self.held.iter().map(|h| (format!("{} ", h.n), &h.path))),
+            plain(&self.intent_to_add),
+            lines(
+                self.modes
+                    .iter()
+                    .map(|(p, mode)| (format!("{mode:04o} "), p)),
+            ),
+            plain(&self.raw),
+            lines(
+                self.skipped
+                    .iter()
+                    .map(|s| (format!("{} ", s.reason), &s.path)),
+            ),
+        ];
+        NAMES
+            .into_iter()
+            .zip(all)
+            .filter(|(_, bytes)| !bytes.is_empty())
+            .collect()
+    }
+
+    /// Adds the list called `name` from the bytes of its file; an unknown name (of a later version) is ignored.
+    pub fn decode(&mut self, name: &str, bytes: &[u8]) -> Result<(), InvalidLine> {
+        let Some(&list) = NAMES.iter().find(|n| **n == name) else {
+            return Ok(());
+        };
+        for (at, line) in split_lines(bytes).enumerate() {
+            line.ok()
+                .and_then(|line| self.decode_line(list, line))
+                .ok_or(InvalidLine { list, line: at + 1 })?;
+        }
+        Ok(())
+    }
+
+    fn decode_line(&mut self, list: &str, line: &[u8]) -> Option<()> {
+        match list {
+            "conflicts" => {
+                let ([n, stage, mode], path) = fields(line)?;
+                let stage = stage.parse().ok().filter(|s| (1..=3).contains(s))?;
+                self.conflicts.push(Conflict {
+                    path,
+                    n: n.parse().ok()?,
+                    stage,
+                    mode: octal(mode)?,
+                });
+            }
+            "empty-dirs" => self.empty_dirs.push(only_path(line)?),
+            "held" => {
+                let ([n], path) = fields(line)?;
+                self.held.push(Held {
+                    path,
+                    n: n.parse().ok()?,
+                });
+            }
+            "intent-to-add" => self.intent_to_add.push(only_path(line)?),
+            "modes" => {
+                let ([mode], path) = fields(line)?;
+                self.modes.push((path, octal(mode)?));
+            }
+            "raw" => self.raw.push(only_path(line)?),
+            _ => {
+                let ([word], path) = fields(line)?;
+                let reason = SkipReason::ALL.into_iter().find(|r| r.word() == word)?;
+                self.skipped.push(Skipped { path, reason });
+            }
+        }
+        Some(())
+    }
+
+    /// Puts every list into the order in which it is stored.
+    pub fn sort(&mut self) {
+        self.modes.sort();
+        self.raw.sort();
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        self.empty_dirs.sort();
+        self.intent_to_add.sort();
+        self.conflicts
+            .sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+        self.held.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Whether something that should have been captured was not.
+    pub fn is_partial(&self) -> bool {
+        self.skipped.iter().any(|s| s.reason.is_failure())
+    }
+}
+
+fn lines<'a>(rows: impl Iterator<Item = (String, &'a RepoPath)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (fields, path) in rows {
+        out.extend_from_slice(fields.as_bytes());
+        out.extend_from_slice(&path::quote(path.as_bytes()));
+        out.push(b'\n');
+    }
+    out
+}
+
+/// The lines of a list; an `Err` stands for a last line without its LF.
+fn split_lines(bytes: &[u8]) -> impl Iterator<Item = Result<&[u8], ()>> {
+    bytes
+        .split_inclusive(|b| *b == b'\n')
+        .map(|line| line.strip_suffix(b"\n").ok_or(()))
+}
+
+/// `N` space-ended fields before the path.
+fn fields<const N: usize>(line: &[u8]) -> Option<([&str; N], RepoPath)> {
+    let mut rest = line;
+    let mut found = [""; N];
+    for field in &mut found {
+        let space = rest.iter().position(|b| *b == b' ')?;
+        *field = std::str::from_utf8(&rest[..space]).ok()?;
+        rest = &rest[space + 1..];
+    }
+    Some((found, only_path(rest)?))
+}
+
+fn only_path(text: &[u8]) -> Option<RepoPath> {
+    let path = path::unquote(text)?;
+    (!path.is_empty()).then(|| RepoPath::new(path.into_owned()))
+}
+
+fn octal(text: &str) -> Option<u32> {
+    u32::from_str_radix(text, 8).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_path() -> impl Strategy<Value = RepoPath> {
+        proptest::collection::vec(any::<u8>(), 1..20).prop_map(RepoPath::new)
+    }
+
+    proptest! {
+        #[test]
+        fn lists_come_back_as_they_were(
+            modes in proptest::collection::vec((any_path(), 0u32..0o10000), 0..5),
+            skipped in proptest::collection::vec((any_path(), 0usize..10), 0..5),
+            conflicts in proptest::collection::vec((any_path(), 0u32..9, 1u8..4), 0..5),
+            raw in proptest::collection::vec(any_path(), 0..5),
+        ) {
+            let mut lists = Lists {
+                modes,
+                raw: raw.clone(),
+                empty_dirs: raw.clone(),
+                intent_to_add: raw.clone(),
+                held: raw.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect(),
+                skipped: skipped.into_iter()
+                    .map(|(path, r)| Skipped { path, reason: SkipReason::ALL[r] }).collect(),
+                conflicts: conflicts.into_iter()
+                    .map(|(path, n, stage)| Conflict { path, n, stage, mode: 0o100_644 }).collect(),
+            };
+            lists.sort();
+            let mut back = Lists::default();
+            for (name, bytes) in lists.encode() {
+                back.decode(name, &bytes).expect("what was encoded");
+            }
+            prop_assert_eq!(back, lists);
+        }
+
+        #[test]
+        fn decoding_never_panics(name in 0usize..7, bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let _ = Lists::default().decode(NAMES[name], &bytes);
+        }
+    }
+
+    #[test]
+    fn a_malformed_line_is_named() {
+        let error = Lists::default()
+            .decode("modes", b"0600 a\nrw-- b\n")
+            .expect_err("not octal");
+        assert_eq!(error.to_string(), "line 2 of 'lists/modes' is malformed");
+        assert!(Lists::default().decode("raw", b"no newline").is_err());
+        assert!(
+            Lists::default()
+                .decode("later-version", b"anything")
+                .is_ok()
+        );
+    }
+}

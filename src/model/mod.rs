@@ -1,0 +1,8 @@
+//! Plain values: what a session, a checkpoint and its record are, and how they are written as bytes.
+//!
+//! No I/O, no clock, no randomness and no git library: times and identities come in as arguments, and bytes go out.
+//! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
+
+pub mod id;
+pub mod list;
+pub mod path;
