@@ -1,0 +1,222 @@
+//! The `git` member of a document: where the repository stood when a checkpoint was made.
+//!
+//! These are facts for people and for comparison, not what a restore works from: the exact state of the files is in
+//! the snapshot's trees. Path lists are therefore bounded. Reference names are text: names that are not UTF-8 are
+//! C-quoted like paths, so that two names are equal exactly when their texts are.
+
+use serde::{Deserialize, Serialize};
+
+use super::{id::Oid, path::RepoPath};
+
+/// How many paths of one kind a document lists; further ones are only counted.
+pub const LISTED: usize = 50;
+
+/// The state of HEAD, branch, upstream, index and work tree in git's own terms. Keys are written in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitFacts {
+    /// Short name of the branch HEAD points to, born or not; null when HEAD is detached.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// The commit of HEAD; null when the branch is unborn.
+    #[serde(default)]
+    pub head: Option<Oid>,
+    /// First line of that commit's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_subject: Option<String>,
+    /// Short name of the configured upstream, such as `origin/main`; also when that reference is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The commit of the upstream, as last fetched; absent when there is no upstream or its reference is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_head: Option<Oid>,
+    /// Commits of HEAD that the upstream lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<u64>,
+    /// Commits of the upstream that HEAD lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
+    /// Whether counting stopped early, so that `ahead` and `behind` are lower bounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ahead_behind_at_least: bool,
+    /// Paths whose index entry differs from HEAD (added, changed, removed; a rename once, by its new path).
+    #[serde(default)]
+    pub staged: Bounded<RepoPath>,
+    /// Tracked paths whose file differs from the index entry.
+    #[serde(default)]
+    pub modified: Bounded<RepoPath>,
+    /// Tracked paths without a file.
+    #[serde(default)]
+    pub deleted: Bounded<RepoPath>,
+    /// Paths that are neither tracked nor ignored, each file by itself.
+    #[serde(default)]
+    pub untracked: Bounded<RepoPath>,
+    /// Paths with unmerged index entries.
+    #[serde(default)]
+    pub conflicted: Bounded<RepoPath>,
+    /// Renames between HEAD and the index with unchanged content; each is also counted in `staged`.
+    #[serde(default)]
+    pub renamed: Bounded<Renamed>,
+    /// The operation that git has begun and not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// Entries of `git stash list`.
+    #[serde(default)]
+    pub stash_count: u64,
+    /// Nothing staged, modified, deleted, untracked or conflicted.
+    #[serde(default)]
+    pub is_clean: bool,
+    /// Keys of later versions, kept as they are.
+    #[serde(flatten)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+impl GitFacts {
+    /// Sets `is_clean` from the counts.
+    pub fn settle(&mut self) {
+        self.is_clean = self.staged.count == 0
+            && self.modified.count == 0
+            && self.deleted.count == 0
+            && self.untracked.count == 0
+            && self.conflicted.count == 0;
+    }
+}
+
+/// How many there are, and the first [`LISTED`] of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounded<T> {
+    /// All of them.
+    pub count: u64,
+    /// The first ones, in order of their paths.
+    #[serde(default = "Vec::new")]
+    pub first: Vec<T>,
+}
+
+impl<T> Default for Bounded<T> {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            first: Vec::new(),
+        }
+    }
+}
+
+impl<T> Bounded<T> {
+    /// Counts one more, and lists it while there is room.
+    pub fn push(&mut self, item: T) {
+        self.count += 1;
+        if self.first.len() < LISTED {
+            self.first.push(item);
+        }
+    }
+}
+
+impl<T> FromIterator<T> for Bounded<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut bounded = Self::default();
+        items.into_iter().for_each(|item| bounded.push(item));
+        bounded
+    }
+}
+
+/// A path under a new name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renamed {
+    /// The path in HEAD.
+    pub from: RepoPath,
+    /// The path in the index.
+    pub to: RepoPath,
+}
+
+/// An operation of git that waits to be continued or aborted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Which one.
+    pub kind: OperationKind,
+    /// The branch being rebased, by its short name; HEAD is detached meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The step that a rebase, a mailbox or a sequence of picks stands at, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// The number of steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+}
+
+/// The kinds of operations, in the words of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OperationKind {
+    /// `git merge`
+    Merge,
+    /// `git rebase`
+    Rebase,
+    /// `git am`
+    Am,
+    /// `git cherry-pick`
+    CherryPick,
+    /// `git revert`
+    Revert,
+    /// `git bisect`
+    Bisect,
+    /// One that a later version knows.
+    #[serde(other)]
+    Unknown,
+}
+
+impl OperationKind {
+    /// The word that git uses for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Rebase => "rebase",
+            Self::Am => "am",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_optionals_are_left_out_but_branch_and_head_are_null() {
+        let mut facts = GitFacts::default();
+        facts.settle();
+        let text = serde_json::to_string(&facts).expect("plain values");
+        let empty = r#"{"count":0,"first":[]}"#;
+        assert_eq!(
+            text,
+            format!(
+                r#"{{"branch":null,"head":null,"staged":{empty},"modified":{empty},"deleted":{empty},"untracked":{empty},"conflicted":{empty},"renamed":{empty},"stash_count":0,"is_clean":true}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn unknown_keys_and_their_digits_are_kept() {
+        let text = r#"{"branch":"main","head":null,"ahead":3,"staged":{"count":60,"first":["a"]},"modified":{"count":0,"first":[]},"deleted":{"count":0,"first":[]},"untracked":{"count":0,"first":[]},"conflicted":{"count":0,"first":[]},"renamed":{"count":1,"first":[{"from":"a","to":"b"}]},"operation":{"kind":"cherry-pick"},"stash_count":2,"is_clean":false,"later":{"n":1.50,"big":123456789012345678901234567890}}"#;
+        let facts: GitFacts = serde_json::from_str(text).expect("a document of a later version");
+        assert_eq!(facts.ahead, Some(3));
+        assert_eq!(facts.staged.count, 60);
+        assert_eq!(serde_json::to_string(&facts).expect("plain values"), text);
+    }
+
+    #[test]
+    fn lists_are_bounded_and_counts_are_not() {
+        let bounded: Bounded<RepoPath> =
+            (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
+        assert_eq!((bounded.count, bounded.first.len()), (120, LISTED));
+    }
+
+    #[test]
+    fn an_operation_of_a_later_version_is_read() {
+        let operation: Operation =
+            serde_json::from_str(r#"{"kind":"sequence"}"#).expect("an unknown kind");
+        assert_eq!(operation.kind, OperationKind::Unknown);
+    }
+}
