@@ -1,1 +1,11 @@
-fn main() {}
+//! The one test binary: stories told with the built program and checked with git itself, and the rules of the source
+//! tree. One binary, because linking gix once per file would take minutes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests start programs, read the clock and stop at the first surprise"
+)]
+#![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
+
+mod layers;
+mod support;
