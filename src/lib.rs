@@ -1,3 +1,6 @@
-//! `git checkpoint`: save and resume work sessions as commits under `refs/checkpoints/<session>`.
+//! Saves and resumes work sessions as commits in the user's own repository.
+//!
+//! The library behind the program `git-checkpoint`. It holds the layers; `tests/it/layers.rs` keeps the arrows between
+//! them pointing one way. It is not a stable interface: scripts use the command line and its JSON.
 
 pub mod model;

@@ -1,3 +1,4 @@
-//! The `git-checkpoint` program.
+//! The program: hands its arguments to the library and ends with the exit code that comes back. Nothing else is here,
+//! so that all of it can be tested as a library.
 
 fn main() {}

@@ -208,15 +208,13 @@ mod tests {
 
     #[test]
     fn lists_are_bounded_and_counts_are_not() {
-        let bounded: Bounded<RepoPath> =
-            (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
+        let bounded: Bounded<RepoPath> = (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
         assert_eq!((bounded.count, bounded.first.len()), (120, LISTED));
     }
 
     #[test]
     fn an_operation_of_a_later_version_is_read() {
-        let operation: Operation =
-            serde_json::from_str(r#"{"kind":"sequence"}"#).expect("an unknown kind");
+        let operation: Operation = serde_json::from_str(r#"{"kind":"sequence"}"#).expect("an unknown kind");
         assert_eq!(operation.kind, OperationKind::Unknown);
     }
 }

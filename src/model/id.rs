@@ -84,8 +84,7 @@ impl Digest {
         let mut text = String::with_capacity(DIGEST_PREFIX.len() + 64);
         text.push_str(DIGEST_PREFIX);
         for byte in sha2::Sha256::digest(bytes) {
-            fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}"))
-                .expect("writing to a string cannot fail");
+            fmt::Write::write_fmt(&mut text, format_args!("{byte:02x}")).expect("writing to a string cannot fail");
         }
         Self(text)
     }
@@ -157,8 +156,7 @@ pub const ITEM_ID_LEN: usize = 8;
 
 /// Whether a text consists of lower-case hexadecimal digits only.
 fn is_lower_hex(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 #[cfg(test)]
@@ -169,13 +167,7 @@ mod tests {
     fn object_ids_are_full_and_lower_case() {
         assert!(Oid::new("a".repeat(40)).is_ok());
         assert!(Oid::new("0".repeat(64)).is_ok());
-        for bad in [
-            "",
-            "abcd",
-            &"A".repeat(40),
-            &"g".repeat(40),
-            &"a".repeat(41),
-        ] {
+        for bad in ["", "abcd", &"A".repeat(40), &"g".repeat(40), &"a".repeat(41)] {
             assert!(Oid::new(bad).is_err(), "{bad}");
         }
     }
@@ -187,10 +179,7 @@ mod tests {
             digest.hex(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
-        assert_eq!(
-            Digest::parse(digest.as_str()).expect("its own form"),
-            digest
-        );
+        assert_eq!(Digest::parse(digest.as_str()).expect("its own form"), digest);
         assert!(Digest::parse("sha1:ba78").is_err());
     }
 

@@ -165,17 +165,9 @@ impl Lists {
             plain(&self.empty_dirs),
             lines(self.held.iter().map(|h| (format!("{} ", h.n), &h.path))),
             plain(&self.intent_to_add),
-            lines(
-                self.modes
-                    .iter()
-                    .map(|(p, mode)| (format!("{mode:04o} "), p)),
-            ),
+            lines(self.modes.iter().map(|(p, mode)| (format!("{mode:04o} "), p))),
             plain(&self.raw),
-            lines(
-                self.skipped
-                    .iter()
-                    .map(|s| (format!("{} ", s.reason), &s.path)),
-            ),
+            lines(self.skipped.iter().map(|s| (format!("{} ", s.reason), &s.path))),
         ];
         NAMES
             .into_iter()
@@ -338,10 +330,6 @@ mod tests {
             .expect_err("not octal");
         assert_eq!(error.to_string(), "line 2 of 'lists/modes' is malformed");
         assert!(Lists::default().decode("raw", b"no newline").is_err());
-        assert!(
-            Lists::default()
-                .decode("later-version", b"anything")
-                .is_ok()
-        );
+        assert!(Lists::default().decode("later-version", b"anything").is_ok());
     }
 }

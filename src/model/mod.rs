@@ -3,7 +3,15 @@
 //! No I/O, no clock, no randomness and no git library: times and identities come in as arguments, and bytes go out.
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
+pub mod document;
 pub mod facts;
 pub mod id;
+pub mod json;
 pub mod list;
+pub mod message;
+pub mod name;
+pub mod operation;
+pub mod patch;
 pub mod path;
+pub mod record;
+pub mod time;

@@ -28,8 +28,7 @@ impl RepoPath {
         let quoted = quote(&self.0);
         match std::str::from_utf8(&quoted) {
             Ok(text) => text.to_owned(),
-            Err(_) => String::from_utf8(quote_with(&self.0, true))
-                .expect("high bytes are escaped, the rest is ASCII"),
+            Err(_) => String::from_utf8(quote_with(&self.0, true)).expect("high bytes are escaped, the rest is ASCII"),
         }
     }
 
@@ -72,8 +71,7 @@ impl Serialize for RepoPath {
 impl<'de> Deserialize<'de> for RepoPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::from_quoted(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("'{text}' is not a quoted path")))
+        Self::from_quoted(&text).ok_or_else(|| serde::de::Error::custom(format!("'{text}' is not a quoted path")))
     }
 }
 
@@ -83,8 +81,7 @@ pub fn quote(path: &[u8]) -> Vec<u8> {
 }
 
 fn quote_with(path: &[u8], escape_high: bool) -> Vec<u8> {
-    let special =
-        |b: u8| b < 0x20 || b == 0x7f || b == b'"' || b == b'\\' || (escape_high && b >= 0x80);
+    let special = |b: u8| b < 0x20 || b == 0x7f || b == b'"' || b == b'\\' || (escape_high && b >= 0x80);
     if !path.iter().copied().any(special) {
         return path.to_vec();
     }

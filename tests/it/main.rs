@@ -1,3 +1,11 @@
-//! One test binary: stories through the program, checked with git itself.
+//! The one test binary: stories told with the built program and checked with git itself, and the rules of the source
+//! tree. One binary, because linking gix once per file would take minutes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests start programs, read the clock and stop at the first surprise"
+)]
+#![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
-fn main() {}
+mod layers;
+mod support;

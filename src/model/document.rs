@@ -1,0 +1,489 @@
+//! The document of a checkpoint, `checkpoint.json`: what the checkpoint says about itself.
+//!
+//! Its exact bytes are what the digest covers, so the order of members here is part of the storage format
+//! (`store/FORMAT.md`). Members of later versions are kept, in their order, after the known ones.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    facts::GitFacts,
+    id::{Digest, Oid},
+    json,
+    name::Name,
+    patch,
+    record::{Record, Unknown},
+    time::Timestamp,
+};
+
+/// The schema written by this version.
+pub const SCHEMA: &str = "git-checkpoint/1";
+/// The major version this program reads and writes.
+pub const MAJOR: u32 = 1;
+/// The largest document that is read: 64 MiB. A bound against bombs; real ones have a few KiB.
+pub const SIZE_LIMIT: usize = 64 << 20;
+
+/// Everything a checkpoint says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// `git-checkpoint/<major>`.
+    pub schema: String,
+    /// The session it belongs to, as of this checkpoint.
+    pub session: Session,
+    /// The checkpoint's own name, unique in the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name>,
+    /// What made it.
+    pub kind: Kind,
+    /// The occasion, in the caller's word, such as `before-delegation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The program that made it.
+    pub tool: Tool,
+    /// The machine it was made on.
+    pub host: String,
+    /// The work tree it was made in.
+    pub worktree: Worktree,
+    /// What people and agents wrote.
+    pub record: Record,
+    /// Where the repository stood.
+    pub git: GitFacts,
+    /// The files; absent when they were not saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotRef>,
+    /// The id of every sibling of the document in the checkpoint's tree, except `pruned.jsonl`.
+    #[serde(default)]
+    pub trees: BTreeMap<String, Oid>,
+    /// The chat, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Chat>,
+    /// Tokens of the session, as counted when this was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Value>,
+    /// The last compaction of the chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Value>,
+    /// The digest of the previous checkpoint of the chain; null in a session's `start`.
+    pub previous: Option<Digest>,
+    /// The checkpoint that was restored last, by digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<Digest>,
+    /// For each draft, the sequence number of the last operation folded in.
+    #[serde(default)]
+    pub folded: BTreeMap<String, u64>,
+    /// In an autosave: what of each draft it already holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub included: Option<BTreeMap<String, u64>>,
+    /// Members of a later version.
+    #[serde(flatten)]
+    pub unknown: Unknown,
+}
+
+/// A session, as a checkpoint knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its identity: 26 base32 characters, set by its first document and never changed.
+    pub id: String,
+    /// Its name when this was written; the ref alone gives the present one.
+    pub name: Name,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+    /// The caller's type, such as `feature`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The feature it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<String>,
+    /// The feature's id elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature_id: Option<String>,
+    /// The task's id elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// The task's state elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_state: Option<String>,
+    /// Tracker issues.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<String>,
+    /// The agent that works in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The task in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// When it was started.
+    pub created_at: Timestamp,
+    /// Where a fork came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// Anything else the caller wants kept.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// Members of a later version.
+    #[serde(flatten)]
+    pub unknown: Unknown,
+}
+
+impl Session {
+    /// The session with a JSON merge patch applied. What identifies it (`id`, `name`, `created_at`, `forked_from`)
+    /// stays as it is whatever the patch says.
+    pub fn patched(&self, patch: &Value) -> Result<Self, patch::Error> {
+        let Value::Object(patch) = patch else {
+            return Err(patch::Error::NotAnObject);
+        };
+        let mut patch = patch.clone();
+        for fixed in ["id", "name", "created_at", "forked_from"] {
+            patch.shift_remove(fixed);
+        }
+        let mut value = serde_json::to_value(self).expect("a session is plain data");
+        json::merge_patch(&mut value, Value::Object(patch));
+        serde_json::from_value(value).map_err(|e| patch::Error::Member {
+            member: "session".into(),
+            reason: e.to_string(),
+        })
+    }
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Being worked on.
+    Active,
+    /// Put aside.
+    Paused,
+    /// Ended well.
+    Completed,
+    /// Ended badly.
+    Failed,
+}
+
+impl Status {
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether the session has ended.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed)
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Active, Self::Paused, Self::Completed, Self::Failed]
+            .into_iter()
+            .find(|s| s.word() == text)
+            .ok_or(())
+    }
+}
+
+/// What made a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The beginning of a session.
+    Start,
+    /// `save`.
+    Save,
+    /// `pause`.
+    Pause,
+    /// A commit on a branch.
+    Commit,
+    /// An event the user wants saved.
+    Event,
+    /// A timer.
+    Autosave,
+    /// Made by a restore before it changes files.
+    Safety,
+    /// The beginning of a fork.
+    Fork,
+    /// `finish`.
+    Finish,
+    /// An import.
+    Import,
+    /// A compaction of the chat.
+    Compact,
+    /// `clear`.
+    Clear,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::Start,
+        Self::Save,
+        Self::Pause,
+        Self::Commit,
+        Self::Event,
+        Self::Autosave,
+        Self::Safety,
+        Self::Fork,
+        Self::Finish,
+        Self::Import,
+        Self::Compact,
+        Self::Clear,
+    ];
+
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Save => "save",
+            Self::Pause => "pause",
+            Self::Commit => "commit",
+            Self::Event => "event",
+            Self::Autosave => "autosave",
+            Self::Safety => "safety",
+            Self::Fork => "fork",
+            Self::Finish => "finish",
+            Self::Import => "import",
+            Self::Compact => "compact",
+            Self::Clear => "clear",
+        }
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|k| k.word() == text).ok_or(())
+    }
+}
+
+/// The program that wrote a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `git-checkpoint`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Its build, such as the target it was compiled for.
+    pub build: String,
+}
+
+/// A work tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    /// `main`, or `linked-` and git's own name for it.
+    pub id: String,
+    /// Its absolute path on the machine, C-quoted when it must be.
+    pub path: String,
+}
+
+/// The trees of the snapshot commit, the second parent of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRef {
+    /// The tree of the files on disk.
+    pub tree: Oid,
+    /// The tree of the index.
+    pub index: Oid,
+    /// The umask under which `lists/modes` says something, in octal.
+    pub umask: String,
+    /// Members of a later version.
+    #[serde(flatten)]
+    pub unknown: Unknown,
+}
+
+/// The chat stored beside the document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chat {
+    /// How many messages.
+    pub messages: u64,
+    /// Their tokens, as far as they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// How many chunks in `chat/`.
+    pub chunks: u64,
+}
+
+/// The source of a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// The digest of the checkpoint.
+    pub digest: Digest,
+    /// The name of its session then.
+    pub session: Name,
+    /// The option of a fork point that the fork explores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+}
+
+/// Why bytes are not a document this program can use.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not JSON, or not of the document's form.
+    #[error("the document is damaged: {0}")]
+    Damaged(String),
+    /// Written by a later major version.
+    #[error("the document has format version {0}, newer than the version {MAJOR} this program reads")]
+    Newer(u32),
+}
+
+impl Document {
+    /// The exact bytes that are stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        json::to_bytes(self)
+    }
+
+    /// Reads a document. Checks its form, not its digest: that is for whoever knows what the digest should be.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| Error::Damaged(e.to_string()))?;
+        let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+        match schema_major(schema) {
+            Some(MAJOR) => serde_json::from_value(value).map_err(|e| Error::Damaged(e.to_string())),
+            Some(major) if major > MAJOR => Err(Error::Newer(major)),
+            _ => Err(Error::Damaged(format!(
+                "'{}' is not a schema of git-checkpoint",
+                schema.escape_debug()
+            ))),
+        }
+    }
+}
+
+/// The major version a schema names: `git-checkpoint/N` or `git-checkpoint/N.minor`.
+pub fn schema_major(schema: &str) -> Option<u32> {
+    let version = schema.strip_prefix("git-checkpoint/")?;
+    let major = version.split_once('.').map_or(version, |(major, _)| major);
+    major
+        .bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| major.parse().ok())
+        .flatten()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A document with every member that matters, for tests here and elsewhere.
+    pub(crate) fn sample() -> Document {
+        let at = Timestamp::from_unix(1_767_323_045, 3600);
+        Document {
+            schema: SCHEMA.into(),
+            session: Session {
+                id: "a".repeat(26),
+                name: Name::new("auth").expect("valid"),
+                title: None,
+                status: Status::Active,
+                kind: None,
+                feature: None,
+                feature_id: None,
+                task_id: None,
+                task_state: None,
+                issues: vec![],
+                agent: Some("claude".into()),
+                task: None,
+                created_at: at,
+                forked_from: None,
+                metadata: Map::new(),
+                unknown: Map::new(),
+            },
+            name: None,
+            kind: Kind::Start,
+            trigger: None,
+            created_at: at,
+            tool: Tool {
+                name: "git-checkpoint".into(),
+                version: "0.1.0".into(),
+                build: "test".into(),
+            },
+            host: "laptop".into(),
+            worktree: Worktree {
+                id: "main".into(),
+                path: "/home/ana/proj".into(),
+            },
+            record: Record::default(),
+            git: GitFacts::default(),
+            snapshot: None,
+            trees: BTreeMap::new(),
+            chat: None,
+            tokens: None,
+            compaction: None,
+            previous: None,
+            restored_from: None,
+            folded: BTreeMap::new(),
+            included: None,
+            unknown: Map::new(),
+        }
+    }
+
+    #[test]
+    fn a_document_comes_back_byte_for_byte() {
+        let mut document = sample();
+        document.folded.insert("draft".into(), 12);
+        document
+            .unknown
+            .insert("later".into(), serde_json::json!({"n": [1, 2.50]}));
+        let bytes = document.to_bytes();
+        let back = Document::from_bytes(&bytes).expect("own output");
+        assert_eq!(back, document);
+        assert_eq!(back.to_bytes(), bytes);
+        assert!(bytes.starts_with(b"{\n  \"schema\": \"git-checkpoint/1\",\n  \"session\": {\n    \"id\""));
+    }
+
+    #[test]
+    fn later_members_are_kept_with_their_digits() {
+        let text = String::from_utf8(sample().to_bytes()).expect("UTF-8");
+        let text = text.replacen("\"host\"", "\"weight\": 1.000,\n  \"host\"", 1);
+        let document = Document::from_bytes(text.as_bytes()).expect("same major");
+        assert_eq!(document.unknown["weight"].to_string(), "1.000");
+    }
+
+    #[test]
+    fn newer_and_damaged_are_told_apart() {
+        let text = String::from_utf8(sample().to_bytes()).expect("UTF-8");
+        let with = |schema: &str| Document::from_bytes(text.replace("git-checkpoint/1", schema).as_bytes());
+        assert!(with("git-checkpoint/1.4").is_ok());
+        assert!(matches!(with("git-checkpoint/2"), Err(Error::Newer(2))));
+        assert!(matches!(with("git-checkpoint/"), Err(Error::Damaged(_))));
+        assert!(matches!(with("other/1"), Err(Error::Damaged(_))));
+        assert!(matches!(Document::from_bytes(b"{}"), Err(Error::Damaged(_))));
+    }
+
+    #[test]
+    fn a_patch_cannot_change_who_the_session_is() {
+        let patch = serde_json::json!({"id": "x", "name": "other", "status": "paused", "issues": ["A-1"]});
+        let session = sample().session.patched(&patch).expect("valid");
+        assert_eq!((session.id, session.name), (sample().session.id, sample().session.name));
+        assert_eq!(
+            (session.status, session.issues),
+            (Status::Paused, vec!["A-1".to_owned()])
+        );
+        assert!(
+            sample()
+                .session
+                .patched(&serde_json::json!({"status": "dancing"}))
+                .is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn mutated_documents_never_panic(at in 0usize..900, byte in any::<u8>()) {
+            let mut bytes = sample().to_bytes();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let _ = Document::from_bytes(&bytes);
+        }
+    }
+}

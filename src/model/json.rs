@@ -1,0 +1,266 @@
+//! JSON read strictly and written in one form.
+//!
+//! Reading refuses what would make a stored value ambiguous or the reader unsafe: duplicate keys (serde_json keeps the
+//! last one silently), more nesting than 128 levels, more bytes than the caller allows. Writing gives the stored form:
+//! two spaces of indent, LF, a final LF, and only `"`, `\` and control characters escaped, so that equal values are
+//! equal bytes. Numbers keep the digits they were read with.
+
+use std::fmt;
+
+use serde::{
+    Serialize,
+    de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Number, Value};
+
+/// Why a text was not taken as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// More bytes than allowed.
+    #[error("the JSON has {len} bytes, more than the {limit} allowed")]
+    TooLarge {
+        /// Bytes given.
+        len: usize,
+        /// Bytes allowed.
+        limit: usize,
+    },
+    /// Not JSON, too deep, or an object with a key twice.
+    #[error("not valid JSON: {0}")]
+    Invalid(String),
+}
+
+/// The most bytes of JSON taken from outside (`--record`, `--state`): 16 MiB, far above any record seen.
+pub const INPUT_LIMIT: usize = 16 << 20;
+
+/// The key behind which serde_json hands numbers to visitors when their digits are kept. As a key in real input it
+/// could not be told from a number, so it is refused.
+const NUMBER_TOKEN: &str = "$serde_json::private::Number";
+
+/// Reads one JSON value of at most `limit` bytes with nothing but white space around it.
+pub fn parse(bytes: &[u8], limit: usize) -> Result<Value, Error> {
+    if bytes.len() > limit {
+        return Err(Error::TooLarge {
+            len: bytes.len(),
+            limit,
+        });
+    }
+    // The token may also be spelled with escapes, so any key that could decode to it is looked at by the visitor; this
+    // is the quick way out for the plain spelling.
+    if bytes.windows(NUMBER_TOKEN.len()).any(|w| w == NUMBER_TOKEN.as_bytes()) {
+        return Err(Error::Invalid(format!("the key '{NUMBER_TOKEN}' is reserved")));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = Strict
+        .deserialize(&mut reader)
+        .map_err(|e| Error::Invalid(e.to_string()))?;
+    reader.end().map_err(|e| Error::Invalid(e.to_string()))?;
+    Ok(value)
+}
+
+/// The stored form of a value.
+pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut out = serde_json::to_vec_pretty(value).expect("plain values with string keys always serialise");
+    out.push(b'\n');
+    out
+}
+
+/// One line of the stored form for line-based files, with its LF.
+pub fn to_line<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    let mut out = serde_json::to_vec(value).expect("plain values with string keys always serialise");
+    out.push(b'\n');
+    out
+}
+
+/// Applies a JSON merge patch (RFC 7396): objects merge key by key, `null` removes, anything else replaces.
+pub fn merge_patch(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    let Value::Object(map) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            map.shift_remove(&key);
+        } else {
+            merge_patch(map.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
+
+/// Builds a [`Value`] and refuses duplicate keys on the way.
+#[derive(Clone, Copy)]
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            if key == NUMBER_TOKEN {
+                let digits = access.next_value::<String>()?;
+                return digits
+                    .parse()
+                    .map(Value::Number)
+                    .map_err(|_| de::Error::custom("a malformed number"));
+            }
+            if map.contains_key(&key) {
+                return Err(de::Error::custom(format_args!(
+                    "the key '{}' stands twice",
+                    key.escape_debug()
+                )));
+            }
+            let value = access.next_value_seed(self)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(value: &Value) -> String {
+        String::from_utf8(to_bytes(value)).expect("JSON is UTF-8")
+    }
+
+    #[test]
+    fn the_stored_form_is_fixed() {
+        let value = parse(
+            "{\"b\":[1,2.50],\"a\":{},\"c\":\"\\u00e9\\u2028\\\"\\n\\u0001/\"}".as_bytes(),
+            100,
+        );
+        let expected =
+            "{\n  \"b\": [\n    1,\n    2.50\n  ],\n  \"a\": {},\n  \"c\": \"\u{e9}\u{2028}\\\"\\n\\u0001/\"\n}\n";
+        assert_eq!(text(&value.expect("valid")), expected);
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        for digits in ["123456789012345678901234567890", "0.10", "-0", "1.0e+400"] {
+            let value = parse(digits.as_bytes(), 100).expect("a number");
+            assert_eq!(text(&value).trim(), digits);
+        }
+    }
+
+    #[test]
+    fn bad_input_is_refused_with_its_reason() {
+        let deep = "[".repeat(10_000);
+        let cases = [
+            (r#"{"a":1,"a":2}"#, "stands twice"),
+            (r#"{"x":{"a":1,"b":2,"a":3}}"#, "stands twice"),
+            (deep.as_str(), "recursion limit"),
+            ("{", "EOF"),
+            ("1 2", "trailing"),
+            (r#""\ud83c""#, "not valid"),
+            ("NaN", "expected"),
+            (r#"{"$serde_json::private::Number":"1"}"#, "reserved"),
+        ];
+        for (input, reason) in cases {
+            let error = parse(input.as_bytes(), 100_000).expect_err(input).to_string();
+            assert!(error.contains(reason), "{input:.40}: {error}");
+        }
+        assert!(matches!(
+            parse(b"[1,2,3]", 3),
+            Err(Error::TooLarge { len: 7, limit: 3 })
+        ));
+        assert!(parse(b"\xff\xfe", 10).is_err());
+    }
+
+    #[test]
+    fn merge_patch_follows_the_examples_of_rfc_7396() {
+        let cases = [
+            (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":"b"}), json!({"b":"c"}), json!({"a":"b","b":"c"})),
+            (json!({"a":"b"}), json!({"a":null}), json!({})),
+            (json!({"a":["b"]}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":"c"}), json!({"a":["b"]}), json!({"a":["b"]})),
+            (
+                json!({"a":{"b":"c"}}),
+                json!({"a":{"b":"d","c":null}}),
+                json!({"a":{"b":"d"}}),
+            ),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (json!({"a":"foo"}), json!("bar"), json!("bar")),
+            (json!({"e":null}), json!({"a":1}), json!({"e":null,"a":1})),
+            (json!([1, 2]), json!({"a":"b","c":null}), json!({"a":"b"})),
+            (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
+        ];
+        for (mut target, patch, expected) in cases {
+            merge_patch(&mut target, patch);
+            assert_eq!(target, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes, 1000);
+        }
+
+        #[test]
+        fn the_stored_form_reads_back(text in ".*", n in any::<i64>(), keys in proptest::collection::hash_set("[a-z]{1,4}", 0..5)) {
+            let value = json!({"t": text, "n": n, "k": keys.into_iter().collect::<Vec<_>>()});
+            let bytes = to_bytes(&value);
+            let back = parse(&bytes, 10_000).expect("own output");
+            prop_assert_eq!(to_bytes(&back), bytes);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The commit message of a checkpoint: a subject and a short body for people, trailers for listing.
+//!
+//! `list` and `log` read messages alone, so that a thousand sessions cost one object each; nothing that matters is
+//! decided by a trailer. What a checkpoint is, its tree says, because any text can forge a trailer.
+
+use super::{
+    document::{Document, Kind, Status},
+    id::Digest,
+};
+
+/// What a message says in its trailers, as written: unverified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trailers {
+    /// The session's name when this was written.
+    pub session: Option<String>,
+    /// What made the checkpoint.
+    pub kind: Option<Kind>,
+    /// The session's status.
+    pub status: Option<Status>,
+    /// The checkpoint's own name.
+    pub name: Option<String>,
+    /// The occasion.
+    pub trigger: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// The branch that was checked out.
+    pub branch: Option<String>,
+    /// The machine.
+    pub host: Option<String>,
+    /// Whether something that should have been captured was not.
+    pub partial: bool,
+    /// The digest of the document.
+    pub digest: Option<Digest>,
+}
+
+/// The longest subject, in characters; a longer summary is cut in the subject and whole in the document.
+pub const SUBJECT_LIMIT: usize = 100;
+/// The most lines of a list in the body.
+const BODY_LINES: usize = 5;
+
+/// The message for a document whose bytes have this digest.
+pub fn encode(document: &Document, partial: bool, digest: &Digest) -> String {
+    let record = &document.record;
+    let summary = record.summary.as_deref().unwrap_or_default();
+    let mut out = subject(summary).unwrap_or_else(|| fallback_subject(document));
+    out.push('\n');
+    let mut body = String::new();
+    list(
+        &mut body,
+        "Done",
+        record.accomplishments.iter().rev().map(|n| n.text.as_str()),
+    );
+    list(&mut body, "Next", record.next_steps.iter().map(|n| n.text.as_str()));
+    list(&mut body, "Blocked", record.blockers.iter().map(|b| b.text.as_str()));
+    if !body.is_empty() {
+        out.push('\n');
+        out.push_str(&body);
+    }
+    out.push('\n');
+    let mut trailer = |key: &str, value: &str| {
+        let value = one_line(value, 200);
+        if !value.is_empty() {
+            out.push_str(&format!("Checkpoint-{key}: {value}\n"));
+        }
+    };
+    let session = &document.session;
+    trailer("Session", session.name.as_str());
+    trailer("Kind", document.kind.word());
+    trailer("Status", session.status.word());
+    trailer(
+        "Name",
+        document
+            .name
+            .as_ref()
+            .map(super::name::Name::as_str)
+            .unwrap_or_default(),
+    );
+    trailer("Trigger", document.trigger.as_deref().unwrap_or_default());
+    trailer("Agent", session.agent.as_deref().unwrap_or_default());
+    trailer("Task", session.task.as_deref().unwrap_or_default());
+    trailer("Branch", document.git.branch.as_deref().unwrap_or_default());
+    trailer("Host", &document.host);
+    trailer("Partial", if partial { "true" } else { "" });
+    trailer("Digest", digest.as_str());
+    out
+}
+
+/// Splits a message into its subject and its trailers.
+///
+/// Takes any bytes; a message that is not ours gives a subject and empty trailers.
+pub fn decode(message: &[u8]) -> (String, Trailers) {
+    let text = String::from_utf8_lossy(message);
+    let text = text.trim_end();
+    let subject = text.lines().next().unwrap_or_default().to_owned();
+    let mut trailers = Trailers::default();
+    let Some((_, last)) = text.rsplit_once("\n\n") else {
+        return (subject, trailers);
+    };
+    for line in last.lines() {
+        let Some((key, value)) = line.strip_prefix("Checkpoint-").and_then(|rest| rest.split_once(": ")) else {
+            continue;
+        };
+        let text = || Some(value.to_owned());
+        match key {
+            "Session" => trailers.session = text(),
+            "Kind" => trailers.kind = value.parse().ok(),
+            "Status" => trailers.status = value.parse().ok(),
+            "Name" => trailers.name = text(),
+            "Trigger" => trailers.trigger = text(),
+            "Agent" => trailers.agent = text(),
+            "Task" => trailers.task = text(),
+            "Branch" => trailers.branch = text(),
+            "Host" => trailers.host = text(),
+            "Partial" => trailers.partial = value == "true",
+            "Digest" => trailers.digest = Digest::parse(value).ok(),
+            _ => {}
+        }
+    }
+    (subject, trailers)
+}
+
+/// The first line of a summary as a subject; `None` when it has no visible text.
+fn subject(summary: &str) -> Option<String> {
+    let line = summary
+        .lines()
+        .map(|line| one_line(line, SUBJECT_LIMIT))
+        .find(|line| !line.is_empty())?;
+    Some(escaped(line))
+}
+
+fn fallback_subject(document: &Document) -> String {
+    format!("{} {}", document.kind.word(), document.session.name)
+}
+
+/// A list of the body: a heading and at most [`BODY_LINES`] lines.
+fn list<'a>(out: &mut String, heading: &str, items: impl ExactSizeIterator<Item = &'a str>) {
+    let count = items.len();
+    if count == 0 {
+        return;
+    }
+    out.push_str(&format!("{heading}:\n"));
+    for item in items.take(BODY_LINES) {
+        out.push_str(&format!("- {}\n", one_line(item, SUBJECT_LIMIT)));
+    }
+    if count > BODY_LINES {
+        out.push_str(&format!("- and {} more\n", count - BODY_LINES));
+    }
+}
+
+/// A line of a summary that looks like one of our trailers is marked, so that no reader takes it for one.
+fn escaped(line: String) -> String {
+    if line.starts_with("Checkpoint-") {
+        format!("\\{line}")
+    } else {
+        line
+    }
+}
+
+/// White space and control characters folded to single spaces, cut to `limit` characters.
+fn one_line(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for word in text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+    {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        // A first cut by bytes keeps this linear on megabytes of text.
+        if out.len() > 4 * limit {
+            break;
+        }
+    }
+    if out.chars().count() > limit {
+        let cut: String = out.chars().take(limit - 3).collect();
+        return format!("{}...", cut.trim_end());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::document::tests::sample, *};
+
+    #[test]
+    fn a_message_says_what_the_document_says() {
+        let mut document = sample();
+        document.kind = Kind::Save;
+        document.record.summary = Some("Parser done,\n\nCheckpoint-Status: failed\ntests red".into());
+        document.git.branch = Some("main".into());
+        let digest = Digest::of(&document.to_bytes());
+        let message = encode(&document, true, &digest);
+        assert_eq!(
+            message,
+            format!(
+                "Parser done,\n\nCheckpoint-Session: auth\nCheckpoint-Kind: save\nCheckpoint-Status: active\n\
+                 Checkpoint-Agent: claude\nCheckpoint-Branch: main\nCheckpoint-Host: laptop\n\
+                 Checkpoint-Partial: true\nCheckpoint-Digest: {digest}\n"
+            )
+        );
+        let (subject, trailers) = decode(message.as_bytes());
+        assert_eq!(subject, "Parser done,");
+        assert_eq!(trailers.digest, Some(digest));
+        assert_eq!(
+            (trailers.kind, trailers.status),
+            (Some(Kind::Save), Some(Status::Active))
+        );
+        assert!(trailers.partial);
+    }
+
+    #[test]
+    fn forged_trailers_stay_text() {
+        let mut document = sample();
+        document.record.summary = Some("Checkpoint-Digest: sha256:00".into());
+        let message = encode(&document, false, &Digest::of(b"x"));
+        assert!(message.starts_with("\\Checkpoint-Digest"), "{message}");
+        assert_eq!(
+            decode(b"Subject\n\nCheckpoint-Status: failed\n\nnot the last").1,
+            Trailers::default()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_summary_the_trailers_are_ours(summary in "(.|\n|Checkpoint-Digest: x){0,60}") {
+            let mut document = sample();
+            document.record.summary = Some(summary);
+            let digest = Digest::of(b"document");
+            let (_, trailers) = decode(encode(&document, false, &digest).as_bytes());
+            prop_assert_eq!(trailers.digest, Some(digest));
+            prop_assert_eq!(trailers.session.as_deref(), Some("auth"));
+        }
+
+        #[test]
+        fn decoding_never_panics(message in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = decode(&message);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Names people give: of sessions and of checkpoints.
+//!
+//! The grammar is narrower than git's for refs: a session's name is one path component of a ref on every file system,
+//! is never taken for an option, and no two names differ by case alone.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name, in bytes.
+pub const MAX_LEN: usize = 64;
+
+/// The name of a session (the last part of its ref) or of a checkpoint: `[a-z0-9][a-z0-9._-]{0,63}`, without `..`,
+/// not ending in `.` or `.lock`, none of git's or Windows' reserved names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Name(String);
+
+/// Why a text cannot be a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{}' is not a valid name: {reason}", text.escape_debug())]
+pub struct InvalidName {
+    /// What was given.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl Name {
+    /// Takes a text that follows the grammar.
+    pub fn new(text: impl Into<String>) -> Result<Self, InvalidName> {
+        let text = text.into();
+        match fault(&text) {
+            None => Ok(Self(text)),
+            Some(reason) => Err(InvalidName { text, reason }),
+        }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A name made from any text (a branch, a title) and a suffix that makes it unique, joined by `-`.
+    ///
+    /// Letters are lowered, everything else that a name cannot hold becomes one `-`; a text without any usable
+    /// character gives `session`.
+    pub fn slug(text: &str, suffix: &str) -> Self {
+        let room = MAX_LEN - suffix.len() - 1;
+        let mut slug = String::new();
+        for c in text.chars() {
+            let c = c.to_ascii_lowercase();
+            if slug.len() >= room {
+                break;
+            }
+            if c.is_ascii_lowercase() || c.is_ascii_digit() {
+                slug.push(c);
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let slug = slug.trim_end_matches('-');
+        let slug = if slug.is_empty() { "session" } else { slug };
+        Self::new(format!("{slug}-{suffix}")).expect("a slug and a base32 suffix follow the grammar")
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<Self, InvalidName> {
+        Self::new(text)
+    }
+}
+
+impl std::str::FromStr for Name {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        Self::new(text)
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+fn fault(text: &str) -> Option<&'static str> {
+    let bytes = text.as_bytes();
+    let first_ok = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let Some(first) = bytes.first() else {
+        return Some("it is empty");
+    };
+    if bytes.len() > MAX_LEN {
+        return Some("it is longer than 64 characters");
+    }
+    if !first_ok(first) {
+        return Some("it must start with a lower-case letter or a digit");
+    }
+    if !bytes.iter().all(|b| first_ok(b) || b"._-".contains(b)) {
+        return Some("only lower-case letters, digits, '.', '_' and '-' are allowed");
+    }
+    if text.contains("..") {
+        return Some("it contains '..'");
+    }
+    if text.ends_with('.') || text.ends_with(".lock") {
+        return Some("it ends in '.' or '.lock'");
+    }
+    // Windows reserves these with any extension; git treats *_head names and 'head' as its own on such file systems.
+    let stem = text.split('.').next().unwrap_or(text);
+    let numbered = |prefix: &str| {
+        stem.strip_prefix(prefix)
+            .is_some_and(|n| matches!(n.as_bytes(), [b'1'..=b'9']))
+    };
+    if matches!(stem, "con" | "prn" | "aux" | "nul" | "conin$" | "conout$") || numbered("com") || numbered("lpt") {
+        return Some("it is reserved on Windows");
+    }
+    if text == "head" || text.ends_with("_head") {
+        return Some("it is reserved by git");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_grammar() {
+        for good in [
+            "a",
+            "0",
+            "auth-refactor",
+            "v1.2_x",
+            "conx",
+            "com0",
+            "com10",
+            &"a".repeat(64),
+        ] {
+            assert!(Name::new(good).is_ok(), "{good}");
+        }
+        let bad = [
+            "",
+            "-x",
+            "--upload-pack=x",
+            ".x",
+            "A",
+            "a b",
+            "a/b",
+            "a..b",
+            "a.",
+            "a.lock",
+            "con",
+            "con.txt",
+            "com1",
+            "lpt9",
+            "head",
+            "fetch_head",
+            "\u{e9}",
+            "a\n",
+            "@",
+            "a~1",
+            "a^",
+            "a:b",
+            "a@{1}",
+            &"a".repeat(65),
+        ];
+        for text in bad {
+            assert!(Name::new(text).is_err(), "{text:?}");
+        }
+        assert_eq!(
+            Name::new("a b\u{1b}").expect_err("a space").to_string(),
+            "'a b\\u{1b}' is not a valid name: only lower-case letters, digits, '.', '_' and '-' are allowed"
+        );
+    }
+
+    #[test]
+    fn slugs_read_like_their_branch() {
+        assert_eq!(
+            Name::slug("feature/Login!", "abcd2345").as_str(),
+            "feature-login-abcd2345"
+        );
+        assert_eq!(Name::slug("\u{65e5}\u{672c}", "abcd2345").as_str(), "session-abcd2345");
+        assert_eq!(Name::slug("con", "abcd2345").as_str(), "con-abcd2345");
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_gives_a_valid_slug(text in ".*", suffix in "[a-z2-7]{8}") {
+            let slug = Name::slug(&text, &suffix);
+            prop_assert!(slug.as_str().len() <= MAX_LEN);
+            prop_assert!(Name::new(slug.as_str()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Changes to a record given from outside: JSON merge patches in which lists of items merge by id.
+//!
+//! RFC 7396 replaces arrays whole, which would let two writers undo each other. Here the known lists of the record
+//! merge item by item: an element with the id of an item changes that item, any other is appended, `null` for the
+//! whole list empties it. A patch is *prepared* once, where it enters (ids, times and authors filled in), and may then
+//! be applied to any record any number of times with the same result.
+
+use serde_json::{Map, Value};
+
+use super::{json, record::Record, time::Timestamp};
+
+/// The lists whose elements are items, and the field a bare string stands for.
+pub const LISTS: [(&str, &str); 15] = [
+    ("accomplishments", "text"),
+    ("next_steps", "text"),
+    ("tasks", "title"),
+    ("todos", "text"),
+    ("decisions", "text"),
+    ("blockers", "text"),
+    ("questions", "text"),
+    ("approvals", "question"),
+    ("fork_points", "title"),
+    ("delegations", "agent"),
+    ("resume_instructions", "text"),
+    ("memory_refs", "text"),
+    ("open_files", "path"),
+    ("agent_history", "text"),
+    ("checks", "name"),
+];
+
+/// Why a patch cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The patch is not an object.
+    #[error("a record must be a JSON object")]
+    NotAnObject,
+    /// A list of items is given as something else.
+    #[error("'{0}' must be a list, or null to empty it")]
+    NotAList(&'static str),
+    /// An element of a list is neither a string nor an object.
+    #[error("'{list}[{at}]' must be an object or a string")]
+    NotAnItem {
+        /// The list.
+        list: &'static str,
+        /// The position, counted from 0.
+        at: usize,
+    },
+    /// A member has a value of the wrong type.
+    #[error("'{member}': {reason}")]
+    Member {
+        /// The member of the record.
+        member: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The item to be changed or removed does not exist.
+    #[error("no item '{id}' in '{list}'")]
+    NoItem {
+        /// The list.
+        list: String,
+        /// The id looked for.
+        id: String,
+    },
+}
+
+/// Who and when, for items that do not say so, and where fresh ids come from.
+pub struct Stamp<'a> {
+    /// The time of the change.
+    pub at: Timestamp,
+    /// The author of the change.
+    pub by: &'a str,
+    /// Gives an id that was not given before.
+    pub fresh_id: &'a mut dyn FnMut() -> String,
+}
+
+/// Fills in what items of a patch may leave out: bare strings become items, and new items get `id`, `at` and `by`.
+///
+/// An element with an `id` is left as it is: it changes that item, or, where there is none, is completed by
+/// [`apply`] failing on what it lacks. To add an item under an id of one's own, give `at` and `by` too.
+pub fn prepare(patch: Value, stamp: &mut Stamp<'_>) -> Result<Value, Error> {
+    let Value::Object(mut patch) = patch else {
+        return Err(Error::NotAnObject);
+    };
+    for (list, text_field) in LISTS {
+        match patch.get_mut(list) {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(items)) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    *item = prepare_item(item.take(), text_field, stamp).ok_or(Error::NotAnItem { list, at })?;
+                }
+            }
+            Some(_) => return Err(Error::NotAList(list)),
+        }
+    }
+    Ok(Value::Object(patch))
+}
+
+fn prepare_item(item: Value, text_field: &str, stamp: &mut Stamp<'_>) -> Option<Value> {
+    let given = match item {
+        Value::String(text) => Map::from_iter([(text_field.to_owned(), Value::String(text))]),
+        Value::Object(map) if map.contains_key("id") => return Some(Value::Object(map)),
+        Value::Object(map) => map,
+        _ => return None,
+    };
+    let mut item = Map::new();
+    item.insert("id".into(), (stamp.fresh_id)().into());
+    item.insert("at".into(), stamp.at.to_string().into());
+    item.insert("by".into(), stamp.by.into());
+    item.extend(given);
+    Some(Value::Object(item))
+}
+
+/// Applies a prepared patch.
+pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
+    let Value::Object(patch) = patch else {
+        return Err(Error::NotAnObject);
+    };
+    let mut target = serde_json::to_value(record).expect("a record is plain data");
+    let map = target.as_object_mut().expect("a record is an object");
+    for (key, value) in patch {
+        let list = LISTS.iter().find(|(list, _)| list == key);
+        match (list, value) {
+            (Some(_), Value::Array(items)) => {
+                let present = map.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
+                merge_items(present.as_array_mut().expect("known lists are arrays"), items);
+            }
+            _ => {
+                let mut one = Value::Object(std::mem::take(map));
+                json::merge_patch(&mut one, Value::Object(Map::from_iter([(key.clone(), value.clone())])));
+                *map = one.as_object_mut().map(std::mem::take).unwrap_or_default();
+            }
+        }
+    }
+    from_value(target)
+}
+
+/// Removes one item of a list.
+pub fn remove(record: &Record, list: &str, id: &str) -> Result<Record, Error> {
+    let missing = || Error::NoItem {
+        list: list.to_owned(),
+        id: id.to_owned(),
+    };
+    let mut target = serde_json::to_value(record).expect("a record is plain data");
+    let items = target.get_mut(list).and_then(Value::as_array_mut).ok_or_else(missing)?;
+    let at = items.iter().position(|item| has_id(item, id)).ok_or_else(missing)?;
+    items.remove(at);
+    from_value(target)
+}
+
+fn merge_items(present: &mut Vec<Value>, items: &[Value]) {
+    for item in items {
+        let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
+        match present.iter_mut().find(|p| has_id(p, id)) {
+            Some(found) => json::merge_patch(found, item.clone()),
+            None => present.push(item.clone()),
+        }
+    }
+}
+
+fn has_id(item: &Value, id: &str) -> bool {
+    item.get("id").and_then(Value::as_str) == Some(id)
+}
+
+/// Reads a record and names the member that does not fit.
+fn from_value(value: Value) -> Result<Record, Error> {
+    let Err(whole) = serde_json::from_value::<Record>(value.clone()) else {
+        return Ok(serde_json::from_value(value).expect("it was read a line above"));
+    };
+    let Value::Object(map) = value else {
+        return Err(Error::NotAnObject);
+    };
+    for (key, value) in map {
+        let single = |key: &str, value: Value| {
+            let one = Value::Object(Map::from_iter([(key.to_owned(), value)]));
+            serde_json::from_value::<Record>(one).err()
+        };
+        if let (Some(_), Value::Array(items)) = (LISTS.iter().find(|(list, _)| *list == key), &value) {
+            for (at, item) in items.iter().enumerate() {
+                if let Some(error) = single(&key, Value::Array(vec![item.clone()])) {
+                    return Err(Error::Member {
+                        member: format!("{key}[{at}]"),
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+        if let Some(error) = single(&key, value) {
+            return Err(Error::Member {
+                member: key,
+                reason: error.to_string(),
+            });
+        }
+    }
+    Err(Error::Member {
+        member: "record".into(),
+        reason: whole.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(record: &Record, patch: Value) -> Result<Record, Error> {
+        let mut n = 0;
+        let mut fresh_id = || {
+            n += 1;
+            format!("id{n}")
+        };
+        let at = Timestamp::from_unix(0, 0);
+        let patch = prepare(
+            patch,
+            &mut Stamp {
+                at,
+                by: "ana",
+                fresh_id: &mut fresh_id,
+            },
+        )?;
+        apply(record, &patch)
+    }
+
+    #[test]
+    fn strings_become_items_and_lists_append() {
+        let record = change(
+            &Record::default(),
+            json!({"todos": ["one", {"text": "two", "colour": "red"}]}),
+        )
+        .expect("ok");
+        assert_eq!(record.todos.len(), 2);
+        assert_eq!(
+            (record.todos[0].id.as_str(), record.todos[0].by.as_str()),
+            ("id1", "ana")
+        );
+        assert_eq!(record.todos[1].unknown["colour"], "red");
+        let record = change(
+            &record,
+            json!({"todos": [{"id": "id1", "done": true}], "state": {"n": 1.5}}),
+        )
+        .expect("ok");
+        assert!(record.todos[0].done && record.todos.len() == 2);
+        assert_eq!(record.state.as_ref().expect("set")["n"].to_string(), "1.5");
+        let record = change(&record, json!({"todos": null, "state": {"n": null, "m": 2}})).expect("ok");
+        assert!(record.todos.is_empty());
+        assert_eq!(record.state, Some(json!({"m": 2})));
+    }
+
+    #[test]
+    fn applying_twice_changes_nothing_more() {
+        let mut fresh_id = || "only".to_owned();
+        let mut stamp = Stamp {
+            at: Timestamp::from_unix(0, 0),
+            by: "a",
+            fresh_id: &mut fresh_id,
+        };
+        let patch = prepare(json!({"decisions": ["x"]}), &mut stamp).expect("ok");
+        let once = apply(&Record::default(), &patch).expect("ok");
+        assert_eq!(apply(&once, &patch).expect("ok"), once);
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let cases = [
+            (json!([]), "a record must be a JSON object"),
+            (json!({"todos": 5}), "'todos' must be a list, or null to empty it"),
+            (json!({"todos": ["a", 5]}), "'todos[1]' must be an object or a string"),
+            (
+                json!({"tasks": ["a", {"title": "b", "status": "dancing"}]}),
+                "'tasks[1]': unknown variant `dancing`",
+            ),
+            (json!({"iteration": "many"}), "'iteration': invalid type"),
+        ];
+        for (patch, expected) in cases {
+            let error = change(&Record::default(), patch).expect_err(expected).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        assert_eq!(
+            remove(&Record::default(), "blockers", "x")
+                .expect_err("empty")
+                .to_string(),
+            "no item 'x' in 'blockers'"
+        );
+    }
+
+    #[test]
+    fn unknown_members_survive() {
+        let record = change(&Record::default(), json!({"later": {"version": 2}, "extra": {"a": 1}})).expect("ok");
+        assert_eq!(record.unknown["later"]["version"], 2);
+        let bytes = json::to_bytes(&record);
+        let back: Record = serde_json::from_value(json::parse(&bytes, 1000).expect("own")).expect("own");
+        assert_eq!(back, record);
+    }
+}

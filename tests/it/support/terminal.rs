@@ -1,0 +1,178 @@
+//! Runs a command in a real pseudo-terminal and gives the raw bytes it wrote there. Input is typed when a text appears,
+//! as a person would, so that a question that never comes fails the test instead of hanging it.
+//!
+//! The child is no session leader (that needs code between fork and exec, which is unsafe): `isatty`, sizes and modes
+//! are real, but there is no `/dev/tty`, no job control and Ctrl-C makes no signal.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::World;
+
+/// How long a command in a terminal may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A terminal of a size and kind, with what will be typed into it.
+pub struct Terminal {
+    columns: u16,
+    rows: u16,
+    kind: String,
+    typed: Vec<(String, String)>,
+    variables: Vec<(String, String)>,
+    stdout_elsewhere: bool,
+}
+
+/// What a command wrote to the terminal, and how it ended.
+#[derive(Debug)]
+pub struct Screen {
+    pub bytes: Vec<u8>,
+    pub status: ExitStatus,
+    /// Standard output, if it was sent elsewhere.
+    pub stdout: Vec<u8>,
+}
+
+impl Screen {
+    /// The bytes as text, with line ends as the program wrote them.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).replace("\r\n", "\n")
+    }
+}
+
+impl Terminal {
+    /// A terminal of 24 lines.
+    pub fn new(columns: u16, kind: &str) -> Self {
+        Self {
+            columns,
+            rows: 24,
+            kind: kind.to_owned(),
+            typed: Vec::new(),
+            variables: Vec::new(),
+            stdout_elsewhere: false,
+        }
+    }
+
+    /// Types `answer` (with its line end) once `when` has appeared.
+    pub fn answer(mut self, when: &str, answer: &str) -> Self {
+        self.typed.push((when.to_owned(), answer.to_owned()));
+        self
+    }
+
+    /// Sets a variable for the command.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends standard output into a pipe; input and errors stay on the terminal.
+    pub fn pipe_stdout(mut self) -> Self {
+        self.stdout_elsewhere = true;
+        self
+    }
+
+    /// Runs the program in `world`'s repository until it ends.
+    pub fn run<A: AsRef<OsStr>>(
+        self,
+        world: &World,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Screen {
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&main).unwrap();
+        unlockpt(&main).unwrap();
+        tcsetwinsize(
+            &main,
+            Winsize {
+                ws_row: self.rows,
+                ws_col: self.columns,
+                ws_xpixel: 0,
+                ws_ypixel: 0,
+            },
+        )
+        .unwrap();
+        let name = ptsname(&main, Vec::new()).unwrap();
+        let other: OwnedFd = open(
+            name.as_c_str(),
+            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .unwrap();
+        let end = || Stdio::from(other.try_clone().unwrap());
+
+        let mut command = Command::new(program);
+        command.args(args).current_dir(world.repo()).env_clear();
+        command
+            .envs(world.environment())
+            .env("TERM", &self.kind)
+            .envs(self.variables);
+        command.stdin(end()).stderr(end());
+        command.stdout(if self.stdout_elsewhere { Stdio::piped() } else { end() });
+        let mut child = command.spawn().unwrap();
+        drop(command); // its copies of the terminal would keep the reader from seeing the end
+        drop(other);
+
+        let stdout = child.stdout.take().map(|mut pipe| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                pipe.read_to_end(&mut bytes).unwrap();
+                bytes
+            })
+        });
+        let mut keyboard = File::from(main.try_clone().unwrap());
+        let mut reader = File::from(main);
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // The kernel reports an input/output error once the last copy of the other end is closed.
+            while let Ok(count @ 1..) = reader.read(&mut piece) {
+                if send.send(piece[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let started = Instant::now();
+        let mut bytes = Vec::new();
+        let mut seen = 0;
+        let mut typed = self.typed.into_iter().peekable();
+        loop {
+            match receive.recv_timeout(Duration::from_millis(50)) {
+                Ok(piece) => bytes.extend(piece),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if let Some((when, _)) = typed.peek()
+                && let Some(place) = find(&bytes[seen..], when.as_bytes())
+            {
+                seen += place + when.len();
+                let (_, answer) = typed.next().unwrap();
+                keyboard.write_all(answer.as_bytes()).unwrap();
+            }
+            if started.elapsed() > LIMIT {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("still running after {LIMIT:?}:\n{}", String::from_utf8_lossy(&bytes));
+            }
+        }
+        let status = child.wait().unwrap();
+        if let Some((when, _)) = typed.next() {
+            panic!("{when:?} never appeared:\n{}", String::from_utf8_lossy(&bytes));
+        }
+        Screen {
+            bytes,
+            status,
+            stdout: stdout.map(|t| t.join().unwrap()).unwrap_or_default(),
+        }
+    }
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|w| w == part)
+}

@@ -1,0 +1,256 @@
+//! A home, a repository and a clock of its own for one test, removed afterwards. Commands run in it as a user would
+//! run them, but with an empty environment, so that the machine's git settings and variables cannot change the result.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Fingerprint, Output, normal};
+
+/// The built program.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-checkpoint");
+
+/// 2026-01-02T03:04:05Z, when every world begins. Each command comes one second after the one before.
+const START: u64 = 1_767_323_045;
+
+/// How long a command may take before the test fails: nothing here needs a tenth of it, even on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// One test's world: a folder with `home` and `repo` in it.
+pub struct World {
+    root: tempfile::TempDir,
+    repo: RefCell<PathBuf>,
+    now: Cell<u64>,
+}
+
+impl World {
+    /// A home and an empty repository on branch `main`, without a commit.
+    pub fn new() -> Self {
+        let world = Self::without_repository();
+        world.git(["init", "--quiet", "--initial-branch=main"]).success();
+        world
+    }
+
+    /// A home and an empty folder `repo` that is no repository.
+    pub fn without_repository() -> Self {
+        let root = tempfile::Builder::new().prefix("checkpoint-world-").tempdir().unwrap();
+        fs::create_dir(root.path().join("home")).unwrap();
+        let repo = root.path().join("repo");
+        fs::create_dir(&repo).unwrap();
+        Self {
+            root,
+            repo: RefCell::new(repo),
+            now: Cell::new(START),
+        }
+    }
+
+    /// A repository with one commit of `README.md` and `src/main.txt`.
+    pub fn with_commit() -> Self {
+        let world = Self::new();
+        world.file("README.md", "hello\n");
+        world.file("src/main.txt", "one\ntwo\nthree\n");
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", "first"]).success();
+        world
+    }
+
+    /// The folder that holds everything of this world.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// The repository that commands run in.
+    pub fn repo(&self) -> PathBuf {
+        self.repo.borrow().clone()
+    }
+
+    /// Makes `folder` (relative to the world) the repository that commands run in from now on.
+    pub fn enter(&self, folder: impl AsRef<Path>) {
+        *self.repo.borrow_mut() = self.root.path().join(folder);
+    }
+
+    /// A path in the repository.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.repo().join(path)
+    }
+
+    /// Writes a file of the repository, with its folders.
+    pub fn file(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+
+    /// The bytes of a file of the repository.
+    pub fn read(&self, path: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(path);
+        fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, seconds: u64) {
+        self.now.set(self.now.get() + seconds);
+    }
+
+    /// The time of the next command, in seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.now.get()
+    }
+
+    /// Runs git in the repository.
+    pub fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.command("git", args).run()
+    }
+
+    /// Runs the built program in the repository.
+    pub fn checkpoint<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.command(PROGRAM, args).run()
+    }
+
+    /// The one line that git prints for these arguments, which must succeed.
+    pub fn git_line<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+        self.git(args).success().stdout().trim_end().to_owned()
+    }
+
+    /// Prepares a command: more arguments, variables, another folder, input.
+    pub fn command<A: AsRef<OsStr>>(&self, program: impl AsRef<OsStr>, args: impl IntoIterator<Item = A>) -> Run<'_> {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.repo()).env_clear();
+        for (name, value) in self.environment() {
+            command.env(name, value);
+        }
+        Run {
+            world: self,
+            command,
+            input: Vec::new(),
+            limit: LIMIT,
+        }
+    }
+
+    /// The variables of the next command; moves the clock on by one second.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let now = self.now.get();
+        self.now.set(now + 1);
+        let date = OsString::from(format!("{now} +0000"));
+        let mut path = OsString::from(Path::new(PROGRAM).parent().unwrap());
+        if let Some(rest) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(rest);
+        }
+        vec![
+            ("PATH", path),
+            ("HOME", self.home().into()),
+            ("XDG_CONFIG_HOME", self.home().join(".config").into()),
+            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_CEILING_DIRECTORIES", self.root().into()),
+            ("GIT_AUTHOR_NAME", "Ana Author".into()),
+            ("GIT_AUTHOR_EMAIL", "ana@example.org".into()),
+            ("GIT_COMMITTER_NAME", "Carl Committer".into()),
+            ("GIT_COMMITTER_EMAIL", "carl@example.org".into()),
+            ("GIT_AUTHOR_DATE", date.clone()),
+            ("GIT_COMMITTER_DATE", date),
+            ("TZ", "UTC".into()),
+            ("LC_ALL", "C".into()),
+        ]
+    }
+
+    /// Everything of the repository that a save must not change.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.repo())
+    }
+
+    /// Text with this world's ids, times and paths replaced by stable words.
+    pub fn normal(&self, text: &str) -> String {
+        normal::normal(text, &[(self.root(), "<world>")])
+    }
+}
+
+/// A command about to run.
+pub struct Run<'w> {
+    world: &'w World,
+    command: Command,
+    input: Vec<u8>,
+    limit: Duration,
+}
+
+impl Run<'_> {
+    /// Sets a variable.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Takes a variable away.
+    pub fn without_env(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// Runs in another folder, relative to the repository.
+    pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(self.world.path(folder));
+        self
+    }
+
+    /// Gives these bytes on standard input, which is otherwise empty.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Fails the test when the command takes longer.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end and gives what came out.
+    pub fn run(mut self) -> Output {
+        let line = format!("{:?}", self.command);
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));
+        let mut stdin = child.stdin.take().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let input = self.input;
+        // A child may end without reading its input: a broken pipe here says nothing.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let out = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let err = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stderr.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if started.elapsed() > self.limit {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{line}: still running after {:?}", self.limit);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        writer.join().unwrap();
+        Output::new(line, status, out.join().unwrap(), err.join().unwrap())
+    }
+}
