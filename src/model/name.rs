@@ -111,7 +111,7 @@ fn fault(text: &str) -> Option<&'static str> {
     if text.contains("..") {
         return Some("it contains '..'");
     }
-    if text.ends_with('.') || text.ends_with(".lock") {
+    if text.ends_with('.') || text.strip_suffix(".lock").is_some() {
         return Some("it ends in '.' or '.lock'");
     }
     // Windows reserves these with any extension; git treats *_head names and 'head' as its own on such file systems.

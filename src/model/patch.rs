@@ -119,16 +119,13 @@ pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
     let map = target.as_object_mut().expect("a record is an object");
     for (key, value) in patch {
         let list = LISTS.iter().find(|(list, _)| list == key);
-        match (list, value) {
-            (Some(_), Value::Array(items)) => {
-                let present = map.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
-                merge_items(present.as_array_mut().expect("known lists are arrays"), items);
-            }
-            _ => {
-                let mut one = Value::Object(std::mem::take(map));
-                json::merge_patch(&mut one, Value::Object(Map::from_iter([(key.clone(), value.clone())])));
-                *map = one.as_object_mut().map(std::mem::take).unwrap_or_default();
-            }
+        if let (Some(_), Value::Array(items)) = (list, value) {
+            let present = map.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
+            merge_items(present.as_array_mut().expect("known lists are arrays"), items);
+        } else if value.is_null() {
+            map.shift_remove(key);
+        } else {
+            json::merge_patch(map.entry(key.clone()).or_insert(Value::Null), value.clone());
         }
     }
     from_value(target)
