@@ -14,4 +14,5 @@ pub mod operation;
 pub mod patch;
 pub mod path;
 pub mod record;
+pub mod selector;
 pub mod time;

@@ -97,6 +97,9 @@ pub struct Record {
     /// Why a session failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
+    /// Files kept with the checkpoint; the contents are `files/<n>` in its tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// Any JSON the caller wants kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
@@ -342,6 +345,18 @@ item! {
         /// Details.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
+    }
+}
+
+item! {
+    /// A file kept with the checkpoint.
+    Attachment {
+        /// Its name, without folders; C-quoted where it must be.
+        name: String,
+        /// The number of its blob, `files/<n>`.
+        n: u32,
+        /// Its length in bytes.
+        size: u64,
     }
 }
 
