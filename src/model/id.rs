@@ -138,17 +138,6 @@ impl From<Digest> for String {
     }
 }
 
-/// Random bytes written as lower-case RFC 4648 base32 without padding, five bits a character.
-///
-/// Gives one character for each byte of `random`; only its low five bits are used.
-pub fn base32(random: &[u8]) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    random
-        .iter()
-        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
-        .collect()
-}
-
 /// Characters in a session's identity: 26 of five bits are 130 bits, so ids made apart do not meet.
 pub const SESSION_ID_LEN: usize = 26;
 /// Characters in the id of an item of the record, an operation or a message.
@@ -181,10 +170,5 @@ mod tests {
         );
         assert_eq!(Digest::parse(digest.as_str()).expect("its own form"), digest);
         assert!(Digest::parse("sha1:ba78").is_err());
-    }
-
-    #[test]
-    fn base32_uses_the_low_five_bits() {
-        assert_eq!(base32(&[0, 31, 32, 26]), "a7a2");
     }
 }
