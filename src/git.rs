@@ -1,0 +1,409 @@
+//! The one place that starts a git child.
+//!
+//! A child must answer about the repository it is told, run nothing of the user's (hooks, fsmonitor, gc), take no
+//! optional lock, ask nothing, and not outlive us. So the repository variables are cleared (settings given by the
+//! environment, `GIT_CONFIG_*`, stay: `safe.directory` and credentials of CI come that way), the repository is named
+//! explicitly, and the program is never taken from the current folder. Input and output go through pipes.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread::JoinHandle;
+
+/// The variables that `git rev-parse --local-env-vars` names, less those that carry settings, and a few more that
+/// would change what git reads or prints.
+const CLEARED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INDEX_VERSION",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// How much of a child's error output is kept for a message.
+const STDERR_LIMIT: usize = 64 * 1024;
+
+/// Why a git child gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no `git` in any folder of `PATH` that is not relative.
+    #[error("cannot find the program 'git' in any folder of PATH")]
+    NoGit,
+    /// The child could not be started, written to or read from.
+    #[error("cannot run 'git {command}': {}", crate::os::reason(source))]
+    Io {
+        /// The arguments after `git`.
+        command: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The child ended with a status that its caller did not expect.
+    #[error("'git {command}' failed with {}{}", describe(*code), detail(stderr))]
+    Failed {
+        /// The arguments after `git`.
+        command: String,
+        /// The exit status; `None` when a signal ended it.
+        code: Option<i32>,
+        /// What it wrote on standard error.
+        stderr: String,
+    },
+}
+
+fn describe(code: Option<i32>) -> String {
+    code.map_or_else(|| "a signal".to_owned(), |code| format!("status {code}"))
+}
+
+fn detail(stderr: &str) -> String {
+    let text = stderr.trim();
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+/// What a finished child gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The exit status.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error, at most 64 KiB of it.
+    pub stderr: String,
+}
+
+/// A git command being put together.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Git {
+    place: Place,
+    configs: Vec<OsString>,
+    args: Vec<OsString>,
+    envs: Vec<(OsString, OsString)>,
+    input: Vec<u8>,
+    cwd: Option<PathBuf>,
+    codes: Vec<i32>,
+    user_hooks: bool,
+    interactive: bool,
+}
+
+/// The repository a child works on.
+#[derive(Debug, Clone, Default)]
+struct Place {
+    git_dir: Option<PathBuf>,
+    work_tree: Option<PathBuf>,
+    objects: Option<PathBuf>,
+    alternates: Option<OsString>,
+}
+
+impl Git {
+    /// A command that needs no repository.
+    pub fn outside() -> Self {
+        Self {
+            place: Place::default(),
+            configs: Vec::new(),
+            args: Vec::new(),
+            envs: Vec::new(),
+            input: Vec::new(),
+            cwd: None,
+            codes: vec![0],
+            user_hooks: false,
+            interactive: false,
+        }
+    }
+
+    /// A command on the repository whose own folder is `git_dir` (of a linked work tree: its private folder).
+    pub fn at(git_dir: impl Into<PathBuf>) -> Self {
+        let mut git = Self::outside();
+        git.place.git_dir = Some(git_dir.into());
+        git
+    }
+
+    /// The root of the work tree; the child runs there unless [`cwd`](Self::cwd) says otherwise.
+    pub fn work_tree(mut self, root: impl Into<PathBuf>) -> Self {
+        self.place.work_tree = Some(root.into());
+        self
+    }
+
+    /// Another object folder than the repository's own (`GIT_OBJECT_DIRECTORY`).
+    pub fn objects(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.place.objects = Some(folder.into());
+        self
+    }
+
+    /// Further object folders to read from, in the form of `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
+    pub fn alternates(mut self, folders: impl Into<OsString>) -> Self {
+        self.place.alternates = Some(folders.into());
+        self
+    }
+
+    /// The folder the child runs in.
+    pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(folder.into());
+        self
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a setting, `key=value`, that wins over every file and over the settings of the environment.
+    pub fn config(mut self, setting: impl Into<OsString>) -> Self {
+        self.configs.push(setting.into());
+        self
+    }
+
+    /// Sets a variable for the child.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.envs.push((name.into(), value.into()));
+        self
+    }
+
+    /// The bytes the child reads on standard input, none unless said.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Takes these exit statuses for an answer as well as 0.
+    pub fn accept(mut self, codes: impl IntoIterator<Item = i32>) -> Self {
+        self.codes.extend(codes);
+        self
+    }
+
+    /// Lets the user's hooks run, as `push` must.
+    pub fn user_hooks(mut self) -> Self {
+        self.user_hooks = true;
+        self
+    }
+
+    /// Lets the child talk to the terminal: questions about credentials, progress on standard error, which is then
+    /// not kept.
+    pub fn interactive(mut self) -> Self {
+        self.interactive = true;
+        self
+    }
+
+    /// Runs the child to its end and gives what it wrote. A status that was not accepted is an error.
+    pub fn run(self) -> Result<Output, Error> {
+        let input = self.input.clone();
+        let mut running = self.start()?;
+        let mut stdin = running.stdin.take();
+        let mut stdout = Vec::new();
+        let (written, read) = std::thread::scope(|scope| {
+            // Both ends at once: a child that answers before it has read everything would wait for us otherwise.
+            let writer = scope.spawn(move || match stdin.take() {
+                Some(mut pipe) if !input.is_empty() => pipe.write_all(&input),
+                _ => Ok(()),
+            });
+            let read = match running.stdout.as_mut() {
+                Some(pipe) => pipe.read_to_end(&mut stdout).map(drop),
+                None => Ok(()),
+            };
+            (writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer failed"))), read)
+        });
+        let output = running.finish_with(stdout)?;
+        // A child that ended well without reading all of its input has not been lied to.
+        for result in [written, read] {
+            match result {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    return Err(Error::Io { command: output.command, source: error });
+                }
+                _ => {}
+            }
+        }
+        Ok(output.output)
+    }
+
+    /// Runs the child and gives its output as text without the final line end; bytes that are not UTF-8 become U+FFFD.
+    pub fn text(self) -> Result<String, Error> {
+        let output = self.run()?;
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        while text.ends_with('\n') {
+            text.pop();
+        }
+        Ok(text)
+    }
+
+    /// Starts the child and leaves its pipes to the caller, for exchanges too large or too long to hold in memory.
+    /// [`input`](Self::input) is not used.
+    pub fn start(self) -> Result<Running, Error> {
+        let shown = self.shown();
+        let program = program().ok_or(Error::NoGit)?;
+        let mut child = self
+            .command(program)
+            .spawn()
+            .map_err(|source| Error::Io { command: shown.clone(), source })?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take().map(|mut pipe| {
+            std::thread::spawn(move || {
+                let mut kept = Vec::new();
+                // What goes beyond the limit must still be read, or the child would wait for ever.
+                let _ = pipe.by_ref().take(STDERR_LIMIT as u64).read_to_end(&mut kept);
+                let _ = io::copy(&mut pipe, &mut io::sink());
+                String::from_utf8_lossy(&kept).into_owned()
+            })
+        });
+        Ok(Running { child: Some(child), stdin, stdout, stderr, shown, codes: self.codes })
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        for name in CLEARED {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C").env_remove("LANGUAGE");
+        for name in ["GIT_NO_LAZY_FETCH", "GIT_LITERAL_PATHSPECS", "GIT_NO_REPLACE_OBJECTS"] {
+            command.env(name, "1");
+        }
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        if !self.interactive {
+            command.env("GIT_TERMINAL_PROMPT", "0");
+        }
+        let settings =
+            ["core.fsmonitor=false", "core.splitIndex=false", "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false"];
+        for setting in settings {
+            command.arg("-c").arg(setting);
+        }
+        if !self.user_hooks {
+            command.arg("-c").arg("core.hooksPath=/dev/null");
+        }
+        for setting in &self.configs {
+            command.arg("-c").arg(setting);
+        }
+        if let Some(dir) = &self.place.git_dir {
+            command.arg(joined("--git-dir=", dir));
+        }
+        if let Some(root) = &self.place.work_tree {
+            command.arg(joined("--work-tree=", root));
+        }
+        if let Some(folder) = &self.place.objects {
+            command.env("GIT_OBJECT_DIRECTORY", folder);
+        }
+        if let Some(folders) = &self.place.alternates {
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
+        }
+        if let Some(folder) = self.cwd.as_ref().or(self.place.work_tree.as_ref()).or(self.place.git_dir.as_ref()) {
+            command.current_dir(folder);
+        }
+        for (name, value) in &self.envs {
+            command.env(name, value);
+        }
+        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(if self.interactive { Stdio::inherit() } else { Stdio::piped() });
+        command
+    }
+
+    /// The command as it stands in messages: what the caller asked, without the settings we always add.
+    fn shown(&self) -> String {
+        let words: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut arg = OsString::from(option);
+    arg.push(path);
+    arg
+}
+
+/// A started child. Dropping it kills and reaps the child.
+#[derive(Debug)]
+pub struct Running {
+    child: Option<Child>,
+    /// The child's standard input; take and drop it to end the input.
+    pub stdin: Option<ChildStdin>,
+    /// The child's standard output.
+    pub stdout: Option<ChildStdout>,
+    stderr: Option<JoinHandle<String>>,
+    shown: String,
+    codes: Vec<i32>,
+}
+
+struct Finished {
+    output: Output,
+    command: String,
+}
+
+impl Running {
+    /// Ends the input, reads what is left of the output into the result and waits for the end.
+    pub fn finish(mut self) -> Result<Output, Error> {
+        drop(self.stdin.take());
+        let mut stdout = Vec::new();
+        if let Some(mut pipe) = self.stdout.take() {
+            pipe.read_to_end(&mut stdout).map_err(|source| Error::Io { command: self.shown.clone(), source })?;
+        }
+        Ok(self.finish_with(stdout)?.output)
+    }
+
+    fn finish_with(mut self, stdout: Vec<u8>) -> Result<Finished, Error> {
+        drop(self.stdin.take());
+        drop(self.stdout.take());
+        let command = std::mem::take(&mut self.shown);
+        let Some(mut child) = self.child.take() else {
+            return Err(Error::Io { command, source: io::Error::other("it was already waited for") });
+        };
+        let status = child.wait().map_err(|source| Error::Io { command: command.clone(), source })?;
+        let stderr = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        match status.code() {
+            Some(code) if self.codes.contains(&code) => Ok(Finished { output: Output { code, stdout, stderr }, command }),
+            code => Err(Error::Failed { command, code, stderr }),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Both fail only for a child that is gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The full path of git: the first executable of that name in a folder of `PATH` that is absolute, so that a program
+/// lying in the current folder is never run.
+fn program() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(|| find(&std::env::var_os("PATH")?)).as_deref()
+}
+
+fn find(path: &OsStr) -> Option<PathBuf> {
+    let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|file| executable(file))
+}
+
+fn executable(file: &Path) -> bool {
+    #[cfg(unix)]
+    let runs = |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let runs = |_: &std::fs::Metadata| true;
+    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && runs(&metadata))
+}

@@ -1,0 +1,195 @@
+//! Files and folders whose contents or names must survive a power cut, and files that only their owner may read.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Who besides the owner may use what we create: git's `core.sharedRepository`.
+///
+/// The default leaves repository files to the creation mask and keeps our private files to their owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sharing {
+    /// Permission bits (of 0666) that are added to, or with `exact` stand for, those of repository files.
+    pub bits: u32,
+    /// Whether `bits` are the whole mode rather than an addition (`core.sharedRepository = 0640`).
+    pub exact: bool,
+}
+
+impl Sharing {
+    /// Gives an open repository file or folder the bits that `core.sharedRepository` asks for, if it asks at all.
+    pub fn apply(self, file: &File) -> io::Result<()> {
+        if self.bits == 0 {
+            return Ok(());
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let metadata = file.metadata()?;
+            let mode = metadata.permissions().mode() & 0o7777;
+            let wanted = self.mode(mode, metadata.is_dir());
+            if wanted != mode {
+                file.set_permissions(fs::Permissions::from_mode(wanted))?;
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = file;
+        Ok(())
+    }
+
+    /// The mode that git would give: a read-only file stays read-only, a folder can be entered by whoever can read
+    /// it and hands its group down.
+    #[cfg(unix)]
+    fn mode(self, mode: u32, is_dir: bool) -> u32 {
+        let mut bits = self.bits;
+        if mode & 0o200 == 0 {
+            bits &= !0o222;
+        }
+        if mode & 0o100 != 0 {
+            bits |= (bits & 0o444) >> 2;
+        }
+        let mut wanted = if self.exact { (mode & !0o777) | bits } else { mode | bits };
+        if is_dir && wanted & 0o060 != 0 {
+            wanted |= 0o2000 | (wanted & 0o444) >> 2;
+        }
+        wanted
+    }
+}
+
+/// Writes a folder's entries to the disk, so that files created, renamed or removed in it stay so after a power cut.
+pub fn sync_dir(path: &Path) -> io::Result<()> {
+    // Windows has no such call for folders; its file systems journal the names themselves.
+    if cfg!(windows) {
+        return Ok(());
+    }
+    File::open(path)?.sync_all()
+}
+
+/// Creates `path` and its missing parents as git would (mode 0777 less the creation mask, plus `sharing`), and makes
+/// every new name durable. An existing folder costs one call.
+pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+                return Err(error);
+            };
+            create_dir_durable(parent, sharing)?;
+            match fs::create_dir(path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    if sharing.bits != 0 {
+        sharing.apply(&File::open(path)?)?;
+    }
+    path.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Creates the folder `path` for our own use if it is missing: mode 0700 whatever the creation mask is, wider only
+/// when the repository itself is shared. Its parent must exist.
+pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let dir = File::open(path)?;
+    set_private_mode(&dir, 0o700, sharing)?;
+    path.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Opens the file at `path` for reading and writing, creating it empty if missing: mode 0600 whatever the creation
+/// mask is, wider only when the repository itself is shared. Its contents are left as they are.
+pub fn private_file(path: &Path, sharing: Sharing) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Opening an existing file is the common case; creating comes second, so that its mode is set exactly once.
+    match OpenOptions::new().read(true).write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match options.open(path) {
+        Ok(file) => {
+            set_private_mode(&file, 0o600, sharing)?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().read(true).write(true).open(path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Sets the mode of something just created: the mask may have taken bits from the owner, and sharing may add some.
+fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = file.metadata()?;
+        // Others than the group never see drafts, however widely the repository itself is shared.
+        let group = Sharing { bits: sharing.bits & 0o660, exact: false };
+        let wanted = if group.bits == 0 { mode } else { group.mode(mode, metadata.is_dir()) };
+        if metadata.permissions().mode() & 0o7777 != wanted {
+            file.set_permissions(fs::Permissions::from_mode(wanted))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, mode, sharing);
+    Ok(())
+}
+
+/// Sets the modification time of `path` to now, as git does with an object it finds already stored, so that the next
+/// `gc` takes it for fresh.
+pub fn touch(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
+    }
+    #[cfg(not(unix))]
+    {
+        File::options().write(true).open(path)?.set_modified(std::time::SystemTime::now())
+    }
+}
+
+/// How many names an open file has: 0 when it was removed after it was opened.
+pub fn links(file: &File) -> io::Result<u64> {
+    #[cfg(unix)]
+    {
+        Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?))
+    }
+    #[cfg(not(unix))]
+    {
+        // An open file cannot be removed there.
+        let _ = file;
+        Ok(1)
+    }
+}
+
+/// Whether two descriptions are of one and the same file, not merely of equal ones.
+pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        one.ino() == other.ino() && one.dev() == other.dev()
+    }
+    #[cfg(not(unix))]
+    {
+        one.created().ok() == other.created().ok() && one.len() == other.len() && one.is_file() && other.is_file()
+    }
+}
+
+/// How long ago the file was last written, as far as its time stamp and the clock can tell.
+pub fn age(path: &Path) -> Option<std::time::Duration> {
+    fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
+}

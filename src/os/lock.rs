@@ -1,0 +1,66 @@
+//! Kernel locks on files: the kernel frees them when their holder ends, however it ends, so no lock is ever stale and
+//! none is judged by its age. The files themselves stay: removing one would let two holders lock two files of one name.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{Sharing, private_file};
+
+/// The first pause between two tries; later ones double up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+/// Short against a save (some 10 ms), so that a freed lock is not left idle.
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
+
+/// An exclusive kernel lock, held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Locks the file at `path`, which is created (private, empty) when missing, its folder must exist.
+    ///
+    /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
+    pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
+        let file = private_file(path, sharing)?;
+        let locked = retry(wait, || Ok(try_lock(&file)?.then_some(())))?;
+        Ok(locked.map(|()| Self { _file: file }))
+    }
+}
+
+/// Calls `attempt` until it gives something, or until `wait` has passed; then `None`. Pauses grow from 0.2 to 5 ms.
+pub fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
+    let deadline = Instant::now() + wait;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(value) = attempt()? {
+            return Ok(Some(value));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        std::thread::sleep(jitter(pause).min(left));
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Tries to lock an open file exclusively; `false` when another handle holds it.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Half to all of `pause`, so that waiting processes do not all wake at once.
+fn jitter(pause: Duration) -> Duration {
+    let mut byte = [0_u8; 1];
+    if getrandom::fill(&mut byte).is_err() {
+        return pause;
+    }
+    pause / 2 + pause.mul_f64(f64::from(byte[0]) / 512.0)
+}

@@ -1,0 +1,30 @@
+//! Facts about the machine and the process: host name, creation mask, random names.
+
+use std::io;
+
+/// The name of this host as the kernel knows it, or `localhost` when it has none.
+pub fn host_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
+/// The file creation mask of this process, without changing it.
+///
+/// On Linux from `/proc/self/status`, elsewhere unknown: reading it there means setting it, which another thread
+/// creating a file at that moment would notice.
+pub fn umask() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+    u32::from_str_radix(value.trim(), 8).ok()
+}
+
+/// Sixteen random lower-case letters and digits (80 bits) for the name of a temporary file.
+pub fn random_token() -> io::Result<String> {
+    const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
+}

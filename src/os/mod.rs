@@ -1,0 +1,34 @@
+//! What differs between operating systems: file locks with a deadline, durable folders, private files, names of host
+//! and temporary files.
+//!
+//! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
+//! systems are written after their documentation and are untested. Time is read here only to measure a wait.
+
+mod file;
+mod lock;
+mod machine;
+
+pub use file::{Sharing, age, create_dir_durable, links, private_dir, private_file, same_file, sync_dir, touch};
+pub use lock::{Lock, retry, try_lock};
+pub use machine::{host_name, random_token, umask};
+
+use std::io;
+
+/// What went wrong, without the error number that the standard library appends to its text.
+///
+/// ```
+/// let full = std::io::Error::from_raw_os_error(2);
+/// assert_eq!(git_checkpoint::os::reason(&full), "no such file or directory");
+/// ```
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        // A sentence of the system ("No space left on device") starts a clause here, an abbreviation keeps its case.
+        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,241 @@
+//! Why the repository could not be opened, read or written.
+//!
+//! Each message is whole: it names its subject and gives the cause, so callers print it alone; `source()` is there to
+//! tell kinds apart. What the user can do about it is [`Error::hint`].
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gix::ObjectId;
+
+use super::refs::Damage;
+use crate::os::reason;
+
+/// Any failure of the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No repository at or above the folder.
+    #[error("not a git repository (or any of the parent directories): '{}'", start.display())]
+    NotARepository {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// The repository belongs to another user, so its settings must not be followed.
+    #[error("detected dubious ownership in repository at '{}'", path.display())]
+    Unsafe {
+        /// The work tree, or the repository where there is none.
+        path: PathBuf,
+    },
+    /// A bare repository was found by searching although `safe.bareRepository` is `explicit`.
+    #[error("cannot use bare repository '{}' (safe.bareRepository is 'explicit')", path.display())]
+    ImplicitBare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The command needs a work tree and the repository has none.
+    #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// `core.repositoryFormatVersion` is newer than git's own 1.
+    #[error("expected repository format version 0 or 1 in '{}', found '{version}'", path.display())]
+    FormatVersion {
+        /// The repository.
+        path: PathBuf,
+        /// The version found.
+        version: String,
+    },
+    /// An extension that changes how the repository is read and that we do not know.
+    #[error("unknown repository extension '{name}' in '{}'", path.display())]
+    Extension {
+        /// The repository.
+        path: PathBuf,
+        /// The name after `extensions.`, with its value where the value is what is unknown.
+        name: String,
+    },
+    /// A variable of the environment that makes no sense here.
+    #[error("cannot use {name}='{value}': {why}")]
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A setting with a value that cannot be used.
+    #[error("bad value '{value}' for '{key}' in {place}: {why}")]
+    Setting {
+        /// The key, as git prints it.
+        key: String,
+        /// The value found.
+        value: String,
+        /// The file or other source it came from.
+        place: String,
+        /// What would be right.
+        why: String,
+    },
+    /// The system refused a file operation.
+    #[error("cannot {action} '{}': {}", path.display(), reason(source))]
+    Io {
+        /// A verb: `read`, `write`, `create` and so on.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A git child failed.
+    #[error(transparent)]
+    Git(#[from] crate::git::Error),
+    /// gix failed.
+    #[error("cannot {action}: {source}")]
+    Gix {
+        /// What was being done.
+        action: String,
+        /// The reason gix gave.
+        source: gix::Error,
+    },
+    /// An object is missing or cannot be decoded.
+    #[error("cannot read object '{id}': {why}")]
+    Object {
+        /// The object.
+        id: ObjectId,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A source gave other bytes than announced; nothing of it was stored.
+    #[error("expected {expected} bytes, found {found}")]
+    Length {
+        /// What was announced.
+        expected: u64,
+        /// What came (one more than expected when there was more).
+        found: u64,
+    },
+    /// Not the name of a ref that we may write.
+    #[error("'{name}' is not a valid ref name")]
+    RefName {
+        /// The name.
+        name: String,
+    },
+    /// The ref is not what the caller took it for: another writer was faster. Read again and retry.
+    #[error("ref '{name}' is at {}, expected {}", shown(found.as_ref()), shown(expected.as_ref()))]
+    Moved {
+        /// The ref.
+        name: String,
+        /// What the caller expected; `None` is absence.
+        expected: Option<ObjectId>,
+        /// What is there; `None` is absence.
+        found: Option<ObjectId>,
+    },
+    /// The ref exists but cannot be read as one.
+    #[error("ref '{name}' is damaged: {damage}")]
+    Damaged {
+        /// The ref.
+        name: String,
+        /// In what way.
+        damage: Damage,
+    },
+    /// Another process, perhaps a git command, holds git's own lock file on the ref.
+    #[error("cannot lock ref '{name}': '{}' exists{}", path.display(), aged(*age))]
+    RefLocked {
+        /// The ref.
+        name: String,
+        /// The lock file.
+        path: PathBuf,
+        /// How long the lock file has been there, as far as the clock can tell.
+        age: Option<Duration>,
+    },
+    /// Another ref's name stands in the way: `a` against `a/b`.
+    #[error("cannot create ref '{name}': '{other}' exists")]
+    InTheWay {
+        /// The ref to be created.
+        name: String,
+        /// The one that exists.
+        other: String,
+    },
+    /// A lock of ours was held by another process for the whole wait.
+    #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f64())]
+    Busy {
+        /// What the lock protects.
+        what: String,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// The note of an unfinished change of several refs cannot be understood.
+    #[error("cannot understand the unfinished change of refs in '{}': {why}", path.display())]
+    Journal {
+        /// The note.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Objects that a ref now needs are gone, by a `git gc --prune=now` at the same moment.
+    #[error("{} of the saved objects are gone, the first is '{}'", ids.len(), ids[0])]
+    Vanished {
+        /// The missing ones, at least one.
+        ids: Vec<ObjectId>,
+    },
+}
+
+fn shown(id: Option<&ObjectId>) -> String {
+    id.map_or_else(|| "nothing".to_owned(), ToString::to_string)
+}
+
+fn aged(age: Option<Duration>) -> String {
+    age.map_or_else(String::new, |age| format!(" since {} seconds", age.as_secs()))
+}
+
+impl Error {
+    /// What the user can do about it, where there is something; to be printed after `hint: `, line by line.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unsafe { path } => format!(
+                "to add an exception for this directory, call:\ngit config --global --add safe.directory {}",
+                quoted(path)
+            ),
+            Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
+            Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
+            Self::FormatVersion { .. } | Self::Extension { .. } => {
+                "a newer git wrote this repository; a newer git-checkpoint may read it".to_owned()
+            }
+            Self::Damaged { .. } => "git checkpoint repair".to_owned(),
+            Self::RefLocked { path, .. } => format!(
+                "another git process seems to be running; if none is, it crashed, and you may remove the file:\nrm {}",
+                quoted(path)
+            ),
+            Self::InTheWay { other, .. } => {
+                format!("rename or delete it: git update-ref -d {}", quoted(std::path::Path::new(other)))
+            }
+            Self::Busy { .. } => "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// Whether the same call may succeed later without anybody changing anything: a lock, another writer.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Moved { .. } | Self::RefLocked { .. } | Self::Busy { .. } | Self::Vanished { .. })
+    }
+
+    /// A file error with its path, for `map_err`.
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// A failure of gix, for `map_err`.
+    pub(crate) fn gix(action: impl Into<String>) -> impl FnOnce(gix::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Gix { action, source }
+    }
+}
+
+/// A path as a shell takes it: quoted only when it has to be.
+fn quoted(path: &std::path::Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,100 @@
+//! Our locks: kernel locks on files that stay, so that a killed holder blocks nobody.
+//!
+//! They order our own processes only; against git the refs have git's lock files. All waits have an end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Error, Repository, open};
+use crate::os;
+
+/// A lock, held until dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Held {
+    _lock: os::Lock,
+}
+
+/// The lock of one session, by its identity or name: spans reading its tip to writing it.
+pub fn session(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
+    common(repo, &format!("session-{}", file_name(id)), &format!("session '{id}'"), wait)
+}
+
+/// The lock of one session's draft.
+pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
+    common(repo, &format!("draft-{}", file_name(id)), &format!("the draft of session '{id}'"), wait)
+}
+
+/// The lock of this work tree: spans taking or restoring a snapshot.
+pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
+    let path = open::worktree_private_dir(repo)?.join("worktree.lock");
+    acquire(repo, path, "this work tree", wait)
+}
+
+/// A lock of the store itself, shared by all work trees.
+pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) -> Result<Held, Error> {
+    let folder = open::private_dir(repo)?.join("locks");
+    os::private_dir(&folder, open::sharing(repo)).map_err(Error::io("create", &folder))?;
+    acquire(repo, folder.join(name), what, wait)
+}
+
+fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<Held, Error> {
+    match os::Lock::acquire(&path, open::sharing(repo), wait) {
+        Ok(Some(lock)) => Ok(Held { _lock: lock }),
+        Ok(None) => Err(Error::Busy { what: what.to_owned(), waited: wait }),
+        Err(error) => Err(Error::io("lock", path)(error)),
+    }
+}
+
+/// The name with everything but lower-case letters, digits, `.`, `_` and `-` as `%` and two digits.
+pub(super) fn file_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => out.push(char::from(byte)),
+            b'.' if !out.is_empty() => out.push('.'),
+            _ => {
+                out.push('%');
+                out.push_str(&format!("{byte:02x}"));
+            }
+        }
+    }
+    out
+}
+
+/// The name that [`file_name`] was given, or `None` for what it never gives.
+pub(super) fn from_file_name(name: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = match first {
+            b'%' => {
+                let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                &tail[2..]
+            }
+            _ => {
+                bytes.push(*first);
+                tail
+            }
+        };
+    }
+    let decoded = String::from_utf8(bytes).ok()?;
+    (file_name(&decoded) == name).then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_read_back() {
+        for name in ["refs/checkpoints/a.b-c_d", "..", "A/ü", ".x", "", "%41"] {
+            assert_eq!(from_file_name(&file_name(name)).as_deref(), Some(name));
+            assert!(!file_name(name).contains('/') && !file_name(name).starts_with('.'));
+        }
+        assert_eq!(from_file_name("%4"), None);
+        assert_eq!(from_file_name("%é"), None);
+        assert_eq!(from_file_name("A"), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The repository as we use it: opening, objects, refs, locks and settings.
+//!
+//! Free functions over `&Repository`, the gix type, re-exported so that callers name it without depending on gix. What
+//! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
+//! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
+
+pub mod config;
+mod env_config;
+mod error;
+mod ident;
+pub mod lock;
+pub mod objects;
+pub mod open;
+pub mod refs;
+
+pub use error::Error;
+pub use gix::actor::Signature;
+pub use gix::date::Time;
+pub use gix::objs::Kind;
+pub use gix::{ObjectId, Repository};
+pub use ident::{author, who};
+pub use open::{
+    Environment, git, git_dir, has_work_tree, is_home_or_root, open, private_dir, sharing, uses_reftable, work_tree,
+    worktree_id, worktree_private_dir,
+};

@@ -1,0 +1,181 @@
+//! Keeping our packs few: every save adds one, and git starts a repack of its own at 50 (`gc.autoPackLimit`).
+//!
+//! Our packs hold no deltas, so their entries are copied byte for byte. The smallest packs are merged until each one
+//! left is at least twice as large as all smaller ones together, so every byte is copied a logarithmic number of times.
+//! The new pack is durable before an old one goes; git and gix look again for an object whose pack has gone.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::Crc;
+use gix::odb::pack::index;
+
+use super::body::Body;
+use super::pack::{self, Entry};
+use super::{name, seal};
+use crate::store::{Error, Repository, lock, open};
+
+/// More packs of ours than this are too many. Well below git's 50, as the user's own count as well.
+const TOO_MANY: usize = 16;
+/// An entry larger than this stays where it is: copying it again and again costs more than one more pack.
+const LARGE_PACK: u64 = 512 * 1024 * 1024;
+
+/// What [`consolidate`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Consolidated {
+    /// Packs merged into one and removed.
+    pub merged: usize,
+    /// Packs of ours that there are now.
+    pub packs: usize,
+}
+
+struct Candidate {
+    base: PathBuf,
+    size: u64,
+}
+
+/// Merges our packs if there are more than 16 of them. A cheap look at the folder otherwise.
+///
+/// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
+/// they have listed already), and with packs under a `.keep`.
+pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
+    let folder = open::objects_dir(repo).join("pack");
+    let found = ours(&folder)?;
+    if found.len() <= TOO_MANY || maintained(repo) {
+        return Ok(Consolidated { merged: 0, packs: found.len() });
+    }
+    let _lock = match lock::common(repo, "consolidate", "the packs", Duration::ZERO) {
+        Err(Error::Busy { .. }) => return Ok(Consolidated { merged: 0, packs: found.len() }),
+        lock => lock?,
+    };
+    // Again under the lock: another process may have been at it.
+    let found = ours(&folder)?;
+    let chosen = choose(&found);
+    let none = Consolidated { merged: 0, packs: found.len() };
+    if found.len() <= TOO_MANY || chosen.len() < 2 {
+        return Ok(none);
+    }
+    let mut body = Body::new(folder.clone(), open::sharing(repo));
+    let mut merged = Vec::new();
+    for candidate in chosen {
+        match copy(&candidate.base, repo.object_hash(), &mut body)? {
+            Copied::All => merged.push(&candidate.base),
+            // Damage is for `verify` to tell; copying it would spread it.
+            Copied::Unusable => {}
+        }
+    }
+    let Some(closed) = body.close(repo.object_hash())? else {
+        return Ok(none);
+    };
+    let keep = seal::place(closed, &folder, open::sharing(repo))?;
+    // A gc that began meanwhile has listed the old packs and would fail without them.
+    let remove = !maintained(repo);
+    if remove {
+        for base in &merged {
+            seal::remove(base)?;
+        }
+    }
+    keep.release()?;
+    let merged = if remove { merged.len() } else { 0 };
+    Ok(Consolidated { merged, packs: found.len() + 1 - merged })
+}
+
+/// Our packs without a `.keep`, smallest first.
+fn ours(folder: &Path) -> Result<Vec<Candidate>, Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        let is_index = path.extension().is_some_and(|extension| extension == "idx");
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        if !is_index || !stem.is_some_and(name::is_ours) || path.with_extension("keep").exists() {
+            continue;
+        }
+        // Gone in between is as good as never seen.
+        if let Ok(metadata) = fs::metadata(path.with_extension("pack")) {
+            found.push(Candidate { base: path.with_extension(""), size: metadata.len() });
+        }
+    }
+    found.sort_by_key(|candidate| candidate.size);
+    Ok(found)
+}
+
+/// The smallest packs, as many as it takes for the next one to be at least twice as large as all of them.
+fn choose(found: &[Candidate]) -> &[Candidate] {
+    let small = found.partition_point(|candidate| candidate.size <= LARGE_PACK);
+    let mut total = 0;
+    let mut count = 0;
+    for (position, candidate) in found[..small].iter().enumerate() {
+        // At least half of what is too many, so that this does not happen at every save.
+        if position > TOO_MANY / 2 && candidate.size >= 2 * total {
+            break;
+        }
+        total += candidate.size;
+        count = position + 1;
+    }
+    &found[..count]
+}
+
+enum Copied {
+    All,
+    Unusable,
+}
+
+/// Appends the entries of the pack at `base` to `body`, each checked against its checksum.
+fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, Error> {
+    let path = base.with_extension("pack");
+    let Ok(index) = index::File::at(base.with_extension("idx"), hash) else {
+        return Ok(Copied::Unusable);
+    };
+    let mut entries: Vec<Entry> = Vec::new();
+    for entry in index.iter() {
+        let Some(crc32) = entry.crc32 else { return Ok(Copied::Unusable) };
+        entries.push(Entry { id: entry.oid, crc32, offset: entry.pack_offset });
+    }
+    entries.sort_unstable_by_key(|entry| entry.offset);
+    let Ok(mut file) = File::open(&path) else {
+        return Ok(Copied::Unusable);
+    };
+    let length = file.metadata().map_err(Error::io("read", &path))?.len();
+    let Some(end) = length.checked_sub(hash.len_in_bytes() as u64) else {
+        return Ok(Copied::Unusable);
+    };
+    let ends: Vec<u64> = entries.iter().skip(1).map(|entry| entry.offset).chain([end]).collect();
+    // Two passes: nothing of a damaged pack is to go into the new one.
+    for store in [false, true] {
+        for (entry, &end) in entries.iter().zip(&ends) {
+            let Some(bytes) = read_entry(&mut file, entry, end) else {
+                return Ok(Copied::Unusable);
+            };
+            if store {
+                body.append(entry.id, &bytes)?;
+            }
+        }
+    }
+    Ok(Copied::All)
+}
+
+/// The bytes of an entry if they are what the index says and no delta.
+fn read_entry(file: &mut File, entry: &Entry, end: u64) -> Option<Vec<u8>> {
+    let length = usize::try_from(end.checked_sub(entry.offset)?).ok()?;
+    let mut bytes = vec![0; length];
+    file.seek(SeekFrom::Start(entry.offset)).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    pack::parse_entry_header(&bytes)?;
+    let mut crc = Crc::new();
+    crc.update(&bytes);
+    (crc.sum() == entry.crc32).then_some(bytes)
+}
+
+/// Whether git is at work on the packs.
+fn maintained(repo: &Repository) -> bool {
+    let gc = repo.common_dir().join("gc.pid");
+    let maintenance = open::objects_dir(repo).join("maintenance.lock");
+    gc.exists() || maintenance.exists()
+}

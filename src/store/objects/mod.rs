@@ -1,0 +1,348 @@
+//! Our own object writer: what one operation stores becomes one pack, durable before anything names it.
+//!
+//! gix syncs nothing, and git syncs loose objects one by one; a pack costs three syncs however many objects it holds,
+//! and its `.keep` protects them from a concurrent `gc --prune=now` until the ref is in place. Objects are hashed with
+//! collision detection. A second form of the writer stores nothing and serves `--dry-run` and comparisons.
+
+mod body;
+mod consolidate;
+mod deflate;
+mod name;
+mod pack;
+mod present;
+mod seal;
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flate2::{Compression, Crc};
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::{Error, Repository, open};
+use crate::os::{self, Sharing};
+use body::Body;
+pub use consolidate::{Consolidated, consolidate};
+pub(super) use present::Present;
+
+/// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
+const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Why a stream was not stored. Whatever the reason, nothing of it is in the pack.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The source gave more or fewer bytes than announced: the file changed while it was read.
+    #[error("expected {expected} bytes, found {}{found}", if found > expected { "at least " } else { "" })]
+    Changed {
+        /// What was announced.
+        expected: u64,
+        /// What came; with more than expected, one more.
+        found: u64,
+    },
+    /// The source could not be read.
+    #[error("cannot read the source: {}", os::reason(.0))]
+    Read(#[source] io::Error),
+    /// The object could not be stored.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// Stores the objects of one operation. Threads share it by reference.
+///
+/// Dropped without [`finish`](Self::finish) it leaves nothing behind.
+pub struct Writer {
+    hash: gix::hash::Kind,
+    level: Compression,
+    target: Target,
+    kept: Mutex<Kept>,
+}
+
+enum Target {
+    /// Nothing is stored.
+    Memory,
+    /// One pack in `folder`.
+    Pack(Box<Pack>),
+}
+
+struct Pack {
+    folder: PathBuf,
+    sharing: Sharing,
+    body: Mutex<Body>,
+    /// `None` when objects that are there already are to be written all the same.
+    present: Option<Mutex<Present>>,
+    relied_on: Mutex<HashSet<ObjectId>>,
+}
+
+/// Objects in memory: of a pack the trees, commits and tags, so that they can be read before the pack is in place.
+#[derive(Default)]
+struct Kept {
+    objects: HashMap<ObjectId, (Kind, Vec<u8>)>,
+    blobs: usize,
+}
+
+impl Writer {
+    /// A writer whose objects are stored in the repository by [`finish`](Self::finish).
+    ///
+    /// Objects that are stored soundly already are not written again; [`Sealed::relied_on`] names them.
+    pub fn durable(repo: &Repository) -> Result<Self, Error> {
+        Self::to_pack(repo, true)
+    }
+
+    /// A writer that stores every object it is given, whether or not it is there: after objects vanished.
+    pub fn rewriting(repo: &Repository) -> Result<Self, Error> {
+        Self::to_pack(repo, false)
+    }
+
+    fn to_pack(repo: &Repository, skip_present: bool) -> Result<Self, Error> {
+        let folder = open::objects_dir(repo).join("pack");
+        let sharing = open::sharing(repo);
+        let pack = Pack {
+            body: Mutex::new(Body::new(folder.clone(), sharing)),
+            present: if skip_present { Some(Mutex::new(Present::new(repo)?)) } else { None },
+            relied_on: Mutex::default(),
+            folder,
+            sharing,
+        };
+        let level = repo.pack_compression().map_or(6, |level| level.level().unsigned_abs());
+        let level = Compression::new(level);
+        Ok(Self { hash: repo.object_hash(), level, target: Target::Pack(Box::new(pack)), kept: Mutex::default() })
+    }
+
+    /// A writer that stores nothing: it gives the ids, and keeps trees, commits and up to 64 MiB of blobs for
+    /// [`overlay`](Self::overlay).
+    pub fn memory(repo: &Repository) -> Self {
+        let level = Compression::fast();
+        Self { hash: repo.object_hash(), level, target: Target::Memory, kept: Mutex::default() }
+    }
+
+    /// Stores an object and gives its id.
+    pub fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
+        let id = self.hash_only(kind, data)?;
+        match &self.target {
+            Target::Memory => self.keep(id, kind, data),
+            Target::Pack(pack) => {
+                if pack.has(&id) {
+                    return Ok(id);
+                }
+                if kind != Kind::Blob {
+                    self.keep(id, kind, data);
+                }
+                let mut entry = Vec::new();
+                pack::entry_header(kind, data.len() as u64, &mut entry);
+                deflate::compress(self.level, data, &mut entry).map_err(Error::io("compress", &pack.folder))?;
+                lock(&pack.body).append(id, &entry)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// Stores an object of exactly `length` bytes from a source, in bounded memory, and gives its id.
+    ///
+    /// Other threads wait meanwhile, so small files are better read and given to [`write`](Self::write).
+    pub fn write_stream(&self, kind: Kind, length: u64, source: &mut dyn Read) -> Result<ObjectId, StreamError> {
+        let Target::Pack(pack) = &self.target else {
+            return self.hash_stream(kind, length, source);
+        };
+        let mut body = lock(&pack.body);
+        let start = body.begin();
+        match self.stream(kind, length, source, &mut body) {
+            Ok((id, crc32)) => {
+                if pack.has_with(&body, &id) {
+                    body.rollback(start)?;
+                } else {
+                    body.commit(start, id, crc32)?;
+                }
+                Ok(id)
+            }
+            Err(error) => {
+                body.rollback(start)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn stream(&self, kind: Kind, length: u64, source: &mut dyn Read, body: &mut Body) -> Result<(ObjectId, u32), StreamError> {
+        let body_place = body.place().to_owned();
+        let mut hasher = object_hasher(self.hash, kind, length);
+        let mut crc = Crc::new();
+        let mut header = Vec::new();
+        pack::entry_header(kind, length, &mut header);
+        crc.update(&header);
+        body.put(&header)?;
+        let found = deflate::compress_stream(
+            self.level,
+            length,
+            source,
+            &mut |piece| hasher.update(piece),
+            &mut |piece| {
+                crc.update(piece);
+                Ok(body.put(piece)?)
+            },
+            &StreamError::Read,
+            &|error| Error::io("compress", &body_place)(error).into(),
+        )?;
+        if found != length {
+            return Err(StreamError::Changed { expected: length, found });
+        }
+        let id = hasher.try_finalize().map_err(Error::gix("hash an object"))?;
+        Ok((id, crc.sum()))
+    }
+
+    /// The id that an object has, without storing it.
+    pub fn hash_only(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
+        gix::objs::compute_hash(self.hash, kind, data).map_err(Error::gix("hash an object"))
+    }
+
+    /// The id of an object of exactly `length` bytes from a source, without storing it.
+    pub fn hash_stream(&self, kind: Kind, length: u64, source: &mut dyn Read) -> Result<ObjectId, StreamError> {
+        let mut hasher = object_hasher(self.hash, kind, length);
+        let mut buffer = vec![0; deflate::CHUNK];
+        let mut found = 0;
+        loop {
+            let count = deflate::read_some(source, &mut buffer).map_err(StreamError::Read)?;
+            found += count as u64;
+            if found > length || count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+        }
+        if found != length {
+            return Err(StreamError::Changed { expected: length, found: found.min(length + 1) });
+        }
+        Ok(hasher.try_finalize().map_err(Error::gix("hash an object"))?)
+    }
+
+    /// Whether this writer was given the object and has it, in its pack or in memory.
+    pub fn contains(&self, id: &ObjectId) -> bool {
+        let packed = matches!(&self.target, Target::Pack(pack) if lock(&pack.body).contains(id));
+        packed || lock(&self.kept).objects.contains_key(id)
+    }
+
+    /// An object that this writer has; `None` if it does not, then it may be in the repository.
+    pub fn get(&self, id: &ObjectId) -> Result<Option<(Kind, Vec<u8>)>, Error> {
+        if let Some((kind, data)) = lock(&self.kept).objects.get(id) {
+            return Ok(Some((*kind, data.clone())));
+        }
+        match &self.target {
+            Target::Memory => Ok(None),
+            Target::Pack(pack) => lock(&pack.body).read(id),
+        }
+    }
+
+    /// A handle on the repository in which the objects of this writer can be read before they are in place: all but
+    /// the blobs of a pack, and all that the memory form kept. Writing through it stores nothing.
+    pub fn overlay(&self, repo: &Repository) -> Repository {
+        let mut overlay = repo.clone().with_object_memory();
+        let mut storage = gix::odb::memory::Storage::default();
+        for (id, (kind, data)) in &lock(&self.kept).objects {
+            storage.insert(*id, (*kind, data.clone()));
+        }
+        overlay.objects.set_object_memory(storage);
+        overlay
+    }
+
+    /// Makes the objects durable and visible. Without new objects nothing touches the disk.
+    ///
+    /// On an error nothing is visible and no file of ours is left.
+    pub fn finish(self) -> Result<Sealed, Error> {
+        let Target::Pack(pack) = self.target else {
+            return Ok(Sealed { keep: None, relied_on: Vec::new(), written: Vec::new() });
+        };
+        let Pack { folder, sharing, body, relied_on, .. } = *pack;
+        let body = body.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let relied_on = relied_on.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+        let written = body.ids().collect();
+        let keep = match body.close(self.hash)? {
+            Some(closed) => Some(seal::place(closed, &folder, sharing)?),
+            None => None,
+        };
+        Ok(Sealed { keep, relied_on, written })
+    }
+
+    fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
+        let mut kept = lock(&self.kept);
+        if kept.objects.contains_key(&id) {
+            return;
+        }
+        if kind == Kind::Blob {
+            if kept.blobs + data.len() > MEMORY_LIMIT {
+                return;
+            }
+            kept.blobs += data.len();
+        }
+        kept.objects.insert(id, (kind, data.to_vec()));
+    }
+}
+
+impl Pack {
+    fn has(&self, id: &ObjectId) -> bool {
+        // The lock on the pack is not held while the repository is searched.
+        let written = lock(&self.body).contains(id);
+        written || self.relies_on(id)
+    }
+
+    fn has_with(&self, body: &Body, id: &ObjectId) -> bool {
+        body.contains(id) || self.relies_on(id)
+    }
+
+    fn relies_on(&self, id: &ObjectId) -> bool {
+        let Some(present) = &self.present else {
+            return false;
+        };
+        if lock(&self.relied_on).contains(id) {
+            return true;
+        }
+        let found = lock(present).has(id);
+        if found {
+            lock(&self.relied_on).insert(*id);
+        }
+        found
+    }
+}
+
+fn object_hasher(hash: gix::hash::Kind, kind: Kind, length: u64) -> gix::hash::Hasher {
+    let mut hasher = gix::hash::hasher(hash);
+    hasher.update(&gix::objs::encode::loose_header(kind, length));
+    hasher
+}
+
+/// A panic in another thread does not make the data unusable here: every change is complete before the lock is freed
+/// or marks the pack as broken.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The objects of an operation, durable, and protected from a gc while this is held.
+///
+/// Call [`release`](Self::release) once a ref names them. Dropped without it, the objects are left to the next gc.
+#[must_use]
+pub struct Sealed {
+    keep: Option<seal::Keep>,
+    relied_on: Vec<ObjectId>,
+    written: Vec<ObjectId>,
+}
+
+impl Sealed {
+    /// Ends the protection, after a ref names the objects.
+    pub fn release(self) -> Result<(), Error> {
+        self.keep.map_or(Ok(()), seal::Keep::release)
+    }
+
+    /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place
+    /// may have removed them: see [`refs::verify_present`](super::refs::verify_present).
+    pub fn relied_on(&self) -> &[ObjectId] {
+        &self.relied_on
+    }
+
+    /// The objects that were written, in the order of writing.
+    pub fn written(&self) -> &[ObjectId] {
+        &self.written
+    }
+}
+
+/// Removes what killed saves left among the packs of this repository. Costs one look at the folder.
+pub fn sweep(repo: &Repository) -> Result<(), Error> {
+    seal::sweep(&open::objects_dir(repo).join("pack"))
+}

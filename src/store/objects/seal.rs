@@ -1,0 +1,244 @@
+//! Putting a finished pack into the repository, durably, and what a killed process leaves behind.
+//!
+//! Order: pack and index written and synced under temporary names, a `.keep` beside the final name, both renamed, the
+//! folder synced. Until the index has its name git sees nothing; from then until our ref stands, the `.keep` stops a
+//! `gc --prune=now` from throwing the unnamed objects away. Every file of ours that is not final is locked by its
+//! living owner, so a lock that can be had proves that its owner is gone and the file may go too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+
+use super::body::Closed;
+use super::{name, pack};
+use crate::os::{self, Sharing};
+use crate::store::Error;
+
+/// Starts the names of our temporary files. Not `tmp_`: `git gc --prune=now` removes those of living processes.
+const TEMP_PREFIX: &str = "checkpoint_tmp_";
+/// What our `.keep` files say, for people who wonder.
+const KEEP_TEXT: &[u8] = b"git-checkpoint: objects of a save that is not finished\n";
+
+/// A temporary file in a folder of packs, removed on drop unless it was given its final name.
+pub(super) struct TempFile {
+    file: File,
+    path: PathBuf,
+    named: bool,
+}
+
+impl TempFile {
+    /// Creates a read-only file, open for reading and writing here, and locks it.
+    pub(super) fn create(folder: &Path, sharing: Sharing) -> Result<Self, Error> {
+        loop {
+            let token = os::random_token().map_err(Error::io("create a file in", folder))?;
+            let path = folder.join(format!("{TEMP_PREFIX}{token}"));
+            match create_locked(&path, 0o444) {
+                Ok(Some(file)) => {
+                    let temp = Self { file, path, named: false };
+                    sharing.apply(&temp.file).map_err(Error::io("set the mode of", &temp.path))?;
+                    return Ok(temp);
+                }
+                // A sweeper was faster than our lock, and the file is gone.
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_dir() => {
+                    os::create_dir_durable(folder, sharing).map_err(Error::io("create", folder))?;
+                }
+                Err(error) => return Err(Error::io("create", path)(error)),
+            }
+        }
+    }
+
+    pub(super) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.file.sync_all().map_err(Error::io("write to the disk", &self.path))
+    }
+
+    fn rename(&mut self, target: &Path) -> Result<(), Error> {
+        fs::rename(&self.path, target).map_err(Error::io("create", target))?;
+        self.named = true;
+        Ok(())
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        if !self.named {
+            // If this fails the next save sweeps it.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Creates and locks a file; `None` if it was swept between the two.
+fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let file = options.open(path)?;
+    match os::try_lock(&file).and_then(|locked| Ok(locked && os::links(&file)? > 0)) {
+        Ok(true) => Ok(Some(file)),
+        Ok(false) => Ok(None),
+        Err(error) => {
+            let _ = fs::remove_file(path);
+            Err(error)
+        }
+    }
+}
+
+/// A `.keep` of ours, removed on drop.
+pub(super) struct Keep {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Keep {
+    fn create(path: PathBuf) -> Result<Self, Error> {
+        loop {
+            let Some(mut file) = create_locked(&path, 0o600).map_err(Error::io("create", &path))? else {
+                continue;
+            };
+            let written = file.write_all(KEEP_TEXT);
+            let keep = Self { _file: file, path: path.clone() };
+            written.map_err(Error::io("write", &path))?;
+            return Ok(keep);
+        }
+    }
+
+    /// Removes the file, which tells git that the pack is like any other.
+    pub(super) fn release(self) -> Result<(), Error> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &self.path)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Takes back what was put in place, unless all of it was.
+struct Undo<'a> {
+    base: &'a Path,
+    armed: bool,
+}
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            // The index first: without it git does not look at the pack.
+            let _ = fs::remove_file(self.base.with_extension("idx"));
+            let _ = fs::remove_file(self.base.with_extension("pack"));
+        }
+    }
+}
+
+/// Makes a pack durable and visible, under a `.keep`.
+pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<Keep, Error> {
+    let Closed { mut file, mut entries, checksum } = closed;
+    file.sync()?;
+    let mut bytes = pack::index(&mut entries, &checksum);
+    let own = hash(checksum.kind(), &[&bytes])?;
+    bytes.extend_from_slice(own.as_slice());
+    let mut index = TempFile::create(folder, sharing)?;
+    index.file.write_all(&bytes).map_err(Error::io("write", &index.path))?;
+    index.sync()?;
+    let base = folder.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", folder))?);
+    let keep = Keep::create(base.with_extension("keep"))?;
+    let mut undo = Undo { base: &base, armed: true };
+    file.rename(&base.with_extension("pack"))?;
+    index.rename(&base.with_extension("idx"))?;
+    os::sync_dir(folder).map_err(Error::io("write to the disk", folder))?;
+    undo.armed = false;
+    drop(undo);
+    Ok(keep)
+}
+
+fn hash(kind: gix::hash::Kind, parts: &[&[u8]]) -> Result<ObjectId, Error> {
+    let mut hasher = gix::hash::hasher(kind);
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.try_finalize().map_err(Error::gix("hash the pack"))
+}
+
+/// Removes what killed processes of ours left in a folder of packs. Anything else, and anything of a living process,
+/// stays.
+pub(super) fn sweep(folder: &Path) -> Result<(), Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if name.starts_with(TEMP_PREFIX) {
+            if let Some(_lock) = abandoned(&path) {
+                let _ = fs::remove_file(&path);
+            }
+        } else if let Some(stem) = name.strip_suffix(".keep") {
+            if name::is_ours(stem) {
+                sweep_keep(&path);
+            }
+        } else if let Some(stem) = name.strip_suffix(".pack")
+            && name::is_ours(stem)
+            && !path.with_extension("idx").exists()
+        {
+            sweep_headless(&path);
+        }
+    }
+    Ok(())
+}
+
+/// The file, locked, if its owner is gone.
+fn abandoned(path: &Path) -> Option<File> {
+    let file = File::open(path).ok()?;
+    os::try_lock(&file).ok()?.then_some(file)
+}
+
+/// Removes a `.keep` on a pack of ours whose owner is gone. One with another text is somebody's wish.
+fn sweep_keep(path: &Path) {
+    let Some(mut file) = abandoned(path) else { return };
+    let mut text = Vec::new();
+    // Empty after a power cut: it is not synced, because it only matters while its owner lives.
+    if file.read_to_end(&mut text).is_ok() && (text.is_empty() || text == KEEP_TEXT) {
+        sweep_headless(&path.with_extension("pack"));
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Removes a pack of ours that has no index and whose owner is gone.
+fn sweep_headless(pack: &Path) {
+    if let Some(_lock) = abandoned(pack)
+        && !pack.with_extension("idx").exists()
+    {
+        let _ = fs::remove_file(pack);
+    }
+}
+
+/// Removes a pack of ours whose objects are elsewhere. The index first, as git does: a pack without one is swept, an
+/// index without a pack would be an error to every reader.
+pub(super) fn remove(base: &Path) -> Result<(), Error> {
+    for extension in ["idx", "pack", "rev", "bitmap", "mtimes"] {
+        let path = base.with_extension(extension);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! Opening the repository that the environment and the current folder name, as git would, and the folders in it.
+//!
+//! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
+//! differences are made up for here, so that whoever holds a `Repository` need not think of them.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BString, ByteSlice};
+
+use super::{Error, Repository, env_config};
+use crate::git::Git;
+use crate::os::{self, Sharing};
+
+/// Room for decoded objects: the trees of two snapshots of some thousand folders, compared twice.
+const OBJECT_CACHE: usize = 8 * 1024 * 1024;
+
+/// Extensions whose repositories we read and write rightly, in git's spelling lower-cased.
+const EXTENSIONS: &[&str] = &[
+    "compatobjectformat",
+    "noop",
+    "noop-v1",
+    "objectformat",
+    "partialclone",
+    "preciousobjects",
+    "refstorage",
+    "relativeworktrees",
+    "worktreeconfig",
+];
+
+/// What decides which repository is meant: the current folder and the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// The current folder, absolute.
+    pub cwd: PathBuf,
+    /// The variables; only those named `GIT_*` and `HOME` are looked at.
+    pub vars: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The value of a variable; git takes an empty one for these as not set.
+    fn get(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(|value| self.cwd.join(value))
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        let value = self.get(name)?.to_str()?;
+        gix::config::Boolean::try_from(value.as_bytes().as_bstr().to_owned()).ok().map(|boolean| boolean.0)
+    }
+}
+
+/// Opens the repository that `GIT_DIR` names, or the nearest one at or above the current folder.
+///
+/// Honours `GIT_WORK_TREE`, `GIT_INDEX_FILE` (read only), `GIT_OBJECT_DIRECTORY`, `GIT_ALTERNATE_OBJECT_DIRECTORIES`,
+/// `GIT_CEILING_DIRECTORIES`, `GIT_DISCOVERY_ACROSS_FILESYSTEM`, `safe.directory`, `safe.bareRepository` and the
+/// settings of `git -c`. Replace refs are off: an object is what its id says.
+///
+/// Errors tell apart: no repository, one that belongs to somebody else, one of a newer format or with an unknown
+/// extension, one whose files cannot be read.
+pub fn open(environment: &Environment) -> Result<Repository, Error> {
+    let options = options(environment)?;
+    let found = locate(environment)?;
+    let mut repo = options.open(&found.path).map_err(|source| explain(&found.path, source))?.to_thread_local();
+    check_format(&repo)?;
+    if repo.git_dir_trust() != gix::sec::Trust::Full {
+        return Err(Error::Unsafe { path: shown_root(&repo) });
+    }
+    check_common_dir(&repo, environment)?;
+    if found.searched && repo.is_bare() && explicit_bare(&repo) {
+        return Err(Error::ImplicitBare { path: repo.git_dir().to_owned() });
+    }
+    set_work_tree(&mut repo, environment)?;
+    set_objects(&mut repo, environment)?;
+    // Namespaces are for servers; git's own plumbing ignores the variable as well.
+    repo.refs.namespace = None;
+    repo.object_cache_size(OBJECT_CACHE);
+    Ok(repo)
+}
+
+fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
+    let mut settings = Vec::<BString>::new();
+    if let Some(value) = environment.get("GIT_CONFIG_PARAMETERS") {
+        let parsed = env_config::parse(value.as_encoded_bytes()).map_err(|why| Error::Environment {
+            name: "GIT_CONFIG_PARAMETERS",
+            value: value.to_string_lossy().into_owned(),
+            why,
+        })?;
+        settings.extend(parsed.into_iter().filter(|setting| setting.contains(&b'.')));
+    }
+    settings.push("core.useReplaceRefs=false".into());
+    if let Some(index) = environment.path("GIT_INDEX_FILE") {
+        settings.push([b"gitoxide.core.indexFile=", index.as_os_str().as_encoded_bytes()].concat().into());
+    }
+    Ok(gix::open::Options::default().cli_overrides(settings))
+}
+
+struct Found {
+    /// The work tree or the repository.
+    path: PathBuf,
+    /// Whether it was searched for rather than named.
+    searched: bool,
+}
+
+fn locate(environment: &Environment) -> Result<Found, Error> {
+    if let Some(path) = environment.path("GIT_DIR") {
+        return Ok(Found { path, searched: false });
+    }
+    let options = gix::discover::upwards::Options {
+        // Whom to trust is decided after opening, with the settings at hand.
+        trust: gix::discover::upwards::TrustPolicy::Required(gix::sec::Trust::Reduced),
+        ceiling_dirs: ceilings(environment),
+        match_ceiling_dir_or_error: false,
+        cross_fs: environment.flag("GIT_DISCOVERY_ACROSS_FILESYSTEM").unwrap_or(false),
+        dot_git_only: false,
+        current_dir: Some(&environment.cwd),
+    };
+    match gix::discover::upwards_opts(&environment.cwd, options) {
+        Ok((path, _trust)) => {
+            let (git_dir, work_tree) = path.into_repository_and_work_tree_directories();
+            let path = work_tree.filter(|root| root.join(".git").exists()).unwrap_or(git_dir);
+            Ok(Found { path: environment.cwd.join(path), searched: true })
+        }
+        Err(source) if is_absence(&source) => Err(Error::NotARepository { start: environment.cwd.clone() }),
+        Err(source) => Err(Error::gix(format!("search a repository at '{}'", environment.cwd.display()))(source)),
+    }
+}
+
+fn is_absence(error: &gix::Error) -> bool {
+    matches!(
+        error.downcast_any_ref::<gix::discover::upwards::Error>(),
+        Some(
+            gix::discover::upwards::Error::NoGitRepository { .. }
+                | gix::discover::upwards::Error::NoGitRepositoryWithinCeiling { .. }
+                | gix::discover::upwards::Error::NoGitRepositoryWithinFs { .. }
+        )
+    )
+}
+
+/// The folders of `GIT_CEILING_DIRECTORIES`, links resolved as git does up to an empty entry.
+fn ceilings(environment: &Environment) -> Vec<PathBuf> {
+    let Some(value) = environment.get("GIT_CEILING_DIRECTORIES") else {
+        return Vec::new();
+    };
+    let mut resolve = true;
+    let mut folders = Vec::new();
+    for folder in std::env::split_paths(value) {
+        if folder.as_os_str().is_empty() {
+            resolve = false;
+        } else if folder.is_absolute() {
+            let real = if resolve { folder.canonicalize().ok() } else { None };
+            folders.push(real.unwrap_or(folder));
+        }
+    }
+    folders
+}
+
+/// Why gix could not open what is there: its own reason, unless the format is to blame.
+fn explain(path: &Path, source: gix::Error) -> Error {
+    let dirs = [path.join(".git"), path.to_owned()];
+    if !dirs.iter().any(|dir| gix::discover::is_git(dir).is_ok()) {
+        return Error::NotARepository { start: path.to_owned() };
+    }
+    for dir in &dirs {
+        let Ok(config) = gix::config::File::from_path_no_includes(dir.join("config"), gix::config::Source::Local) else {
+            continue;
+        };
+        if let Err(error) = check_config(&config, dir) {
+            return error;
+        }
+    }
+    Error::gix(format!("open repository '{}'", path.display()))(source)
+}
+
+fn check_format(repo: &Repository) -> Result<(), Error> {
+    check_config(repo.config_snapshot().plumbing(), repo.git_dir())
+}
+
+/// Refuses what git refuses: a version above 1, and with version 1 any extension we do not know. In a repository of
+/// version 0 git ignores extensions it does not know, and so do we.
+fn check_config(config: &gix::config::File, path: &Path) -> Result<(), Error> {
+    let version = config.string("core.repositoryFormatVersion").unwrap_or_else(|| "0".into());
+    let unsupported = || Error::FormatVersion { path: path.to_owned(), version: version.to_string() };
+    let number = version.to_str().ok().and_then(|text| text.trim().parse::<u32>().ok()).ok_or_else(unsupported)?;
+    if number > 1 {
+        return Err(unsupported());
+    }
+    if number == 0 {
+        return Ok(());
+    }
+    let sections = config.sections_by_name("extensions").into_iter().flatten();
+    for name in sections.flat_map(|section| section.value_names().map(|name| name.to_string()).collect::<Vec<_>>()) {
+        let known = EXTENSIONS.contains(&name.to_ascii_lowercase().as_str());
+        if !known {
+            return Err(Error::Extension { path: path.to_owned(), name });
+        }
+    }
+    match config.string("extensions.refStorage") {
+        Some(value) if value != "files" && value != "reftable" => {
+            Err(Error::Extension { path: path.to_owned(), name: format!("refStorage = {value}") })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn explicit_bare(repo: &Repository) -> bool {
+    repo.config_snapshot().string("safe.bareRepository").is_some_and(|value| value == "explicit")
+}
+
+fn shown_root(repo: &Repository) -> PathBuf {
+    repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned()
+}
+
+/// `GIT_COMMON_DIR` is only good for what it says anyway: gix takes the common folder from the repository itself.
+fn check_common_dir(repo: &Repository, environment: &Environment) -> Result<(), Error> {
+    let Some(path) = environment.path("GIT_COMMON_DIR") else {
+        return Ok(());
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if real(&path) == real(repo.common_dir()) {
+        return Ok(());
+    }
+    Err(Error::Environment {
+        name: "GIT_COMMON_DIR",
+        value: path.display().to_string(),
+        why: format!("the repository's own is '{}'", repo.common_dir().display()),
+    })
+}
+
+/// With `GIT_DIR` alone the current folder is the root of the work tree, as in git (so it is in every hook).
+fn set_work_tree(repo: &mut Repository, environment: &Environment) -> Result<(), Error> {
+    let named = environment.path("GIT_WORK_TREE");
+    let implied = || {
+        let configured = repo.config_snapshot().string("core.worktree").is_some();
+        let bare = repo.config_snapshot().boolean("core.bare") == Some(true);
+        let wanted = environment.flag("GIT_IMPLICIT_WORK_TREE") != Some(false);
+        let applies = environment.get("GIT_DIR").is_some() && !configured && !bare && wanted;
+        applies.then(|| environment.cwd.clone())
+    };
+    let Some(root) = named.or_else(implied) else {
+        return Ok(());
+    };
+    let root = root.canonicalize().map_err(Error::io("use as work tree", &root))?;
+    if repo.workdir() != Some(&root) {
+        repo.set_workdir(root).map_err(Error::gix("set the work tree"))?;
+    }
+    Ok(())
+}
+
+/// Lets gix read from other object folders. It knows none but the repository's and those named in `info/alternates`,
+/// so for further ones a folder of ours holds such a file.
+fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), Error> {
+    let own = environment.path("GIT_OBJECT_DIRECTORY");
+    let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+    if own.is_none() && alternates.is_none() {
+        return Ok(());
+    }
+    let objects = own.unwrap_or_else(|| repo.common_dir().join("objects"));
+    let path = match alternates {
+        None => objects,
+        Some(list) => proxy_folder(repo, &objects, list, environment)?,
+    };
+    let options = gix::odb::store::init::Options { current_dir: Some(environment.cwd.clone()), ..Default::default() };
+    let store = gix::odb::Store::at_opts(path.clone(), repo.object_hash(), &mut std::iter::empty(), options)
+        .map_err(Error::io("open object folder", &path))?;
+    let handle = gix::odb::Cache::from(std::sync::Arc::new(store).to_handle());
+    repo.objects = gix::odb::memory::Proxy::from(handle).with_write_passthrough();
+    Ok(())
+}
+
+fn proxy_folder(repo: &Repository, objects: &Path, list: &OsStr, environment: &Environment) -> Result<PathBuf, Error> {
+    let mut lines = objects.as_os_str().as_encoded_bytes().to_vec();
+    for folder in std::env::split_paths(list).filter(|folder| !folder.as_os_str().is_empty()) {
+        lines.push(b'\n');
+        lines.extend_from_slice(environment.cwd.join(folder).as_os_str().as_encoded_bytes());
+    }
+    lines.push(b'\n');
+    let name = gix::objs::compute_hash(repo.object_hash(), super::Kind::Blob, &lines).map_err(Error::gix("hash"))?;
+    let folder = private_dir(repo)?.join("alternates").join(name.to_string());
+    let info = folder.join("info");
+    let file = info.join("alternates");
+    if std::fs::read(&file).ok().as_deref() != Some(&lines) {
+        std::fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
+        std::fs::write(&file, &lines).map_err(Error::io("write", &file))?;
+    }
+    Ok(folder)
+}
+
+/// The object folder that new objects go to.
+pub(crate) fn objects_dir(repo: &Repository) -> PathBuf {
+    object_dirs(repo).0
+}
+
+/// The object folders that the environment named beside the first.
+pub(crate) fn further_object_dirs(repo: &Repository) -> Vec<PathBuf> {
+    object_dirs(repo).1
+}
+
+/// The object folder that new objects go to, and those beside it that the environment named.
+fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
+    let path = repo.objects.store_ref().path().to_owned();
+    if !path.starts_with(repo.common_dir().join("checkpoint")) {
+        return (path, Vec::new());
+    }
+    let text = std::fs::read(path.join("info").join("alternates")).unwrap_or_default();
+    let mut folders = text.lines().filter_map(|line| gix::path::from_byte_slice(line).ok()).map(Path::to_owned);
+    (folders.next().unwrap_or(path), folders.collect())
+}
+
+/// A git child on this repository, with the same work tree and object folders, in the root of the work tree.
+pub fn git(repo: &Repository) -> Git {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut git = Git::at(absolute(repo.git_dir()));
+    if let Some(root) = repo.workdir() {
+        git = git.work_tree(absolute(root));
+    }
+    let (objects, alternates) = object_dirs(repo);
+    if objects != repo.common_dir().join("objects") {
+        git = git.objects(absolute(&objects));
+    }
+    if !alternates.is_empty()
+        && let Ok(list) = std::env::join_paths(&alternates)
+    {
+        git = git.alternates(list);
+    }
+    git
+}
+
+/// The repository's own folder: of a linked work tree its private one.
+pub fn git_dir(repo: &Repository) -> &Path {
+    repo.git_dir()
+}
+
+/// The root of the work tree, or [`Error::Bare`].
+pub fn work_tree(repo: &Repository) -> Result<&Path, Error> {
+    repo.workdir().ok_or_else(|| Error::Bare { path: repo.git_dir().to_owned() })
+}
+
+/// Whether there is a work tree.
+pub fn has_work_tree(repo: &Repository) -> bool {
+    repo.workdir().is_some()
+}
+
+/// Whether refs lie in reftables, which gix can neither read nor write.
+pub fn uses_reftable(repo: &Repository) -> bool {
+    repo.config_snapshot().string("extensions.refStorage").is_some_and(|value| value == "reftable")
+}
+
+/// The name of this work tree in refs: `main`, or `linked-` and git's own name for it.
+pub fn worktree_id(repo: &Repository) -> String {
+    if repo.git_dir() == repo.common_dir() {
+        return "main".to_owned();
+    }
+    let name = repo.git_dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!("linked-{name}")
+}
+
+/// Whom the repository is shared with, from `core.sharedRepository`.
+pub fn sharing(repo: &Repository) -> Sharing {
+    let value = repo.config_snapshot().string("core.sharedRepository").unwrap_or_default();
+    let text = value.to_str_lossy();
+    let bits = |bits, exact| Sharing { bits, exact };
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" | "group" => bits(0o660, false),
+        "2" | "all" | "world" | "everybody" => bits(0o664, false),
+        other => match u32::from_str_radix(other, 8) {
+            // git ignores what would lock out the owner.
+            Ok(mode) if mode > 2 && mode & 0o600 == 0o600 => bits(mode & 0o666, true),
+            _ => Sharing::default(),
+        },
+    }
+}
+
+/// Our folder in the common git folder, `checkpoint`, created when missing: locks, drafts, notes.
+pub fn private_dir(repo: &Repository) -> Result<PathBuf, Error> {
+    ensure(repo, repo.common_dir())
+}
+
+/// Our folder in this work tree's own git folder, created when missing; the same as [`private_dir`] in the main one.
+pub fn worktree_private_dir(repo: &Repository) -> Result<PathBuf, Error> {
+    ensure(repo, repo.git_dir())
+}
+
+fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
+    let path = parent.join("checkpoint");
+    os::private_dir(&path, sharing(repo)).map_err(Error::io("create", &path))?;
+    Ok(path)
+}
+
+/// Whether the work tree is the user's home folder or the root of the file system: nearly always a mistake, and a
+/// snapshot would take in everything.
+pub fn is_home_or_root(repo: &Repository, environment: &Environment) -> bool {
+    let Some(root) = repo.workdir() else {
+        return false;
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    root.parent().is_none() || environment.path("HOME").is_some_and(|home| real(&home) == root)
+}

@@ -1,0 +1,223 @@
+//! git's lock file on a ref, taken so that a kill leaves nothing that blocks anybody for good.
+//!
+//! git takes a lock by creating `<ref>.lock`, and whoever is killed then leaves it for ever. So ours is first a note in
+//! a folder of ours, named after the ref and holding the ref's new contents, and then gets its second name
+//! `<ref>.lock` as a hard link, in one step and only if nobody has the lock. A lock file that is the same file as a note
+//! is ours beyond doubt; and as all our changes of refs are made under one kernel lock, whoever holds that one and
+//! finds a note knows its writer dead. Where hard links do not exist the note tells what the lock file would hold.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::os;
+use crate::store::{Error, Repository, lock, open};
+
+/// Starts a note whose lock file is not the same file.
+const COPY: &[u8] = b"copy\n";
+
+/// A held lock file; released on drop.
+pub(super) struct LockFile {
+    note: PathBuf,
+    lock: PathBuf,
+    target: PathBuf,
+    held: bool,
+    copied: bool,
+}
+
+/// The folder of the notes.
+pub(super) fn notes(repo: &Repository) -> PathBuf {
+    repo.common_dir().join("checkpoint").join("swap")
+}
+
+fn lock_path(target: &Path) -> PathBuf {
+    let mut path = target.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
+}
+
+impl LockFile {
+    /// Locks the file `name` (of a ref, or `packed-refs`) in the common git folder. `contents` are what
+    /// [`commit`](Self::commit) will put there, made durable at once.
+    ///
+    /// The caller holds our lock on refs and has recovered.
+    pub(super) fn acquire(repo: &Repository, name: &str, contents: &[u8], wait: Duration) -> Result<Self, Error> {
+        let sharing = open::sharing(repo);
+        let folder = notes(repo);
+        let note = folder.join(lock::file_name(name));
+        let target = repo.common_dir().join(name);
+        let lock = lock_path(&target);
+        let mut file = create_note(repo, &folder, &note)?;
+        let mut held = Self { note, lock, target, held: false, copied: false };
+        sharing.apply(&file).map_err(Error::io("set the mode of", &held.note))?;
+        if !contents.is_empty() {
+            file.write_all(contents).and_then(|()| file.sync_all()).map_err(Error::io("write", &held.note))?;
+        }
+        match os::retry(wait, || held.link(contents, sharing)) {
+            Ok(Some(copied)) => {
+                held.held = true;
+                held.copied = copied;
+                Ok(held)
+            }
+            Ok(None) => {
+                let age = os::age(&held.lock);
+                Err(Error::RefLocked { name: name.to_owned(), path: held.lock.clone(), age })
+            }
+            Err(error) => Err(held.explain(name, error)),
+        }
+    }
+
+    /// One try; `None` when somebody has the lock, else whether the lock file is a file of its own.
+    fn link(&self, contents: &[u8], sharing: os::Sharing) -> io::Result<Option<bool>> {
+        match fs::hard_link(&self.note, &self.lock) {
+            Ok(()) => Ok(Some(false)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(None),
+                io::ErrorKind::NotFound => {
+                    // The folder is missing, or was removed by a git that found it empty: again, after making it.
+                    if let Some(folder) = self.lock.parent() {
+                        os::create_dir_durable(folder, sharing)?;
+                    }
+                    Ok(None)
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported | io::ErrorKind::TooManyLinks => {
+                    self.copy(contents, sharing)
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// The way without hard links.
+    fn copy(&self, contents: &[u8], sharing: os::Sharing) -> io::Result<Option<bool>> {
+        fs::write(&self.note, [COPY, contents].concat())?;
+        let mut file = match OpenOptions::new().write(true).create_new(true).open(&self.lock) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        sharing.apply(&file)?;
+        let filled = file.write_all(contents).and_then(|()| file.sync_all());
+        if filled.is_err() {
+            let _ = fs::remove_file(&self.lock);
+        }
+        filled.map(|()| Some(true))
+    }
+
+    fn explain(&self, name: &str, error: io::Error) -> Error {
+        // A ref's file where a folder is needed.
+        if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+            let above = name.match_indices('/').map(|(at, _)| &name[..at]);
+            let base = self.target.ancestors().nth(name.matches('/').count() + 1).unwrap_or(Path::new(""));
+            if let Some(other) = above.into_iter().find(|above| base.join(above).is_file()) {
+                return Error::InTheWay { name: name.to_owned(), other: other.to_owned() };
+            }
+        }
+        Error::io("create", &self.lock)(error)
+    }
+
+    /// Replaces the contents of the note, which is the lock file as well, durably: for a file whose new contents are
+    /// known only under the lock.
+    pub(super) fn fill(&self, contents: &[u8]) -> Result<(), Error> {
+        let fill = || {
+            if self.copied {
+                fs::write(&self.note, [COPY, contents].concat())?;
+            }
+            let mut file = OpenOptions::new().write(true).truncate(true).open(&self.lock)?;
+            file.write_all(contents)?;
+            file.sync_all()
+        };
+        fill().map_err(Error::io("write", &self.lock))
+    }
+
+    /// Puts the contents in place, which also frees the lock. The folder is not synced.
+    pub(super) fn commit(mut self) -> Result<(), Error> {
+        let renamed = fs::rename(&self.lock, &self.target);
+        self.held = renamed.is_err();
+        renamed.map_err(Error::io("write", &self.target))
+        // Dropping removes the note.
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // The lock first: a note without a lock is nothing, a lock without a note would be there for ever.
+        if self.held && fs::remove_file(&self.lock).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+            return;
+        }
+        let _ = fs::remove_file(&self.note);
+    }
+}
+
+fn create_note(repo: &Repository, folder: &Path, note: &Path) -> Result<File, Error> {
+    let create = || OpenOptions::new().write(true).create_new(true).open(note);
+    let created = match create() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            open::private_dir(repo)?;
+            os::private_dir(folder, open::sharing(repo)).map_err(Error::io("create", folder))?;
+            create()
+        }
+        created => created,
+    };
+    created.map_err(Error::io("create", note))
+}
+
+/// A lock that a killed process of ours left.
+pub(super) struct Stale {
+    /// The locked file, relative to the common git folder.
+    pub(super) name: String,
+    /// What it would have become; empty for a deletion.
+    pub(super) contents: Vec<u8>,
+    note: PathBuf,
+    lock: Option<PathBuf>,
+}
+
+impl Stale {
+    /// Whether the lock file is still there.
+    pub(super) fn locked(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// Frees it.
+    pub(super) fn remove(self) -> Result<(), Error> {
+        for path in self.lock.iter().chain([&self.note]) {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The locks that killed processes left. Only for holders of our lock on refs.
+pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
+    let folder = notes(repo);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let note = entry.map_err(Error::io("read", &folder))?.path();
+        let Some(name) = note.file_name().and_then(|name| name.to_str()).and_then(lock::from_file_name) else { continue };
+        let contents = fs::read(&note).map_err(Error::io("read", &note))?;
+        let lock = lock_path(&repo.common_dir().join(&name));
+        let (ours, contents) = match contents.strip_prefix(COPY) {
+            // The kill may have come between creating the lock file and filling it.
+            Some(wanted) => (fs::read(&lock).is_ok_and(|found| wanted.starts_with(&found)), wanted.to_vec()),
+            None => (same(&note, &lock), contents),
+        };
+        found.push(Stale { name, contents, note, lock: ours.then_some(lock) });
+    }
+    Ok(found)
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    match (fs::symlink_metadata(one), fs::symlink_metadata(other)) {
+        (Ok(one), Ok(other)) => os::same_file(&one, &other),
+        _ => false,
+    }
+}

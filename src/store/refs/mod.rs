@@ -1,0 +1,170 @@
+//! The one module that writes refs: compare-and-swap, durable, with a reflog entry, and recoverable after a kill.
+//!
+//! The files are written here rather than through gix or git: neither syncs refs in the order a save needs, gix writes
+//! a reflog line in several pieces and takes a damaged ref for an absent one, and both leave lock files of a killed
+//! process that block the user. In reftable repositories git does it. Every change is made under one lock of ours.
+
+mod files;
+mod head;
+mod journal;
+mod lockfile;
+mod packed;
+mod reflog;
+mod reftable;
+mod swap;
+
+use std::time::Duration;
+
+use gix::ObjectId;
+
+use super::objects::Present;
+use super::{Error, Repository, Signature, lock, uses_reftable};
+pub use head::{Head, head};
+
+/// One change of one ref.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The full name, `refs/...`, of a ref that all work trees share.
+    pub name: String,
+    /// What the ref must be for the change to be made.
+    pub expected: Expected,
+    /// What it becomes; `None` deletes it and its reflog.
+    pub new: Option<ObjectId>,
+    /// The text of the reflog entry; line ends become spaces.
+    pub message: String,
+}
+
+/// What an [`Edit`] requires of the ref it changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// It does not exist.
+    Absent,
+    /// It is this.
+    Is(ObjectId),
+    /// It is absent or anything readable.
+    Any,
+    /// Whatever it is, even damaged: for `repair` alone, which has moved the damaged file aside.
+    Unreadable,
+}
+
+/// In what way a ref is damaged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// The file is empty, as a power cut leaves it.
+    #[error("it is empty")]
+    Empty,
+    /// The file holds no object id.
+    #[error("it holds no object id")]
+    Garbage,
+    /// It names another ref, which ours never do.
+    #[error("it points to the ref '{0}'")]
+    Symbolic(String),
+    /// The object it names does not exist.
+    #[error("its object '{0}' does not exist")]
+    Dangling(ObjectId),
+    /// The file cannot be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// One line of a reflog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What the ref was; `None` where the line stands for its creation.
+    pub old: Option<ObjectId>,
+    /// What it became.
+    pub new: ObjectId,
+    /// Who changed it, and when.
+    pub who: Signature,
+    /// The text.
+    pub message: String,
+}
+
+/// The value of a ref; `None` if it does not exist. A damaged one is [`Error::Damaged`], never absent.
+pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
+    check_name(name)?;
+    let value = if uses_reftable(repo) { reftable::read(repo, name)? } else { files::read(repo, name)? };
+    match value.map(|value| sound(repo, value)) {
+        None => Ok(None),
+        Some(Ok(id)) => Ok(Some(id)),
+        Some(Err(damage)) => Err(Error::Damaged { name: name.to_owned(), damage }),
+    }
+}
+
+/// The refs whose names begin with `prefix` (`refs/checkpoints/`, with the slash), sorted by name, damaged ones too.
+pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<(String, Result<ObjectId, Damage>)>, Error> {
+    check_name(prefix.trim_end_matches('/'))?;
+    let found = if uses_reftable(repo) { reftable::list(repo, prefix)? } else { files::list(repo, prefix)? };
+    Ok(found.into_iter().map(|(name, value)| (name, sound(repo, value))).collect())
+}
+
+/// The value if its object exists.
+fn sound(repo: &Repository, value: Result<ObjectId, Damage>) -> Result<ObjectId, Damage> {
+    match value {
+        Ok(id) if !repo.has_object(id) => Err(Damage::Dangling(id)),
+        value => value,
+    }
+}
+
+/// Makes all the changes or, if one cannot be made, none; creations and moves first, deletions last.
+///
+/// `who` and its time go into the reflogs. `wait` bounds the wait for our own lock and for git's lock files. Whoever
+/// loses the race gets [`Error::Moved`], reads again and retries. When this returns, the changes are on the disk. A
+/// kill leaves none of them, or something that the next call of this or of [`recover`] completes.
+pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+    for edit in edits {
+        check_name(&edit.name)?;
+    }
+    if edits.is_empty() {
+        return Ok(());
+    }
+    let _held = hold(repo, wait)?;
+    if uses_reftable(repo) {
+        return reftable::update(repo, edits, who, wait);
+    }
+    journal::recover(repo)?;
+    swap::apply(repo, edits, who, wait)
+}
+
+/// Completes or takes back what a killed process of ours left of a change of refs: lock files, reflog lines, a change
+/// of several refs. Costs one look at a folder when there is nothing to do.
+pub fn recover(repo: &Repository, wait: Duration) -> Result<(), Error> {
+    if uses_reftable(repo) || !journal::pending(repo)? {
+        return Ok(());
+    }
+    let _held = hold(repo, wait)?;
+    journal::recover(repo)
+}
+
+fn hold(repo: &Repository, wait: Duration) -> Result<lock::Held, Error> {
+    lock::common(repo, "refs", "the refs of checkpoints", wait)
+}
+
+/// The reflog of a ref, newest first; empty if it has none.
+pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
+    check_name(name)?;
+    if uses_reftable(repo) { reftable::reflog(repo, name) } else { reflog::read(repo, name) }
+}
+
+/// Checks that objects which were there before a save are still there after its ref is in place, and freshens them.
+///
+/// Otherwise, by a `gc --prune=now` at that moment, [`Error::Vanished`]: store everything again with
+/// [`Writer::rewriting`](super::objects::Writer::rewriting) and retry.
+pub fn verify_present(repo: &Repository, ids: &[ObjectId]) -> Result<(), Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let mut present = Present::new(repo)?;
+    let gone: Vec<_> = ids.iter().filter(|id| !present.has(id)).copied().collect();
+    if gone.is_empty() { Ok(()) } else { Err(Error::Vanished { ids: gone }) }
+}
+
+/// Takes names of refs that all work trees share, valid for git.
+fn check_name(name: &str) -> Result<(), Error> {
+    let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+    let shared = name.starts_with("refs/") && !own.iter().any(|prefix| name.starts_with(prefix));
+    if shared && gix::validate::reference::name(name.into()).is_ok() {
+        return Ok(());
+    }
+    Err(Error::RefName { name: name.to_owned() })
+}

@@ -1,0 +1,173 @@
+//! Reflogs that lie in files: one line a change, appended in one write and synced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::bstr::ByteSlice;
+
+use super::Entry;
+use crate::os;
+use crate::store::{Error, Repository, Signature, open};
+
+/// Where a ref's log is.
+pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
+    repo.common_dir().join("logs").join(name)
+}
+
+/// A message as it stands in a reflog: on one line, without a line end.
+pub(super) fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A line that was appended and can be taken back.
+pub(super) struct Appended {
+    file: File,
+    length: u64,
+    path: PathBuf,
+}
+
+impl Appended {
+    /// Takes the line back, as the ref was not changed after all. The caller still holds the ref's lock.
+    pub(super) fn undo(self) {
+        if self.length == 0 {
+            let _ = fs::remove_file(&self.path);
+        } else {
+            let _ = self.file.set_len(self.length);
+        }
+    }
+}
+
+/// Appends a line, durably. The caller holds the ref's lock, so nobody else writes the log.
+pub(super) fn append(
+    repo: &Repository,
+    name: &str,
+    old: Option<ObjectId>,
+    new: ObjectId,
+    who: &Signature,
+    message: &str,
+) -> Result<Appended, Error> {
+    let path = path(repo, name);
+    let mut line = format!("{} {new} ", old.unwrap_or_else(|| new.kind().null())).into_bytes();
+    who.write_to(&mut line).map_err(Error::io("write the identity of the user to", &path))?;
+    let message = one_line(message);
+    if !message.is_empty() {
+        line.push(b'\t');
+        line.extend_from_slice(message.as_bytes());
+    }
+    line.push(b'\n');
+    let (mut file, created) = open_for_append(repo, &path).map_err(Error::io("open", &path))?;
+    let length = file.metadata().map_err(Error::io("read", &path))?.len();
+    if length > 0 && !ends_line(&mut file).map_err(Error::io("read", &path))? {
+        // A power cut tore the last line. Left alone it would swallow this one.
+        line.insert(0, b'\n');
+    }
+    let appended = Appended { file, length, path };
+    let mut file = &appended.file;
+    let mut written = file.write_all(&line).and_then(|()| file.sync_all());
+    if written.is_ok() && created {
+        written = appended.path.parent().map_or(Ok(()), os::sync_dir);
+    }
+    if let Err(error) = written {
+        let path = appended.path.clone();
+        appended.undo();
+        return Err(Error::io("write", path)(error));
+    }
+    Ok(appended)
+}
+
+/// Opens the log, and tells whether it is new.
+fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
+    let sharing = open::sharing(repo);
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    match options.open(path) {
+        Ok(file) => return Ok((file, false)),
+        // A folder left by refs that lay below this name.
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => remove_empty_dirs(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    if let Some(folder) = path.parent() {
+        os::create_dir_durable(folder, sharing)?;
+    }
+    let file = options.create(true).open(path)?;
+    sharing.apply(&file)?;
+    Ok((file, true))
+}
+
+fn ends_line(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Removes a folder that holds nothing but empty folders.
+pub(super) fn remove_empty_dirs(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_empty_dirs(&entry.path())?;
+        }
+    }
+    fs::remove_dir(path)
+}
+
+/// Takes back the line of a change that was not made, and a line that was cut off, after a kill. `new` is what the ref
+/// would have become. The caller holds the ref's lock.
+pub(super) fn cut(repo: &Repository, name: &str, new: &[u8]) -> Result<(), Error> {
+    let path = path(repo, name);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let whole = bytes.ends_with(b"\n");
+    let end = bytes.len() - usize::from(whole);
+    let start = bytes[..end].rfind_byte(b'\n').map_or(0, |at| at + 1);
+    let unmade = bytes[start..end].splitn(3, |&byte| byte == b' ').nth(1) == Some(new.trim());
+    if bytes.is_empty() || (whole && !unmade) {
+        return Ok(());
+    }
+    if start == 0 {
+        return fs::remove_file(&path).map_err(Error::io("remove", path));
+    }
+    let truncate = || OpenOptions::new().write(true).open(&path)?.set_len(start as u64);
+    truncate().map_err(Error::io("truncate", &path))
+}
+
+/// Removes a log whose ref is deleted.
+pub(super) fn remove(repo: &Repository, name: &str) -> Result<(), Error> {
+    let path = path(repo, name);
+    match fs::remove_file(&path) {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(Error::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The entries, newest first. Lines that cannot be read are left out, as git does.
+pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
+    let path = path(repo, name);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => return Ok(Vec::new()),
+            _ => return Err(Error::io("read", path)(error)),
+        },
+    };
+    Ok(bytes.lines().rev().filter_map(parse).collect())
+}
+
+fn parse(line: &[u8]) -> Option<Entry> {
+    let (head, message) = line.split_once_str(b"\t").unwrap_or((line, b""));
+    let mut words = head.splitn(3, |&byte| byte == b' ');
+    let old = ObjectId::from_hex(words.next()?).ok()?;
+    let new = ObjectId::from_hex(words.next()?).ok()?;
+    let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
+    let message = String::from_utf8_lossy(message).into_owned();
+    Some(Entry { old: (!old.is_null()).then_some(old), new, who: who.to_owned().ok()?, message })
+}

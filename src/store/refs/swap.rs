@@ -1,0 +1,240 @@
+//! Making changes of refs that lie in files.
+//!
+//! All that can fail for want of space comes first and can be taken back: locks with the new contents, reflog lines, the
+//! new `packed-refs`. For several refs a journal then says what is about to happen; from there on there are only
+//! renames and removals, which a later command completes if we are killed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gix::ObjectId;
+
+use super::files::{self, Value};
+use super::lockfile::LockFile;
+use super::packed::{self, Packed};
+use super::reflog::{self, Appended};
+use super::{Edit, Expected, journal};
+use crate::os;
+use crate::store::{Error, Repository, Signature};
+
+/// An edit under its lock, with what its ref is now.
+struct Locked<'a> {
+    edit: &'a Edit,
+    lock: LockFile,
+    old: Option<ObjectId>,
+}
+
+/// The ref's value if it is as the edit expects.
+pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<ObjectId>, Error> {
+    let found = match value {
+        Some(Err(_)) if edit.expected == Expected::Unreadable => None,
+        Some(Err(damage)) => return Err(Error::Damaged { name: edit.name.clone(), damage }),
+        Some(Ok(id)) => Some(id),
+        None => None,
+    };
+    let expected = match edit.expected {
+        Expected::Any | Expected::Unreadable => return Ok(found),
+        Expected::Absent => None,
+        Expected::Is(id) => Some(id),
+    };
+    if found == expected {
+        return Ok(found);
+    }
+    Err(Error::Moved { name: edit.name.clone(), expected, found })
+}
+
+/// Makes all changes. The caller holds our lock on refs and has recovered.
+pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+    let mut order: Vec<&Edit> = edits.iter().collect();
+    order.sort_by_key(|edit| edit.new.is_none());
+    let mut names = BTreeSet::new();
+    if let Some(twice) = edits.iter().find(|edit| !names.insert(&edit.name)) {
+        return Err(Error::RefName { name: twice.name.clone() });
+    }
+    let mut locked = Vec::with_capacity(order.len());
+    for edit in order {
+        let contents = edit.new.map(|new| format!("{new}\n")).unwrap_or_default();
+        let lock = LockFile::acquire(repo, &edit.name, contents.as_bytes(), wait)?;
+        let value = files::read(repo, &edit.name)?;
+        let damaged = matches!(value, Some(Err(_)));
+        let old = compare(edit, value)?;
+        if old != edit.new || damaged {
+            locked.push(Locked { edit, lock, old });
+        }
+    }
+    for Locked { edit, old, .. } in &locked {
+        if edit.new.is_some() && old.is_none() {
+            check_room(repo, &edit.name)?;
+        }
+    }
+    let mut lines = Vec::new();
+    match prepare(repo, &locked, who, wait, &mut lines) {
+        Ok(packed) => commit(repo, locked, lines, packed, who),
+        Err(error) => {
+            lines.into_iter().for_each(Appended::undo);
+            Err(error)
+        }
+    }
+}
+
+/// Refuses a name that another ref excludes.
+fn check_room(repo: &Repository, name: &str) -> Result<(), Error> {
+    let in_the_way = |other| Err(Error::InTheWay { name: name.to_owned(), other });
+    if let Some(other) = Packed::read(repo)?.in_the_way(name) {
+        return in_the_way(other);
+    }
+    let path = files::path(repo, name);
+    if !path.is_dir() || reflog::remove_empty_dirs(&path).is_ok() {
+        return Ok(());
+    }
+    let below = files::list(repo, &format!("{name}/"))?;
+    in_the_way(below.into_keys().next().unwrap_or_else(|| format!("{name}/")))
+}
+
+/// Writes the reflog lines and the new `packed-refs`, which is given under its lock if it changes.
+fn prepare(
+    repo: &Repository,
+    locked: &[Locked<'_>],
+    who: &Signature,
+    wait: Duration,
+    lines: &mut Vec<Appended>,
+) -> Result<Option<LockFile>, Error> {
+    for Locked { edit, old, .. } in locked {
+        if let Some(new) = edit.new {
+            lines.push(reflog::append(repo, &edit.name, *old, new, who, &edit.message)?);
+        }
+    }
+    let gone: Vec<_> = locked.iter().filter(|locked| locked.edit.new.is_none()).map(|locked| &*locked.edit.name).collect();
+    if gone.is_empty() || Packed::read(repo)?.without(&gone).is_none() {
+        return Ok(None);
+    }
+    let lock = LockFile::acquire(repo, "packed-refs", b"", wait)?;
+    // Again, now that nobody else can change it.
+    match Packed::read(repo)?.without(&gone) {
+        Some(contents) => {
+            lock.fill(&contents)?;
+            Ok(Some(lock))
+        }
+        None => Ok(None),
+    }
+}
+
+/// What has been done so far, to be taken back.
+#[derive(Default)]
+struct Done {
+    moved: Vec<(PathBuf, Option<ObjectId>)>,
+    folders: BTreeSet<PathBuf>,
+}
+
+fn commit(
+    repo: &Repository,
+    locked: Vec<Locked<'_>>,
+    lines: Vec<Appended>,
+    packed: Option<LockFile>,
+    who: &Signature,
+) -> Result<(), Error> {
+    let several = locked.len() > 1;
+    if several {
+        let edits = locked.iter().map(|locked| (locked.edit, locked.old));
+        if let Err(error) = journal::write(repo, edits, who) {
+            lines.into_iter().for_each(Appended::undo);
+            return Err(error);
+        }
+    }
+    let mut done = Done::default();
+    let (updates, deletions): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.edit.new.is_some());
+    let moved = rename_all(repo, updates, &mut done).and_then(|()| match packed {
+        Some(lock) => {
+            done.folders.extend(packed::path(repo).parent().map(Path::to_owned));
+            lock.commit()
+        }
+        None => Ok(()),
+    });
+    if let Err(error) = moved {
+        // Nothing is deleted yet. If even this fails, the journal lets the next command complete the change.
+        if roll_back(&done.moved).is_ok() {
+            lines.into_iter().for_each(Appended::undo);
+            if several {
+                journal::clear(repo)?;
+            }
+        }
+        return Err(error);
+    }
+    for Locked { edit, .. } in &deletions {
+        remove_loose(repo, &edit.name, &mut done.folders)?;
+    }
+    for folder in &done.folders {
+        match os::sync_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("write to the disk", folder)(error)),
+            _ => {}
+        }
+    }
+    for Locked { edit, lock, .. } in deletions {
+        reflog::remove(repo, &edit.name)?;
+        drop(lock);
+        tidy(repo, &edit.name);
+    }
+    if several { journal::clear(repo) } else { Ok(()) }
+}
+
+fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
+    for Locked { edit, lock, old } in updates {
+        let path = files::path(repo, &edit.name);
+        lock.commit()?;
+        done.folders.extend(path.parent().map(Path::to_owned));
+        done.moved.push((path, old));
+    }
+    Ok(())
+}
+
+/// Puts the old values back.
+fn roll_back(moved: &[(PathBuf, Option<ObjectId>)]) -> io::Result<()> {
+    for (path, old) in moved.iter().rev() {
+        match old {
+            None => fs::remove_file(path)?,
+            Some(old) => {
+                let mut lock = path.as_os_str().to_owned();
+                lock.push(".lock");
+                let lock = PathBuf::from(lock);
+                // The lock was freed by the rename; taking it again keeps git out.
+                let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
+                let written = io::Write::write_all(&mut file, format!("{old}\n").as_bytes())
+                    .and_then(|()| file.sync_all())
+                    .and_then(|()| fs::rename(&lock, path));
+                if written.is_err() {
+                    let _ = fs::remove_file(&lock);
+                }
+                written?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove_loose(repo: &Repository, name: &str, folders: &mut BTreeSet<PathBuf>) -> Result<(), Error> {
+    let path = files::path(repo, name);
+    match fs::remove_file(&path) {
+        Ok(()) => {
+            folders.extend(path.parent().map(Path::to_owned));
+            Ok(())
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => Ok(()),
+        Err(error) => Err(Error::io("remove", path)(error)),
+    }
+}
+
+/// Removes the folders that a deleted ref leaves empty, but for `refs/<first>` itself.
+pub(super) fn tidy(repo: &Repository, name: &str) {
+    for root in [repo.common_dir().to_owned(), repo.common_dir().join("logs")] {
+        let mut folder = name;
+        while let Some((above, _)) = folder.rsplit_once('/') {
+            if above.matches('/').count() < 2 || fs::remove_dir(root.join(above)).is_err() {
+                break;
+            }
+            folder = above;
+        }
+    }
+}
