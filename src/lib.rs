@@ -4,3 +4,5 @@
 //! them pointing one way. It is not a stable interface: scripts use the command line and its JSON.
 
 pub mod model;
+pub mod os;
+pub mod render;

@@ -1,0 +1,3 @@
+//! What differs between systems.
+
+pub mod terminal;
