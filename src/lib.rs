@@ -6,4 +6,5 @@
 pub mod git;
 pub mod model;
 pub mod os;
+pub mod render;
 pub mod store;

@@ -7,6 +7,7 @@
 mod file;
 mod lock;
 mod machine;
+pub mod terminal;
 
 pub use file::{Sharing, age, create_dir_durable, links, private_dir, private_file, same_file, sync_dir, touch};
 pub use lock::{Lock, retry, try_lock};

@@ -1,0 +1,9 @@
+//! Values to text: what people, programs and agents read. Pure functions of their arguments: no git, no clock, no
+//! terminal; width, time and style come in.
+
+pub mod age;
+pub mod count;
+pub mod escape;
+pub mod slot;
+pub mod table;
+pub mod text;

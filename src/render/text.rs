@@ -1,0 +1,312 @@
+//! Lines of text whose parts carry a meaning (`Slot`) instead of a colour, and the measures of text on a screen.
+//!
+//! A `Line` holds only what may be shown: everything put into it is escaped first, so widths are those of what is
+//! drawn. Which colour a slot has, and whether there is colour at all, is decided in `commands::ui`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::escape;
+use super::slot::Slot;
+
+/// A part of a line: escaped text and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    slot: Slot,
+    text: String,
+}
+
+impl Span {
+    /// What it is.
+    pub fn slot(&self) -> Slot {
+        self.slot
+    }
+
+    /// The text as shown: one line, nothing hidden in it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// One line without its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    spans: Vec<Span>,
+}
+
+impl Line {
+    /// An empty line.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A line of running text; escaped here.
+    pub fn plain(text: impl AsRef<str>) -> Self {
+        Self::new().with(Slot::Plain, text)
+    }
+
+    /// The line with `text` at its end, escaped, as `slot`.
+    #[must_use]
+    pub fn with(mut self, slot: Slot, text: impl AsRef<str>) -> Self {
+        self.push(slot, text);
+        self
+    }
+
+    /// Adds `text`, escaped, as `slot`.
+    pub fn push(&mut self, slot: Slot, text: impl AsRef<str>) {
+        let text = escape::line(text.as_ref());
+        match self.spans.last_mut() {
+            _ if text.is_empty() => {}
+            Some(last) if last.slot == slot => last.text.push_str(&text),
+            _ => self.spans.push(Span {
+                slot,
+                text: text.into_owned(),
+            }),
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn append(&mut self, other: &Self) {
+        for span in &other.spans {
+            self.push(span.slot, &span.text);
+        }
+    }
+
+    /// Adds spaces until the line is `width` columns wide; a wider line stays as it is.
+    pub fn pad_to(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        self.push(Slot::Plain, " ".repeat(missing));
+    }
+
+    /// The parts, from left to right.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Whether there is nothing on it.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Columns on a screen.
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|s| width(&s.text)).sum()
+    }
+
+    /// The line in at most `columns` columns; what was longer ends with `..`.
+    #[must_use]
+    pub fn cut(&self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self.clone();
+        }
+        let mut out = Self::new();
+        let mut left = columns.saturating_sub(ELLIPSIS.len());
+        let mut last = Slot::Plain;
+        for span in &self.spans {
+            let part = prefix(&span.text, left);
+            out.push(span.slot, part);
+            last = span.slot;
+            left -= width(part);
+            if part.len() < span.text.len() {
+                break;
+            }
+        }
+        out.push(last, &ELLIPSIS[..columns.min(ELLIPSIS.len())]);
+        out
+    }
+}
+
+impl fmt::Display for Line {
+    /// The text without its slots.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.spans.iter().try_for_each(|s| f.write_str(&s.text))
+    }
+}
+
+/// Lines, from top to bottom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    lines: Vec<Line>,
+}
+
+impl Text {
+    /// No line.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The lines of `text` as running text. A last line end makes no empty line; tabs become spaces.
+    pub fn block(text: &str) -> Self {
+        let text = escape::block(text);
+        Self {
+            lines: text.lines().map(|l| Line::plain(expand_tabs(l))).collect(),
+        }
+    }
+
+    /// `text` as paragraphs broken at spaces, each line `indent` columns in and `columns` wide at most where words
+    /// allow. Empty lines stay.
+    pub fn wrapped(text: &str, indent: usize, columns: usize) -> Self {
+        let room = columns.saturating_sub(indent).max(1);
+        let mut out = Self::new();
+        for paragraph in escape::block(text).lines() {
+            let mut line = String::new();
+            for word in paragraph.split_whitespace() {
+                if !line.is_empty() && width(&line) + 1 + width(word) > room {
+                    out.push(Line::plain(" ".repeat(indent) + &line));
+                    line.clear();
+                }
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            out.push(if line.is_empty() {
+                Line::new()
+            } else {
+                Line::plain(" ".repeat(indent) + &line)
+            });
+        }
+        out
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, line: Line) {
+        self.lines.push(line);
+    }
+
+    /// Adds the lines of `other`.
+    pub fn append(&mut self, other: Self) {
+        self.lines.extend(other.lines);
+    }
+
+    /// The lines.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The columns of its widest line.
+    pub fn width(&self) -> usize {
+        self.lines.iter().map(Line::width).max().unwrap_or(0)
+    }
+}
+
+impl From<Line> for Text {
+    fn from(line: Line) -> Self {
+        Self { lines: vec![line] }
+    }
+}
+
+impl FromIterator<Line> for Text {
+    fn from_iter<I: IntoIterator<Item = Line>>(lines: I) -> Self {
+        Self {
+            lines: lines.into_iter().collect(),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    /// The lines without their slots, each with its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|l| writeln!(f, "{l}"))
+    }
+}
+
+/// Marks text that was cut. ASCII, so that it is two columns everywhere.
+const ELLIPSIS: &str = "..";
+
+/// Columns that `text` takes on a screen. Wide characters count two, combining marks none.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in at most `columns` columns; what was longer ends with `..`.
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let kept = prefix(text, columns.saturating_sub(ELLIPSIS.len()));
+    Cow::Owned(format!("{kept}{}", &ELLIPSIS[..columns.min(ELLIPSIS.len())]))
+}
+
+/// The longest start of `text` that fits, with the marks that combine with its last character.
+fn prefix(text: &str, columns: usize) -> &str {
+    let mut end = 0;
+    for (start, c) in text.char_indices() {
+        let next = start + c.len_utf8();
+        if width(&text[..next]) > columns {
+            break;
+        }
+        end = next;
+    }
+    &text[..end]
+}
+
+/// Tabs as spaces up to the next multiple of eight columns.
+fn expand_tabs(line: &str) -> Cow<'_, str> {
+    if !line.contains('\t') {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::new();
+    for (n, part) in line.split('\t').enumerate() {
+        if n > 0 {
+            out.push_str(&" ".repeat(8 - width(&out) % 8));
+        }
+        out.push_str(part);
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_hold_only_what_may_be_shown() {
+        let line = Line::new().with(Slot::Id, "7f3a\x1b[0m").with(Slot::Plain, " a\nb");
+        assert_eq!(line.to_string(), "7f3a\\x1b[0m a\\nb");
+        assert_eq!(line.width(), 16);
+        assert_eq!(Text::block("a\tb\r\n\n\x1bc\n").to_string(), "a       b\n\n\\x1bc\n");
+    }
+
+    #[test]
+    fn text_is_cut_by_columns() {
+        for (text, columns, wanted) in [
+            ("Parser done", 11, "Parser done"),
+            ("Parser done", 10, "Parser d.."),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日.."),
+            ("日本語", 4, "日.."),
+            ("日本語", 3, ".."),
+            ("abc", 1, "."),
+            ("abc", 0, ""),
+            ("e\u{301}e\u{301}e\u{301}e\u{301}", 3, "e\u{301}.."),
+        ] {
+            assert_eq!(cut(text, columns), wanted);
+            assert_eq!(Line::plain(text).cut(columns).to_string(), wanted);
+        }
+        let line = Line::new().with(Slot::Id, "abcd").with(Slot::Date, "efgh");
+        let cut = line.cut(7);
+        assert_eq!(cut.to_string(), "abcde..");
+        assert_eq!(cut.spans()[1].slot(), Slot::Date);
+    }
+
+    #[test]
+    fn paragraphs_are_broken_at_spaces() {
+        let text = Text::wrapped("one two three\n\nunbreakable-word x", 2, 9);
+        assert_eq!(text.to_string(), "  one two\n  three\n\n  unbreakable-word\n  x\n");
+    }
+
+    proptest! {
+        #[test]
+        fn cut_text_fits(text in "\\PC{0,30}", columns in 0usize..40) {
+            let text = escape::line(&text).into_owned();
+            let short = cut(&text, columns);
+            prop_assert!(width(&short) <= columns, "{:?} is {} wide", short, width(&short));
+            prop_assert_eq!(Line::plain(&text).cut(columns).to_string(), short);
+        }
+    }
+}
