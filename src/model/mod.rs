@@ -3,6 +3,7 @@
 //! No I/O, no clock, no randomness and no git library: times and identities come in as arguments, and bytes go out.
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
+pub mod change;
 pub mod document;
 pub mod facts;
 pub mod id;
