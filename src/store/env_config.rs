@@ -78,14 +78,24 @@ mod tests {
     use super::parse;
 
     fn parsed(text: &str) -> Vec<String> {
-        parse(text.as_bytes()).expect("valid").iter().map(ToString::to_string).collect()
+        parse(text.as_bytes())
+            .expect("valid")
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
     fn reads_both_forms_and_quotes() {
         assert_eq!(parsed(""), Vec::<String>::new());
-        assert_eq!(parsed("'checkpoint.redact=off' 'a.b=c d'"), ["checkpoint.redact=off", "a.b=c d"]);
-        assert_eq!(parsed("'checkpoint.exclude'='it'\\''s' 'x.y'='no'\\!'' 'z.z'"), ["checkpoint.exclude=it's", "x.y=no!", "z.z"]);
+        assert_eq!(
+            parsed("'checkpoint.redact=off' 'a.b=c d'"),
+            ["checkpoint.redact=off", "a.b=c d"]
+        );
+        assert_eq!(
+            parsed("'checkpoint.exclude'='it'\\''s' 'x.y'='no'\\!'' 'z.z'"),
+            ["checkpoint.exclude=it's", "x.y=no!", "z.z"]
+        );
         assert_eq!(parsed("'a.b'= 'c.d'=''"), ["a.b", "c.d="]);
         assert_eq!(parsed("'a.b=c'\\''=d'"), ["a.b=c'=d"]);
     }
@@ -97,7 +107,16 @@ mod tests {
 
     #[test]
     fn refuses_what_git_refuses() {
-        for text in ["a.b=c", "'a.b", "'a.b=c'x", "'a.b'='c'x", "'a'='b", "'a'=b", "x'a'", "'a''b'"] {
+        for text in [
+            "a.b=c",
+            "'a.b",
+            "'a.b=c'x",
+            "'a.b'='c'x",
+            "'a'='b",
+            "'a'=b",
+            "x'a'",
+            "'a''b'",
+        ] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
     }

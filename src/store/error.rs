@@ -208,16 +208,24 @@ impl Error {
                 quoted(path)
             ),
             Self::InTheWay { other, .. } => {
-                format!("rename or delete it: git update-ref -d {}", quoted(std::path::Path::new(other)))
+                format!(
+                    "rename or delete it: git update-ref -d {}",
+                    quoted(std::path::Path::new(other))
+                )
             }
-            Self::Busy { .. } => "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned(),
+            Self::Busy { .. } => {
+                "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned()
+            }
             _ => return None,
         })
     }
 
     /// Whether the same call may succeed later without anybody changing anything: a lock, another writer.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::RefLocked { .. } | Self::Busy { .. } | Self::Vanished { .. })
+        matches!(
+            self,
+            Self::Moved { .. } | Self::RefLocked { .. } | Self::Busy { .. } | Self::Vanished { .. }
+        )
     }
 
     /// A file error with its path, for `map_err`.
@@ -237,5 +245,9 @@ impl Error {
 fn quoted(path: &std::path::Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

@@ -17,12 +17,22 @@ pub struct Held {
 
 /// The lock of one session, by its identity or name: spans reading its tip to writing it.
 pub fn session(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
-    common(repo, &format!("session-{}", file_name(id)), &format!("session '{id}'"), wait)
+    common(
+        repo,
+        &format!("session-{}", file_name(id)),
+        &format!("session '{id}'"),
+        wait,
+    )
 }
 
 /// The lock of one session's draft.
 pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
-    common(repo, &format!("draft-{}", file_name(id)), &format!("the draft of session '{id}'"), wait)
+    common(
+        repo,
+        &format!("draft-{}", file_name(id)),
+        &format!("the draft of session '{id}'"),
+        wait,
+    )
 }
 
 /// The lock of this work tree: spans taking or restoring a snapshot.
@@ -41,7 +51,10 @@ pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) 
 fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<Held, Error> {
     match os::Lock::acquire(&path, open::sharing(repo), wait) {
         Ok(Some(lock)) => Ok(Held { _lock: lock }),
-        Ok(None) => Err(Error::Busy { what: what.to_owned(), waited: wait }),
+        Ok(None) => Err(Error::Busy {
+            what: what.to_owned(),
+            waited: wait,
+        }),
         Err(error) => Err(Error::io("lock", path)(error)),
     }
 }

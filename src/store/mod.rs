@@ -4,7 +4,10 @@
 //! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
+pub mod checkpoint;
 pub mod config;
+pub mod current;
+pub mod draft;
 mod env_config;
 mod error;
 mod ident;
@@ -12,6 +15,8 @@ pub mod lock;
 pub mod objects;
 pub mod open;
 pub mod refs;
+pub mod session;
+pub mod walk;
 
 pub use error::Error;
 pub use gix::actor::Signature;

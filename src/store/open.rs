@@ -41,7 +41,10 @@ pub struct Environment {
 impl Environment {
     /// The value of a variable; git takes an empty one for these as not set.
     fn get(&self, name: &str) -> Option<&OsStr> {
-        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        self.vars
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+            .filter(|value| !value.is_empty())
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
@@ -50,7 +53,9 @@ impl Environment {
 
     fn flag(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?.to_str()?;
-        gix::config::Boolean::try_from(value.as_bytes().as_bstr().to_owned()).ok().map(|boolean| boolean.0)
+        gix::config::Boolean::try_from(value.as_bytes().as_bstr().to_owned())
+            .ok()
+            .map(|boolean| boolean.0)
     }
 }
 
@@ -65,14 +70,21 @@ impl Environment {
 pub fn open(environment: &Environment) -> Result<Repository, Error> {
     let options = options(environment)?;
     let found = locate(environment)?;
-    let mut repo = options.open(&found.path).map_err(|source| explain(&found.path, source))?.to_thread_local();
+    let mut repo = options
+        .open(&found.path)
+        .map_err(|source| explain(&found.path, source))?
+        .to_thread_local();
     check_format(&repo)?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
-        return Err(Error::Unsafe { path: shown_root(&repo) });
+        return Err(Error::Unsafe {
+            path: shown_root(&repo),
+        });
     }
     check_common_dir(&repo, environment)?;
     if found.searched && repo.is_bare() && explicit_bare(&repo) {
-        return Err(Error::ImplicitBare { path: repo.git_dir().to_owned() });
+        return Err(Error::ImplicitBare {
+            path: repo.git_dir().to_owned(),
+        });
     }
     set_work_tree(&mut repo, environment)?;
     set_objects(&mut repo, environment)?;
@@ -94,7 +106,11 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
     }
     settings.push("core.useReplaceRefs=false".into());
     if let Some(index) = environment.path("GIT_INDEX_FILE") {
-        settings.push([b"gitoxide.core.indexFile=", index.as_os_str().as_encoded_bytes()].concat().into());
+        settings.push(
+            [b"gitoxide.core.indexFile=", index.as_os_str().as_encoded_bytes()]
+                .concat()
+                .into(),
+        );
     }
     Ok(gix::open::Options::default().cli_overrides(settings))
 }
@@ -123,10 +139,18 @@ fn locate(environment: &Environment) -> Result<Found, Error> {
         Ok((path, _trust)) => {
             let (git_dir, work_tree) = path.into_repository_and_work_tree_directories();
             let path = work_tree.filter(|root| root.join(".git").exists()).unwrap_or(git_dir);
-            Ok(Found { path: environment.cwd.join(path), searched: true })
+            Ok(Found {
+                path: environment.cwd.join(path),
+                searched: true,
+            })
         }
-        Err(source) if is_absence(&source) => Err(Error::NotARepository { start: environment.cwd.clone() }),
-        Err(source) => Err(Error::gix(format!("search a repository at '{}'", environment.cwd.display()))(source)),
+        Err(source) if is_absence(&source) => Err(Error::NotARepository {
+            start: environment.cwd.clone(),
+        }),
+        Err(source) => Err(Error::gix(format!(
+            "search a repository at '{}'",
+            environment.cwd.display()
+        ))(source)),
     }
 }
 
@@ -166,7 +190,8 @@ fn explain(path: &Path, source: gix::Error) -> Error {
         return Error::NotARepository { start: path.to_owned() };
     }
     for dir in &dirs {
-        let Ok(config) = gix::config::File::from_path_no_includes(dir.join("config"), gix::config::Source::Local) else {
+        let Ok(config) = gix::config::File::from_path_no_includes(dir.join("config"), gix::config::Source::Local)
+        else {
             continue;
         };
         if let Err(error) = check_config(&config, dir) {
@@ -183,9 +208,18 @@ fn check_format(repo: &Repository) -> Result<(), Error> {
 /// Refuses what git refuses: a version above 1, and with version 1 any extension we do not know. In a repository of
 /// version 0 git ignores extensions it does not know, and so do we.
 fn check_config(config: &gix::config::File, path: &Path) -> Result<(), Error> {
-    let version = config.string("core.repositoryFormatVersion").unwrap_or_else(|| "0".into());
-    let unsupported = || Error::FormatVersion { path: path.to_owned(), version: version.to_string() };
-    let number = version.to_str().ok().and_then(|text| text.trim().parse::<u32>().ok()).ok_or_else(unsupported)?;
+    let version = config
+        .string("core.repositoryFormatVersion")
+        .unwrap_or_else(|| "0".into());
+    let unsupported = || Error::FormatVersion {
+        path: path.to_owned(),
+        version: version.to_string(),
+    };
+    let number = version
+        .to_str()
+        .ok()
+        .and_then(|text| text.trim().parse::<u32>().ok())
+        .ok_or_else(unsupported)?;
     if number > 1 {
         return Err(unsupported());
     }
@@ -196,19 +230,25 @@ fn check_config(config: &gix::config::File, path: &Path) -> Result<(), Error> {
     for name in sections.flat_map(|section| section.value_names().map(|name| name.to_string()).collect::<Vec<_>>()) {
         let known = EXTENSIONS.contains(&name.to_ascii_lowercase().as_str());
         if !known {
-            return Err(Error::Extension { path: path.to_owned(), name });
+            return Err(Error::Extension {
+                path: path.to_owned(),
+                name,
+            });
         }
     }
     match config.string("extensions.refStorage") {
-        Some(value) if value != "files" && value != "reftable" => {
-            Err(Error::Extension { path: path.to_owned(), name: format!("refStorage = {value}") })
-        }
+        Some(value) if value != "files" && value != "reftable" => Err(Error::Extension {
+            path: path.to_owned(),
+            name: format!("refStorage = {value}"),
+        }),
         _ => Ok(()),
     }
 }
 
 fn explicit_bare(repo: &Repository) -> bool {
-    repo.config_snapshot().string("safe.bareRepository").is_some_and(|value| value == "explicit")
+    repo.config_snapshot()
+        .string("safe.bareRepository")
+        .is_some_and(|value| value == "explicit")
 }
 
 fn shown_root(repo: &Repository) -> PathBuf {
@@ -264,7 +304,10 @@ fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), E
         None => objects,
         Some(list) => proxy_folder(repo, &objects, list, environment)?,
     };
-    let options = gix::odb::store::init::Options { current_dir: Some(environment.cwd.clone()), ..Default::default() };
+    let options = gix::odb::store::init::Options {
+        current_dir: Some(environment.cwd.clone()),
+        ..Default::default()
+    };
     let store = gix::odb::Store::at_opts(path.clone(), repo.object_hash(), &mut std::iter::empty(), options)
         .map_err(Error::io("open object folder", &path))?;
     let handle = gix::odb::Cache::from(std::sync::Arc::new(store).to_handle());
@@ -307,7 +350,10 @@ fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
         return (path, Vec::new());
     }
     let text = std::fs::read(path.join("info").join("alternates")).unwrap_or_default();
-    let mut folders = text.lines().filter_map(|line| gix::path::from_byte_slice(line).ok()).map(Path::to_owned);
+    let mut folders = text
+        .lines()
+        .filter_map(|line| gix::path::from_byte_slice(line).ok())
+        .map(Path::to_owned);
     (folders.next().unwrap_or(path), folders.collect())
 }
 
@@ -337,7 +383,9 @@ pub fn git_dir(repo: &Repository) -> &Path {
 
 /// The root of the work tree, or [`Error::Bare`].
 pub fn work_tree(repo: &Repository) -> Result<&Path, Error> {
-    repo.workdir().ok_or_else(|| Error::Bare { path: repo.git_dir().to_owned() })
+    repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })
 }
 
 /// Whether there is a work tree.
@@ -347,7 +395,9 @@ pub fn has_work_tree(repo: &Repository) -> bool {
 
 /// Whether refs lie in reftables, which gix can neither read nor write.
 pub fn uses_reftable(repo: &Repository) -> bool {
-    repo.config_snapshot().string("extensions.refStorage").is_some_and(|value| value == "reftable")
+    repo.config_snapshot()
+        .string("extensions.refStorage")
+        .is_some_and(|value| value == "reftable")
 }
 
 /// The name of this work tree in refs: `main`, or `linked-` and git's own name for it.
@@ -355,13 +405,20 @@ pub fn worktree_id(repo: &Repository) -> String {
     if repo.git_dir() == repo.common_dir() {
         return "main".to_owned();
     }
-    let name = repo.git_dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = repo
+        .git_dir()
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     format!("linked-{name}")
 }
 
 /// Whom the repository is shared with, from `core.sharedRepository`.
 pub fn sharing(repo: &Repository) -> Sharing {
-    let value = repo.config_snapshot().string("core.sharedRepository").unwrap_or_default();
+    let value = repo
+        .config_snapshot()
+        .string("core.sharedRepository")
+        .unwrap_or_default();
     let text = value.to_str_lossy();
     let bits = |bits, exact| Sharing { bits, exact };
     match text.trim().to_ascii_lowercase().as_str() {

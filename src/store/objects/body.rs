@@ -75,7 +75,11 @@ impl Body {
         self.put(entry)?;
         let mut crc = Crc::new();
         crc.update(entry);
-        self.note(Entry { id, crc32: crc.sum(), offset });
+        self.note(Entry {
+            id,
+            crc32: crc.sum(),
+            offset,
+        });
         Ok(())
     }
 
@@ -110,7 +114,10 @@ impl Body {
             return Ok(());
         };
         let path = temp.path().to_owned();
-        let cut = temp.file().set_len(offset).and_then(|()| temp.file().seek(SeekFrom::Start(offset)).map(drop));
+        let cut = temp
+            .file()
+            .set_len(offset)
+            .and_then(|()| temp.file().seek(SeekFrom::Start(offset)).map(drop));
         self.flushed = offset;
         self.broken |= cut.is_err();
         cut.map_err(Error::io("truncate", path))
@@ -125,7 +132,9 @@ impl Body {
 
     fn flush(&mut self) -> Result<(), Error> {
         if self.broken {
-            return Err(Error::io("write", &self.folder)(io::Error::other("an earlier write failed")));
+            return Err(Error::io("write", &self.folder)(io::Error::other(
+                "an earlier write failed",
+            )));
         }
         if self.file.is_none() {
             self.file = Some(TempFile::create(&self.folder, self.sharing)?);
@@ -200,7 +209,11 @@ impl Body {
         self.tail.extend_from_slice(checksum.as_slice());
         self.flush()?;
         let file = self.file.take().expect("a flush creates the file");
-        Ok(Some(Closed { file, entries: std::mem::take(&mut self.entries), checksum }))
+        Ok(Some(Closed {
+            file,
+            entries: std::mem::take(&mut self.entries),
+            checksum,
+        }))
     }
 }
 

@@ -44,16 +44,27 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     let folder = open::objects_dir(repo).join("pack");
     let found = ours(&folder)?;
     if found.len() <= TOO_MANY || maintained(repo) {
-        return Ok(Consolidated { merged: 0, packs: found.len() });
+        return Ok(Consolidated {
+            merged: 0,
+            packs: found.len(),
+        });
     }
     let _lock = match lock::common(repo, "consolidate", "the packs", Duration::ZERO) {
-        Err(Error::Busy { .. }) => return Ok(Consolidated { merged: 0, packs: found.len() }),
+        Err(Error::Busy { .. }) => {
+            return Ok(Consolidated {
+                merged: 0,
+                packs: found.len(),
+            });
+        }
         lock => lock?,
     };
     // Again under the lock: another process may have been at it.
     let found = ours(&folder)?;
     let chosen = choose(&found);
-    let none = Consolidated { merged: 0, packs: found.len() };
+    let none = Consolidated {
+        merged: 0,
+        packs: found.len(),
+    };
     if found.len() <= TOO_MANY || chosen.len() < 2 {
         return Ok(none);
     }
@@ -79,7 +90,10 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     }
     keep.release()?;
     let merged = if remove { merged.len() } else { 0 };
-    Ok(Consolidated { merged, packs: found.len() + 1 - merged })
+    Ok(Consolidated {
+        merged,
+        packs: found.len() + 1 - merged,
+    })
 }
 
 /// Our packs without a `.keep`, smallest first.
@@ -99,7 +113,10 @@ fn ours(folder: &Path) -> Result<Vec<Candidate>, Error> {
         }
         // Gone in between is as good as never seen.
         if let Ok(metadata) = fs::metadata(path.with_extension("pack")) {
-            found.push(Candidate { base: path.with_extension(""), size: metadata.len() });
+            found.push(Candidate {
+                base: path.with_extension(""),
+                size: metadata.len(),
+            });
         }
     }
     found.sort_by_key(|candidate| candidate.size);
@@ -135,8 +152,14 @@ fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, E
     };
     let mut entries: Vec<Entry> = Vec::new();
     for entry in index.iter() {
-        let Some(crc32) = entry.crc32 else { return Ok(Copied::Unusable) };
-        entries.push(Entry { id: entry.oid, crc32, offset: entry.pack_offset });
+        let Some(crc32) = entry.crc32 else {
+            return Ok(Copied::Unusable);
+        };
+        entries.push(Entry {
+            id: entry.oid,
+            crc32,
+            offset: entry.pack_offset,
+        });
     }
     entries.sort_unstable_by_key(|entry| entry.offset);
     let Ok(mut file) = File::open(&path) else {

@@ -33,7 +33,10 @@ pub(super) fn compress(level: Compression, data: &[u8], out: &mut Vec<u8>) -> io
         out.reserve(data.len() / 2 + 64);
         loop {
             let input = &data[usize::try_from(compressor.total_in()).unwrap_or(data.len())..];
-            match compressor.compress_vec(input, out, FlushCompress::Finish).map_err(io::Error::other)? {
+            match compressor
+                .compress_vec(input, out, FlushCompress::Finish)
+                .map_err(io::Error::other)?
+            {
                 Status::StreamEnd => return Ok(()),
                 Status::Ok | Status::BufError => out.reserve(CHUNK.max(out.capacity() / 2)),
             }
@@ -63,7 +66,11 @@ pub(super) fn compress_stream<E>(
                 return Ok(length + 1);
             }
             seen(&input[..count]);
-            let flush = if count == 0 { FlushCompress::Finish } else { FlushCompress::None };
+            let flush = if count == 0 {
+                FlushCompress::Finish
+            } else {
+                FlushCompress::None
+            };
             let mut rest = &input[..count];
             loop {
                 let before = compressor.total_in();

@@ -100,21 +100,35 @@ impl Writer {
         let sharing = open::sharing(repo);
         let pack = Pack {
             body: Mutex::new(Body::new(folder.clone(), sharing)),
-            present: if skip_present { Some(Mutex::new(Present::new(repo)?)) } else { None },
+            present: if skip_present {
+                Some(Mutex::new(Present::new(repo)?))
+            } else {
+                None
+            },
             relied_on: Mutex::default(),
             folder,
             sharing,
         };
         let level = repo.pack_compression().map_or(6, |level| level.level().unsigned_abs());
         let level = Compression::new(level);
-        Ok(Self { hash: repo.object_hash(), level, target: Target::Pack(Box::new(pack)), kept: Mutex::default() })
+        Ok(Self {
+            hash: repo.object_hash(),
+            level,
+            target: Target::Pack(Box::new(pack)),
+            kept: Mutex::default(),
+        })
     }
 
     /// A writer that stores nothing: it gives the ids, and keeps trees, commits and up to 64 MiB of blobs for
     /// [`overlay`](Self::overlay).
     pub fn memory(repo: &Repository) -> Self {
         let level = Compression::fast();
-        Self { hash: repo.object_hash(), level, target: Target::Memory, kept: Mutex::default() }
+        Self {
+            hash: repo.object_hash(),
+            level,
+            target: Target::Memory,
+            kept: Mutex::default(),
+        }
     }
 
     /// Stores an object and gives its id.
@@ -163,7 +177,13 @@ impl Writer {
         }
     }
 
-    fn stream(&self, kind: Kind, length: u64, source: &mut dyn Read, body: &mut Body) -> Result<(ObjectId, u32), StreamError> {
+    fn stream(
+        &self,
+        kind: Kind,
+        length: u64,
+        source: &mut dyn Read,
+        body: &mut Body,
+    ) -> Result<(ObjectId, u32), StreamError> {
         let body_place = body.place().to_owned();
         let mut hasher = object_hasher(self.hash, kind, length);
         let mut crc = Crc::new();
@@ -184,7 +204,10 @@ impl Writer {
             &|error| Error::io("compress", &body_place)(error).into(),
         )?;
         if found != length {
-            return Err(StreamError::Changed { expected: length, found });
+            return Err(StreamError::Changed {
+                expected: length,
+                found,
+            });
         }
         let id = hasher.try_finalize().map_err(Error::gix("hash an object"))?;
         Ok((id, crc.sum()))
@@ -209,7 +232,10 @@ impl Writer {
             hasher.update(&buffer[..count]);
         }
         if found != length {
-            return Err(StreamError::Changed { expected: length, found: found.min(length + 1) });
+            return Err(StreamError::Changed {
+                expected: length,
+                found: found.min(length + 1),
+            });
         }
         Ok(hasher.try_finalize().map_err(Error::gix("hash an object"))?)
     }
@@ -248,17 +274,35 @@ impl Writer {
     /// On an error nothing is visible and no file of ours is left.
     pub fn finish(self) -> Result<Sealed, Error> {
         let Target::Pack(pack) = self.target else {
-            return Ok(Sealed { keep: None, relied_on: Vec::new(), written: Vec::new() });
+            return Ok(Sealed {
+                keep: None,
+                relied_on: Vec::new(),
+                written: Vec::new(),
+            });
         };
-        let Pack { folder, sharing, body, relied_on, .. } = *pack;
+        let Pack {
+            folder,
+            sharing,
+            body,
+            relied_on,
+            ..
+        } = *pack;
         let body = body.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let relied_on = relied_on.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+        let relied_on = relied_on
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect();
         let written = body.ids().collect();
         let keep = match body.close(self.hash)? {
             Some(closed) => Some(seal::place(closed, &folder, sharing)?),
             None => None,
         };
-        Ok(Sealed { keep, relied_on, written })
+        Ok(Sealed {
+            keep,
+            relied_on,
+            written,
+        })
     }
 
     fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {

@@ -75,7 +75,10 @@ pub(super) fn index(entries: &mut [Entry], pack_checksum: &ObjectId) -> Vec<u8> 
     out.extend_from_slice(b"\xfftOc\0\0\0\x02");
     let mut counted = 0;
     for first in 0..=255_u8 {
-        counted += entries[counted..].iter().take_while(|entry| entry.id.as_slice()[0] == first).count();
+        counted += entries[counted..]
+            .iter()
+            .take_while(|entry| entry.id.as_slice()[0] == first)
+            .count();
         out.extend_from_slice(&word(counted));
     }
     for entry in entries.iter() {
@@ -122,17 +125,26 @@ mod tests {
         assert_eq!(parse_entry_header(&[0x60]), None, "a delta");
         assert_eq!(parse_entry_header(&[0x90]), None, "cut off");
         assert_eq!(parse_entry_header(&[0xff; 40]), None, "a delta that never ends");
-        assert_eq!(parse_entry_header(&[[0x9f_u8].as_slice(), &[0xff; 40]].concat()), None, "a size that never ends");
+        assert_eq!(
+            parse_entry_header(&[[0x9f_u8].as_slice(), &[0xff; 40]].concat()),
+            None,
+            "a size that never ends"
+        );
     }
 
     #[test]
     fn large_offsets_take_the_second_table() {
         let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
-        let mut entries = [(9, 0x7fff_ffff), (3, 0x8000_0000), (200, 5_000_000_000), (1, 12)]
-            .map(|(byte, offset)| Entry { id: id(byte), crc32: u32::from(byte), offset });
+        let mut entries =
+            [(9, 0x7fff_ffff), (3, 0x8000_0000), (200, 5_000_000_000), (1, 12)].map(|(byte, offset)| Entry {
+                id: id(byte),
+                crc32: u32::from(byte),
+                offset,
+            });
         let mut bytes = index(&mut entries, &id(7));
         bytes.extend_from_slice(&[0; 20]);
-        let file = gix::odb::pack::index::File::from_data(bytes, "x.idx".into(), gix::hash::Kind::Sha1).expect("an index");
+        let file =
+            gix::odb::pack::index::File::from_data(bytes, "x.idx".into(), gix::hash::Kind::Sha1).expect("an index");
         for (byte, offset) in [(9, 0x7fff_ffff), (3, 0x8000_0000), (200, 5_000_000_000), (1, 12)] {
             let at = file.lookup(id(byte)).expect("listed");
             assert_eq!(file.pack_offset_at_index(at), offset);

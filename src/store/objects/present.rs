@@ -35,11 +35,15 @@ impl Present {
     pub(in crate::store) fn new(repo: &Repository) -> Result<Self, Error> {
         let objects = open::objects_dir(repo);
         let mut folders = vec![objects.clone()];
-        let beside = gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;
+        let beside =
+            gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;
         folders.extend(beside);
         folders.extend(open::further_object_dirs(repo));
         let hash = repo.object_hash();
-        let packs = folders.iter().flat_map(|folder| packs_in(&folder.join("pack"), hash)).collect();
+        let packs = folders
+            .iter()
+            .flat_map(|folder| packs_in(&folder.join("pack"), hash))
+            .collect();
         Ok(Self { hash, folders, packs })
     }
 
@@ -57,9 +61,10 @@ impl Present {
         }
         let hex = id.to_string();
         let name: PathBuf = [&hex[..2], &hex[2..]].iter().collect();
-        self.folders.iter().map(|folder| folder.join(&name)).any(|path| {
-            matches!(verify(&path, id, self.hash), Ok(true)) && freshened(os::touch(&path))
-        })
+        self.folders
+            .iter()
+            .map(|folder| folder.join(&name))
+            .any(|path| matches!(verify(&path, id, self.hash), Ok(true)) && freshened(os::touch(&path)))
     }
 }
 
@@ -82,7 +87,14 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
             let pack = path.with_extension("pack");
             let age = std::fs::metadata(&pack).ok()?.modified().ok();
             let index = index::File::at(&path, hash).ok()?;
-            Some((age, Pack { index, pack, fresh: false }))
+            Some((
+                age,
+                Pack {
+                    index,
+                    pack,
+                    fresh: false,
+                },
+            ))
         })
         .collect();
     packs.sort_by_key(|(age, _)| std::cmp::Reverse(*age));

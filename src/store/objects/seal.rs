@@ -36,8 +36,14 @@ impl TempFile {
             let path = folder.join(format!("{TEMP_PREFIX}{token}"));
             match create_locked(&path, 0o444) {
                 Ok(Some(file)) => {
-                    let temp = Self { file, path, named: false };
-                    sharing.apply(&temp.file).map_err(Error::io("set the mode of", &temp.path))?;
+                    let temp = Self {
+                        file,
+                        path,
+                        named: false,
+                    };
+                    sharing
+                        .apply(&temp.file)
+                        .map_err(Error::io("set the mode of", &temp.path))?;
                     return Ok(temp);
                 }
                 // A sweeper was faster than our lock, and the file is gone.
@@ -111,7 +117,10 @@ impl Keep {
                 continue;
             };
             let written = file.write_all(KEEP_TEXT);
-            let keep = Self { _file: file, path: path.clone() };
+            let keep = Self {
+                _file: file,
+                path: path.clone(),
+            };
             written.map_err(Error::io("write", &path))?;
             return Ok(keep);
         }
@@ -150,7 +159,11 @@ impl Drop for Undo<'_> {
 
 /// Makes a pack durable and visible, under a `.keep`.
 pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<Keep, Error> {
-    let Closed { mut file, mut entries, checksum } = closed;
+    let Closed {
+        mut file,
+        mut entries,
+        checksum,
+    } = closed;
     file.sync()?;
     let mut bytes = pack::index(&mut entries, &checksum);
     let own = hash(checksum.kind(), &[&bytes])?;
@@ -160,7 +173,10 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
     index.sync()?;
     let base = folder.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", folder))?);
     let keep = Keep::create(base.with_extension("keep"))?;
-    let mut undo = Undo { base: &base, armed: true };
+    let mut undo = Undo {
+        base: &base,
+        armed: true,
+    };
     file.rename(&base.with_extension("pack"))?;
     index.rename(&base.with_extension("idx"))?;
     os::sync_dir(folder).map_err(Error::io("write to the disk", folder))?;
@@ -185,7 +201,9 @@ pub(super) fn sweep(folder: &Path) -> Result<(), Error> {
     };
     for entry in entries {
         let path = entry.map_err(Error::io("read", folder))?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
         if name.starts_with(TEMP_PREFIX) {
             if let Some(_lock) = abandoned(&path) {
                 let _ = fs::remove_file(&path);

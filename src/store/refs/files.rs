@@ -56,8 +56,10 @@ pub(super) fn parse(bytes: &[u8], hash: gix::hash::Kind) -> Value {
 
 /// All refs whose names begin with `prefix`.
 pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, Value>, Error> {
-    let mut found: BTreeMap<String, Value> =
-        packed::Packed::read(repo)?.with_prefix(prefix).map(|(name, id)| (name, Ok(id))).collect();
+    let mut found: BTreeMap<String, Value> = packed::Packed::read(repo)?
+        .with_prefix(prefix)
+        .map(|(name, id)| (name, Ok(id)))
+        .collect();
     // `refs/checkpoints/` is a folder; of `refs/checkpoints/a` the folder above it is looked through.
     let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
     walk(repo, folder, prefix, &mut found)?;
@@ -73,7 +75,9 @@ fn walk(repo: &Repository, folder: &str, prefix: &str, found: &mut BTreeMap<Stri
     };
     for entry in entries {
         let entry = entry.map_err(Error::io("read", &path))?;
-        let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
+        let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else {
+            continue;
+        };
         let within = name.starts_with(prefix) || prefix.starts_with(&format!("{name}/"));
         if !within || name.ends_with(".lock") {
             continue;

@@ -17,9 +17,19 @@ pub struct Head {
 pub fn head(repo: &Repository) -> Result<Head, Error> {
     if uses_reftable(repo) {
         let name = git(repo).args(["symbolic-ref", "--quiet", "HEAD"]).accept([1]).text()?;
-        let id = git(repo).args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]).accept([1]).text()?;
-        let id = if id.is_empty() { None } else { Some(super::reftable::id(&id)?) };
-        return Ok(Head { branch: (!name.is_empty()).then_some(name), id });
+        let id = git(repo)
+            .args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])
+            .accept([1])
+            .text()?;
+        let id = if id.is_empty() {
+            None
+        } else {
+            Some(super::reftable::id(&id)?)
+        };
+        return Ok(Head {
+            branch: (!name.is_empty()).then_some(name),
+            id,
+        });
     }
     let head = repo.head().map_err(Error::gix("read HEAD"))?;
     let branch = head.referent_name().map(|name| name.as_bstr().to_string());

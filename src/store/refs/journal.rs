@@ -133,7 +133,10 @@ fn read(repo: &Repository, text: &[u8]) -> Result<Option<(Signature, Vec<Edit>)>
     let Some(body) = body(repo, text)? else {
         return Ok(None);
     };
-    let wrong = |why: &str| Error::Journal { path: path(repo), why: why.to_owned() };
+    let wrong = |why: &str| Error::Journal {
+        path: path(repo),
+        why: why.to_owned(),
+    };
     let mut lines = body.lines();
     if lines.next() != Some(HEAD.as_bytes()) {
         return Err(wrong("it is of another version"));
@@ -159,11 +162,22 @@ fn body<'a>(repo: &Repository, text: &'a [u8]) -> Result<Option<&'a [u8]>, Error
 fn parse_edit(line: &[u8], hash: gix::hash::Kind) -> Option<Edit> {
     let mut words = line.strip_prefix(b"edit ")?.to_str().ok()?.splitn(4, ' ');
     let name = words.next()?.to_owned();
-    let value = |word: &str| if word == "-" { Some(None) } else { parse(word.as_bytes(), hash).ok().map(Some) };
+    let value = |word: &str| {
+        if word == "-" {
+            Some(None)
+        } else {
+            parse(word.as_bytes(), hash).ok().map(Some)
+        }
+    };
     let old = value(words.next()?)?;
     let new = value(words.next()?)?;
     let message = words.next().unwrap_or_default().to_owned();
     super::check_name(&name).ok()?;
     let expected = old.map_or(Expected::Absent, Expected::Is);
-    Some(Edit { name, expected, new, message })
+    Some(Edit {
+        name,
+        expected,
+        new,
+        message,
+    })
 }

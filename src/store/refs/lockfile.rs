@@ -49,10 +49,18 @@ impl LockFile {
         let target = repo.common_dir().join(name);
         let lock = lock_path(&target);
         let mut file = create_note(repo, &folder, &note)?;
-        let mut held = Self { note, lock, target, held: false, copied: false };
+        let mut held = Self {
+            note,
+            lock,
+            target,
+            held: false,
+            copied: false,
+        };
         sharing.apply(&file).map_err(Error::io("set the mode of", &held.note))?;
         if !contents.is_empty() {
-            file.write_all(contents).and_then(|()| file.sync_all()).map_err(Error::io("write", &held.note))?;
+            file.write_all(contents)
+                .and_then(|()| file.sync_all())
+                .map_err(Error::io("write", &held.note))?;
         }
         match os::retry(wait, || held.link(contents, sharing)) {
             Ok(Some(copied)) => {
@@ -62,7 +70,11 @@ impl LockFile {
             }
             Ok(None) => {
                 let age = os::age(&held.lock);
-                Err(Error::RefLocked { name: name.to_owned(), path: held.lock.clone(), age })
+                Err(Error::RefLocked {
+                    name: name.to_owned(),
+                    path: held.lock.clone(),
+                    age,
+                })
             }
             Err(error) => Err(held.explain(name, error)),
         }
@@ -107,11 +119,21 @@ impl LockFile {
 
     fn explain(&self, name: &str, error: io::Error) -> Error {
         // A ref's file where a folder is needed.
-        if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists
+        ) {
             let above = name.match_indices('/').map(|(at, _)| &name[..at]);
-            let base = self.target.ancestors().nth(name.matches('/').count() + 1).unwrap_or(Path::new(""));
+            let base = self
+                .target
+                .ancestors()
+                .nth(name.matches('/').count() + 1)
+                .unwrap_or(Path::new(""));
             if let Some(other) = above.into_iter().find(|above| base.join(above).is_file()) {
-                return Error::InTheWay { name: name.to_owned(), other: other.to_owned() };
+                return Error::InTheWay {
+                    name: name.to_owned(),
+                    other: other.to_owned(),
+                };
             }
         }
         Error::io("create", &self.lock)(error)
@@ -202,15 +224,29 @@ pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
     let mut found = Vec::new();
     for entry in entries {
         let note = entry.map_err(Error::io("read", &folder))?.path();
-        let Some(name) = note.file_name().and_then(|name| name.to_str()).and_then(lock::from_file_name) else { continue };
+        let Some(name) = note
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(lock::from_file_name)
+        else {
+            continue;
+        };
         let contents = fs::read(&note).map_err(Error::io("read", &note))?;
         let lock = lock_path(&repo.common_dir().join(&name));
         let (ours, contents) = match contents.strip_prefix(COPY) {
             // The kill may have come between creating the lock file and filling it.
-            Some(wanted) => (fs::read(&lock).is_ok_and(|found| wanted.starts_with(&found)), wanted.to_vec()),
+            Some(wanted) => (
+                fs::read(&lock).is_ok_and(|found| wanted.starts_with(&found)),
+                wanted.to_vec(),
+            ),
             None => (same(&note, &lock), contents),
         };
-        found.push(Stale { name, contents, note, lock: ours.then_some(lock) });
+        found.push(Stale {
+            name,
+            contents,
+            note,
+            lock: ours.then_some(lock),
+        });
     }
     Ok(found)
 }

@@ -83,19 +83,33 @@ pub struct Entry {
 /// The value of a ref; `None` if it does not exist. A damaged one is [`Error::Damaged`], never absent.
 pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
     check_name(name)?;
-    let value = if uses_reftable(repo) { reftable::read(repo, name)? } else { files::read(repo, name)? };
+    let value = if uses_reftable(repo) {
+        reftable::read(repo, name)?
+    } else {
+        files::read(repo, name)?
+    };
     match value.map(|value| sound(repo, value)) {
         None => Ok(None),
         Some(Ok(id)) => Ok(Some(id)),
-        Some(Err(damage)) => Err(Error::Damaged { name: name.to_owned(), damage }),
+        Some(Err(damage)) => Err(Error::Damaged {
+            name: name.to_owned(),
+            damage,
+        }),
     }
 }
 
 /// The refs whose names begin with `prefix` (`refs/checkpoints/`, with the slash), sorted by name, damaged ones too.
 pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<(String, Result<ObjectId, Damage>)>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
-    let found = if uses_reftable(repo) { reftable::list(repo, prefix)? } else { files::list(repo, prefix)? };
-    Ok(found.into_iter().map(|(name, value)| (name, sound(repo, value))).collect())
+    let found = if uses_reftable(repo) {
+        reftable::list(repo, prefix)?
+    } else {
+        files::list(repo, prefix)?
+    };
+    Ok(found
+        .into_iter()
+        .map(|(name, value)| (name, sound(repo, value)))
+        .collect())
 }
 
 /// The value if its object exists.
@@ -143,7 +157,11 @@ fn hold(repo: &Repository, wait: Duration) -> Result<lock::Held, Error> {
 /// The reflog of a ref, newest first; empty if it has none.
 pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
     check_name(name)?;
-    if uses_reftable(repo) { reftable::reflog(repo, name) } else { reflog::read(repo, name) }
+    if uses_reftable(repo) {
+        reftable::reflog(repo, name)
+    } else {
+        reflog::read(repo, name)
+    }
 }
 
 /// Checks that objects which were there before a save are still there after its ref is in place, and freshens them.
@@ -156,7 +174,11 @@ pub fn verify_present(repo: &Repository, ids: &[ObjectId]) -> Result<(), Error> 
     }
     let mut present = Present::new(repo)?;
     let gone: Vec<_> = ids.iter().filter(|id| !present.has(id)).copied().collect();
-    if gone.is_empty() { Ok(()) } else { Err(Error::Vanished { ids: gone }) }
+    if gone.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Vanished { ids: gone })
+    }
 }
 
 /// Takes names of refs that all work trees share, valid for git.

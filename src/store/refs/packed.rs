@@ -59,7 +59,10 @@ impl Packed {
 
     /// The first ref whose name is below or above `name`, so that both cannot exist.
     pub(super) fn in_the_way(&self, name: &str) -> Option<String> {
-        let above = name.match_indices('/').map(|(at, _)| &name[..at]).filter(|above| above.matches('/').count() > 0);
+        let above = name
+            .match_indices('/')
+            .map(|(at, _)| &name[..at])
+            .filter(|above| above.matches('/').count() > 0);
         above
             .filter(|above| self.position(above).is_some())
             .map(str::to_owned)
@@ -130,8 +133,14 @@ mod tests {
 
     #[test]
     fn knows_names_that_exclude_each_other() {
-        assert_eq!(packed().in_the_way("refs/checkpoints/a/b"), Some("refs/checkpoints/a".to_owned()));
-        assert_eq!(packed().in_the_way("refs/checkpoints"), Some("refs/checkpoints/a".to_owned()));
+        assert_eq!(
+            packed().in_the_way("refs/checkpoints/a/b"),
+            Some("refs/checkpoints/a".to_owned())
+        );
+        assert_eq!(
+            packed().in_the_way("refs/checkpoints"),
+            Some("refs/checkpoints/a".to_owned())
+        );
         assert_eq!(packed().in_the_way("refs/checkpoints/abc"), None);
     }
 }

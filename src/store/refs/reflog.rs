@@ -50,7 +50,8 @@ pub(super) fn append(
 ) -> Result<Appended, Error> {
     let path = path(repo, name);
     let mut line = format!("{} {new} ", old.unwrap_or_else(|| new.kind().null())).into_bytes();
-    who.write_to(&mut line).map_err(Error::io("write the identity of the user to", &path))?;
+    who.write_to(&mut line)
+        .map_err(Error::io("write the identity of the user to", &path))?;
     let message = one_line(message);
     if !message.is_empty() {
         line.push(b'\t');
@@ -155,7 +156,9 @@ pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => return Ok(Vec::new()),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                return Ok(Vec::new());
+            }
             _ => return Err(Error::io("read", path)(error)),
         },
     };
@@ -169,5 +172,10 @@ fn parse(line: &[u8]) -> Option<Entry> {
     let new = ObjectId::from_hex(words.next()?).ok()?;
     let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
     let message = String::from_utf8_lossy(message).into_owned();
-    Some(Entry { old: (!old.is_null()).then_some(old), new, who: who.to_owned().ok()?, message })
+    Some(Entry {
+        old: (!old.is_null()).then_some(old),
+        new,
+        who: who.to_owned().ok()?,
+        message,
+    })
 }

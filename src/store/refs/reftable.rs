@@ -27,13 +27,19 @@ pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<Value>, Error
 /// All refs whose names begin with `prefix`.
 pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, Value>, Error> {
     // git takes whole parts of names, or patterns that stop at a slash; so it lists the folder and we compare.
-    let folder = if prefix.ends_with('/') { prefix.trim_end_matches('/') } else { prefix.rsplit_once('/').map_or(prefix, |(folder, _)| folder) };
+    let folder = if prefix.ends_with('/') {
+        prefix.trim_end_matches('/')
+    } else {
+        prefix.rsplit_once('/').map_or(prefix, |(folder, _)| folder)
+    };
     let format = "--format=%(refname) %(objectname) %(symref)";
     let text = git(repo).args(["for-each-ref", format, folder]).text()?;
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
-        let (Some(name), Some(hex)) = (words.next(), words.next()) else { continue };
+        let (Some(name), Some(hex)) = (words.next(), words.next()) else {
+            continue;
+        };
         if !name.starts_with(prefix) {
             continue;
         }
@@ -60,7 +66,10 @@ pub(super) fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: D
             None => {}
         }
     }
-    let message = edits.first().map(|edit| super::reflog::one_line(&edit.message)).unwrap_or_default();
+    let message = edits
+        .first()
+        .map(|edit| super::reflog::one_line(&edit.message))
+        .unwrap_or_default();
     let done = git(repo)
         .config("core.fsync=all")
         .config("core.logAllRefUpdates=always")
@@ -91,7 +100,12 @@ fn check(repo: &Repository, edit: &Edit) -> Result<Option<ObjectId>, Error> {
 fn date(time: Time) -> String {
     let minutes = time.offset / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
-    format!("{} {sign}{:02}{:02}", time.seconds, minutes.abs() / 60, minutes.abs() % 60)
+    format!(
+        "{} {sign}{:02}{:02}",
+        time.seconds,
+        minutes.abs() / 60,
+        minutes.abs() % 60
+    )
 }
 
 /// The reflog of a ref, newest first.
@@ -100,12 +114,19 @@ pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error>
         return Ok(Vec::new());
     }
     let format = "--format=%H%x00%gn%x00%ge%x00%gd%x00%gs";
-    let text = git(repo).args(["reflog", "show", "--date=raw", format, name, "--"]).text()?;
+    let text = git(repo)
+        .args(["reflog", "show", "--date=raw", format, name, "--"])
+        .text()?;
     let mut entries = Vec::<Entry>::new();
     for line in text.lines() {
         let fields: Vec<_> = line.splitn(5, '\0').collect();
-        let [hex, author, email, selector, message] = fields[..] else { continue };
-        let Some(time) = selector.rsplit_once("@{").and_then(|(_, rest)| parse_date(rest.trim_end_matches('}'))) else {
+        let [hex, author, email, selector, message] = fields[..] else {
+            continue;
+        };
+        let Some(time) = selector
+            .rsplit_once("@{")
+            .and_then(|(_, rest)| parse_date(rest.trim_end_matches('}')))
+        else {
             continue;
         };
         let new = id(hex)?;
@@ -113,8 +134,17 @@ pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error>
         if let Some(newer) = entries.last_mut() {
             newer.old = Some(new);
         }
-        let who = Signature { name: author.into(), email: email.into(), time };
-        entries.push(Entry { old: None, new, who, message: message.to_owned() });
+        let who = Signature {
+            name: author.into(),
+            email: email.into(),
+            time,
+        };
+        entries.push(Entry {
+            old: None,
+            new,
+            who,
+            message: message.to_owned(),
+        });
     }
     Ok(entries)
 }
@@ -123,7 +153,10 @@ fn parse_date(text: &str) -> Option<Time> {
     let (seconds, zone) = text.split_once(' ')?;
     let number: i32 = zone.trim_start_matches(['+', '-']).parse().ok()?;
     let offset = (number / 100 * 60 + number % 100) * 60;
-    Some(Time { seconds: seconds.parse().ok()?, offset: if zone.starts_with('-') { -offset } else { offset } })
+    Some(Time {
+        seconds: seconds.parse().ok()?,
+        offset: if zone.starts_with('-') { -offset } else { offset },
+    })
 }
 
 #[cfg(test)]
@@ -133,7 +166,10 @@ mod tests {
     #[test]
     fn dates_read_back() {
         for offset in [0, 3600, -5400, 20_700, -43_200] {
-            let time = Time { seconds: 1_700_000_000, offset };
+            let time = Time {
+                seconds: 1_700_000_000,
+                offset,
+            };
             assert_eq!(parse_date(&date(time)), Some(time));
         }
         assert_eq!(parse_date("x +0000"), None);

@@ -31,7 +31,12 @@ struct Locked<'a> {
 pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<ObjectId>, Error> {
     let found = match value {
         Some(Err(_)) if edit.expected == Expected::Unreadable => None,
-        Some(Err(damage)) => return Err(Error::Damaged { name: edit.name.clone(), damage }),
+        Some(Err(damage)) => {
+            return Err(Error::Damaged {
+                name: edit.name.clone(),
+                damage,
+            });
+        }
         Some(Ok(id)) => Some(id),
         None => None,
     };
@@ -43,7 +48,11 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
     if found == expected {
         return Ok(found);
     }
-    Err(Error::Moved { name: edit.name.clone(), expected, found })
+    Err(Error::Moved {
+        name: edit.name.clone(),
+        expected,
+        found,
+    })
 }
 
 /// Makes all changes. The caller holds our lock on refs and has recovered.
@@ -52,7 +61,9 @@ pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Du
     order.sort_by_key(|edit| edit.new.is_none());
     let mut names = BTreeSet::new();
     if let Some(twice) = edits.iter().find(|edit| !names.insert(&edit.name)) {
-        return Err(Error::RefName { name: twice.name.clone() });
+        return Err(Error::RefName {
+            name: twice.name.clone(),
+        });
     }
     let mut locked = Vec::with_capacity(order.len());
     for edit in order {
@@ -82,7 +93,12 @@ pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Du
 
 /// Refuses a name that another ref excludes.
 fn check_room(repo: &Repository, name: &str) -> Result<(), Error> {
-    let in_the_way = |other| Err(Error::InTheWay { name: name.to_owned(), other });
+    let in_the_way = |other| {
+        Err(Error::InTheWay {
+            name: name.to_owned(),
+            other,
+        })
+    };
     if let Some(other) = Packed::read(repo)?.in_the_way(name) {
         return in_the_way(other);
     }
@@ -107,7 +123,11 @@ fn prepare(
             lines.push(reflog::append(repo, &edit.name, *old, new, who, &edit.message)?);
         }
     }
-    let gone: Vec<_> = locked.iter().filter(|locked| locked.edit.new.is_none()).map(|locked| &*locked.edit.name).collect();
+    let gone: Vec<_> = locked
+        .iter()
+        .filter(|locked| locked.edit.new.is_none())
+        .map(|locked| &*locked.edit.name)
+        .collect();
     if gone.is_empty() || Packed::read(repo)?.without(&gone).is_none() {
         return Ok(None);
     }
@@ -168,7 +188,9 @@ fn commit(
     }
     for folder in &done.folders {
         match os::sync_dir(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("write to the disk", folder)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("write to the disk", folder)(error));
+            }
             _ => {}
         }
     }

@@ -1,0 +1,516 @@
+//! Checkpoints as git objects: a commit whose tree holds a document.
+//!
+//! Writing takes finished values and gives a commit id; which ref it goes on is for `refs` and the operation. Reading
+//! has two depths: an [`Entry`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
+//! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
+
+use std::collections::BTreeMap;
+
+use gix::{
+    bstr::ByteSlice,
+    objs::{Commit, Tree, WriteTo, tree},
+};
+
+use super::{Error, Kind, ObjectId, Repository, Signature, Time, objects::Writer};
+use crate::model::{
+    document::{self, Document},
+    id::{Digest, Oid},
+    list::Lists,
+    message::{self, Trailers},
+    time::Timestamp,
+};
+
+/// The document's name in a checkpoint's tree.
+pub const DOCUMENT: &str = "checkpoint.json";
+/// The one sibling that a document does not name, because pruning writes it later.
+pub const PRUNED: &str = "pruned.jsonl";
+/// Name and address in the commit that stands for HEAD on an unborn branch; also used where the user has none.
+const ROOT_MESSAGE: &str = "unborn branch\n";
+
+/// What is wrong with a checkpoint.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// An object that should be there is not.
+    #[error("{what} '{id}' is missing")]
+    Missing {
+        /// What the object is, such as `the commit`.
+        what: String,
+        /// Its id.
+        id: ObjectId,
+    },
+    /// An object cannot be read.
+    #[error("{what} '{id}' is corrupt: {why}")]
+    Corrupt {
+        /// What the object is.
+        what: String,
+        /// Its id.
+        id: ObjectId,
+        /// What is wrong.
+        why: String,
+    },
+    /// The commit is not a checkpoint.
+    #[error("commit '{id}' is not a checkpoint: it holds no '{DOCUMENT}'")]
+    NotACheckpoint {
+        /// The commit.
+        id: ObjectId,
+    },
+    /// The document's bytes are not those the commit message names.
+    #[error("the document does not match its digest (recorded {}, found {found})", shown(recorded.as_ref()))]
+    Digest {
+        /// What the commit message says, if it says anything.
+        recorded: Option<Digest>,
+        /// The digest of the bytes that are there.
+        found: Digest,
+    },
+    /// Something beside the document is not what the document names.
+    #[error("'{name}' in the checkpoint is not what its document names")]
+    Sibling {
+        /// The entry of the checkpoint's tree.
+        name: String,
+    },
+    /// The document cannot be read, or is of a newer format.
+    #[error(transparent)]
+    Document(#[from] document::Error),
+    /// A list beside the document is malformed.
+    #[error(transparent)]
+    List(#[from] crate::model::list::InvalidLine),
+}
+
+fn shown(digest: Option<&Digest>) -> &str {
+    digest.map_or("nothing", Digest::as_str)
+}
+
+impl Fault {
+    /// Whether the format is newer than this program, which is no damage.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::Document(document::Error::Newer(_)))
+    }
+}
+
+/// A checkpoint as its commit object alone tells it; nothing here was verified.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The commit.
+    pub id: ObjectId,
+    /// Its tree.
+    pub tree: ObjectId,
+    /// Its parents: the previous checkpoint and the snapshot commit.
+    pub parents: Vec<ObjectId>,
+    /// The first line of its message.
+    pub subject: String,
+    /// The trailers of its message.
+    pub trailers: Trailers,
+    /// The author's name.
+    pub author: String,
+    /// The author's address.
+    pub email: String,
+    /// When it was committed.
+    pub time: Timestamp,
+}
+
+/// A checkpoint with its document read and verified.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// The commit.
+    pub entry: Entry,
+    /// The document.
+    pub document: Document,
+    /// The digest of the document.
+    pub digest: Digest,
+}
+
+impl Checkpoint {
+    /// The commit of the previous checkpoint; for a fork's first one, of its source.
+    pub fn previous(&self) -> Option<ObjectId> {
+        self.entry.parents.first().copied()
+    }
+
+    /// The snapshot commit, when the files were saved.
+    pub fn snapshot(&self) -> Option<ObjectId> {
+        self.entry.parents.get(1).copied()
+    }
+}
+
+/// What stands beside a document in a checkpoint's tree: for each top-level name its mode and object.
+#[derive(Clone, Debug, Default)]
+pub struct Siblings(BTreeMap<String, (tree::EntryKind, ObjectId)>);
+
+impl Siblings {
+    /// Adds a file.
+    pub fn blob(&mut self, name: &str, id: ObjectId) {
+        self.0.insert(name.to_owned(), (tree::EntryKind::Blob, id));
+    }
+
+    /// Adds a folder of numbered blobs, unless there are none.
+    pub fn numbered(&mut self, writer: &Writer, name: &str, blobs: &[ObjectId]) -> Result<(), Error> {
+        self.files(
+            writer,
+            name,
+            blobs.iter().enumerate().map(|(n, id)| (n.to_string(), *id)).collect(),
+        )
+    }
+
+    /// Adds the lists of a snapshot and the blobs they number.
+    pub fn lists(
+        &mut self,
+        writer: &Writer,
+        lists: &Lists,
+        conflicts: &[ObjectId],
+        held: &[ObjectId],
+    ) -> Result<(), Error> {
+        let mut entries = Vec::new();
+        for (name, bytes) in lists.encode() {
+            entries.push((name.to_owned(), writer.write(Kind::Blob, &bytes)?));
+        }
+        self.files(writer, "lists", entries)?;
+        self.numbered(writer, "conflicts", conflicts)?;
+        self.numbered(writer, "held", held)
+    }
+
+    /// Adds a folder, unless it would be empty.
+    fn folder(
+        &mut self,
+        writer: &Writer,
+        name: &str,
+        entries: impl Iterator<Item = (tree::EntryKind, String, ObjectId)>,
+    ) -> Result<(), Error> {
+        let mut entries = entries.peekable();
+        if entries.peek().is_some() {
+            let id = write_tree(writer, entries)?;
+            self.0.insert(name.to_owned(), (tree::EntryKind::Tree, id));
+        }
+        Ok(())
+    }
+
+    /// Adds a folder of files with the given names.
+    pub fn files(&mut self, writer: &Writer, name: &str, files: Vec<(String, ObjectId)>) -> Result<(), Error> {
+        self.folder(
+            writer,
+            name,
+            files.into_iter().map(|(name, id)| (tree::EntryKind::Blob, name, id)),
+        )
+    }
+
+    /// Takes over an entry of another checkpoint's tree as it is.
+    pub fn keep(&mut self, other: &Self, name: &str) {
+        if let Some(entry) = other.0.get(name) {
+            self.0.insert(name.to_owned(), *entry);
+        }
+    }
+
+    /// The object under this name.
+    pub fn get(&self, name: &str) -> Option<ObjectId> {
+        self.0.get(name).map(|(_, id)| *id)
+    }
+
+    /// As the document's member `trees`.
+    pub fn named(&self) -> BTreeMap<String, Oid> {
+        let named = self.0.iter().filter(|(name, _)| *name != PRUNED);
+        named.map(|(name, (_, id))| (name.clone(), oid(*id))).collect()
+    }
+}
+
+/// An object id in the model's form.
+pub fn oid(id: ObjectId) -> Oid {
+    Oid::new(id.to_hex().to_string()).expect("an object id is 40 or 64 lower-case hexadecimal digits")
+}
+
+/// A model's object id in git's form.
+pub fn object_id(id: &Oid) -> ObjectId {
+    ObjectId::from_hex(id.as_str().as_bytes()).expect("the model checked its digits")
+}
+
+/// A time in git's form.
+pub fn git_time(time: Timestamp) -> Time {
+    Time {
+        seconds: time.unix(),
+        offset: time.offset(),
+    }
+}
+
+/// Who a commit is by.
+#[derive(Clone, Debug)]
+pub struct People {
+    /// The author.
+    pub author: Signature,
+    /// The committer, also in reflogs.
+    pub committer: Signature,
+}
+
+/// A checkpoint that was written; no ref points to it yet.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The commit.
+    pub id: ObjectId,
+    /// The digest of its document.
+    pub digest: Digest,
+    /// All object ids the commit needs that were made for it, to be checked after the ref is in place.
+    pub needs: Vec<ObjectId>,
+}
+
+/// Writes the document, the checkpoint's tree and the commit. Sets `document.trees` from the siblings.
+pub fn write(
+    writer: &Writer,
+    document: &mut Document,
+    partial: bool,
+    siblings: &Siblings,
+    parents: Vec<ObjectId>,
+    people: &People,
+) -> Result<Written, Error> {
+    document.trees = siblings.named();
+    let bytes = document.to_bytes();
+    let digest = Digest::of(&bytes);
+    let blob = writer.write(Kind::Blob, &bytes)?;
+    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
+    let tree = write_tree(
+        writer,
+        entries.chain([(tree::EntryKind::Blob, DOCUMENT.to_owned(), blob)]),
+    )?;
+    let message = message::encode(document, partial, &digest);
+    let id = write_commit(writer, tree, parents, people, &message)?;
+    Ok(Written {
+        id,
+        digest,
+        needs: vec![blob, tree, id],
+    })
+}
+
+/// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit.
+pub fn write_snapshot(
+    writer: &Writer,
+    head: Option<ObjectId>,
+    trees: (ObjectId, ObjectId),
+    people: &People,
+) -> Result<ObjectId, Error> {
+    let (files, index) = trees;
+    let head = match head {
+        Some(head) => head,
+        None => write_unborn(writer)?,
+    };
+    let index_commit = write_commit(writer, index, vec![head], people, "index\n")?;
+    write_commit(writer, files, vec![head, index_commit], people, "files on disk\n")
+}
+
+/// The commit that stands for HEAD on an unborn branch: the same in every repository of one hash.
+fn write_unborn(writer: &Writer) -> Result<ObjectId, Error> {
+    let nobody = Signature {
+        name: super::ident::FALLBACK_NAME.into(),
+        email: super::ident::FALLBACK_EMAIL.into(),
+        time: Time { seconds: 0, offset: 0 },
+    };
+    let people = People {
+        author: nobody.clone(),
+        committer: nobody,
+    };
+    let empty = writer.write(Kind::Tree, b"")?;
+    write_commit(writer, empty, Vec::new(), &people, ROOT_MESSAGE)
+}
+
+fn write_commit(
+    writer: &Writer,
+    tree: ObjectId,
+    parents: Vec<ObjectId>,
+    people: &People,
+    message: &str,
+) -> Result<ObjectId, Error> {
+    let commit = Commit {
+        tree,
+        parents: parents.into(),
+        author: people.author.clone(),
+        committer: people.committer.clone(),
+        encoding: None,
+        message: message.into(),
+        extra_headers: Vec::new(),
+    };
+    writer.write(Kind::Commit, &encoded(&commit))
+}
+
+fn write_tree(
+    writer: &Writer,
+    entries: impl Iterator<Item = (tree::EntryKind, String, ObjectId)>,
+) -> Result<ObjectId, Error> {
+    let mut entries: Vec<_> = entries
+        .map(|(kind, name, oid)| tree::Entry {
+            mode: kind.into(),
+            filename: name.into(),
+            oid,
+        })
+        .collect();
+    entries.sort();
+    writer.write(Kind::Tree, &encoded(&Tree { entries }))
+}
+
+fn encoded(object: &impl WriteTo) -> Vec<u8> {
+    let mut out = Vec::new();
+    object
+        .write_to(&mut out)
+        .expect("writing to memory cannot fail, and names and times were made here");
+    out
+}
+
+/// Reads an object of a known kind and checks that its bytes have its id.
+///
+/// Costs one hash over the object; what stays small (commits, trees, documents) is read this way throughout.
+pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<Vec<u8>, Fault> {
+    let corrupt = |why: String| Fault::Corrupt {
+        what: what.to_owned(),
+        id,
+        why,
+    };
+    let object = match repo.try_find_object(id) {
+        Ok(Some(object)) => object,
+        Ok(None) => {
+            return Err(Fault::Missing {
+                what: what.to_owned(),
+                id,
+            });
+        }
+        Err(error) => return Err(corrupt(error.to_string())),
+    };
+    if object.kind != kind {
+        return Err(corrupt(format!("it is a {}, not a {kind}", object.kind)));
+    }
+    let found = gix::objs::compute_hash(repo.object_hash(), kind, &object.data)
+        .map_err(|_| corrupt("its bytes are part of a collision attack".into()))?;
+    if found != id {
+        return Err(corrupt("its bytes have another id".into()));
+    }
+    Ok(object.detach().data)
+}
+
+/// Reads a checkpoint's commit object alone.
+pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
+    let data = read(repo, id, Kind::Commit, "commit")?;
+    let corrupt = |why: String| Fault::Corrupt {
+        what: "commit".into(),
+        id,
+        why,
+    };
+    let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash()).map_err(|e| corrupt(e.to_string()))?;
+    let author = commit.author().map_err(|e| corrupt(e.to_string()))?;
+    let time = commit
+        .committer()
+        .map_err(|e| corrupt(e.to_string()))?
+        .time()
+        .unwrap_or_default();
+    let (subject, trailers) = message::decode(commit.message);
+    Ok(Entry {
+        id,
+        tree: commit.tree(),
+        parents: commit.parents().collect(),
+        subject,
+        trailers,
+        author: author.name.to_str_lossy().into_owned(),
+        email: author.email.to_str_lossy().into_owned(),
+        time: Timestamp::from_unix(time.seconds, time.offset),
+    })
+}
+
+/// The tree and the parents of any commit.
+pub fn commit_parts(repo: &Repository, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>), Fault> {
+    let data = read(repo, id, Kind::Commit, "commit")?;
+    let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash());
+    let commit = commit.map_err(|e| Fault::Corrupt {
+        what: "commit".into(),
+        id,
+        why: e.to_string(),
+    })?;
+    Ok((commit.tree(), commit.parents().collect()))
+}
+
+/// The tree of any commit.
+pub fn tree_of(repo: &Repository, commit: ObjectId) -> Result<ObjectId, Fault> {
+    commit_parts(repo, commit).map(|(tree, _)| tree)
+}
+
+/// The siblings of a checkpoint's document, and the document's blob, from the checkpoint's tree.
+pub fn siblings(repo: &Repository, entry: &Entry) -> Result<(Siblings, ObjectId), Fault> {
+    let data = read(repo, entry.tree, Kind::Tree, "tree of the checkpoint")?;
+    let tree = gix::objs::TreeRef::from_bytes(&data, repo.object_hash()).map_err(|e| Fault::Corrupt {
+        what: "tree of the checkpoint".into(),
+        id: entry.tree,
+        why: e.to_string(),
+    })?;
+    let mut siblings = Siblings::default();
+    let mut document = None;
+    for found in tree.entries {
+        let name = found.filename.to_str_lossy().into_owned();
+        if name == DOCUMENT && found.mode.is_blob() {
+            document = Some(found.oid.to_owned());
+        } else {
+            siblings.0.insert(name, (found.mode.kind(), found.oid.to_owned()));
+        }
+    }
+    document
+        .map(|blob| (siblings, blob))
+        .ok_or(Fault::NotACheckpoint { id: entry.id })
+}
+
+/// Reads a checkpoint and its document, and checks the document against its digest and its siblings.
+pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
+    let entry = entry(repo, id)?;
+    let (siblings, blob) = siblings(repo, &entry)?;
+    let bytes = read(repo, blob, Kind::Blob, "document")?;
+    let digest = Digest::of(&bytes);
+    // The form is read first: a newer format may have moved its digest, and says so here.
+    let document = Document::from_bytes(&bytes);
+    if let Err(error @ document::Error::Newer(_)) = document {
+        return Err(error.into());
+    }
+    if entry.trailers.digest.as_ref() != Some(&digest) {
+        return Err(Fault::Digest {
+            recorded: entry.trailers.digest.clone(),
+            found: digest,
+        });
+    }
+    let document = document?;
+    let named = siblings.named();
+    if named != document.trees {
+        let differs = |name: &&String| named.get(*name) != document.trees.get(*name);
+        let name = named
+            .keys()
+            .chain(document.trees.keys())
+            .find(differs)
+            .cloned()
+            .unwrap_or_default();
+        return Err(Fault::Sibling { name });
+    }
+    Ok(Checkpoint {
+        entry,
+        document,
+        digest,
+    })
+}
+
+/// Reads the lists of a checkpoint.
+pub fn lists(repo: &Repository, checkpoint: &Checkpoint) -> Result<Lists, Fault> {
+    let mut lists = Lists::default();
+    let Some(id) = checkpoint.document.trees.get("lists") else {
+        return Ok(lists);
+    };
+    for (name, _, id) in folder(repo, object_id(id), "lists of the checkpoint")? {
+        let bytes = read(repo, id, Kind::Blob, "list")?;
+        lists.decode(&name, &bytes)?;
+    }
+    Ok(lists)
+}
+
+/// The entries of a folder beside a document: name, whether it is a folder, and id.
+pub fn folder(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<(String, bool, ObjectId)>, Fault> {
+    let data = read(repo, id, Kind::Tree, what)?;
+    let tree = gix::objs::TreeRef::from_bytes(&data, repo.object_hash()).map_err(|e| Fault::Corrupt {
+        what: what.to_owned(),
+        id,
+        why: e.to_string(),
+    })?;
+    let entries = tree.entries.iter();
+    Ok(entries
+        .map(|e| {
+            (
+                e.filename.to_str_lossy().into_owned(),
+                e.mode.is_tree(),
+                e.oid.to_owned(),
+            )
+        })
+        .collect())
+}

@@ -1,0 +1,91 @@
+//! The current session of a work tree: `<git-dir>/checkpoint/current`.
+//!
+//! A file, not a symbolic ref: a dangling ref would make `git fsck` fail, a push of all refs would publish it, and
+//! `git worktree prune` removes the file with its work tree. The session is named by identity, so that it survives a
+//! renaming; the name beside it is where to look first.
+
+use std::{fs, io::Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Repository, sharing, worktree_private_dir};
+use crate::{
+    model::{json, name::Name},
+    os,
+};
+
+/// What the file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Current {
+    /// The session being worked in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// The one before it, for the selector `-`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<SessionRef>,
+}
+
+/// A session by identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRef {
+    /// Its identity.
+    pub id: String,
+    /// The name it had.
+    pub name: Name,
+}
+
+impl Current {
+    /// The file's content after this session has become current.
+    pub fn switched_to(&self, session: SessionRef) -> Self {
+        match &self.session {
+            Some(old) if old.id != session.id => Self {
+                previous: Some(old.clone()),
+                session: Some(session),
+            },
+            _ => Self {
+                session: Some(session),
+                previous: self.previous.clone(),
+            },
+        }
+    }
+
+    /// The file's content after this session has ended being current; unchanged when another one is.
+    pub fn left(&self, id: &str) -> Self {
+        match &self.session {
+            Some(old) if old.id == id => Self {
+                session: None,
+                previous: Some(old.clone()),
+            },
+            _ => self.clone(),
+        }
+    }
+}
+
+/// Reads the file. An absent one says that no session is current; an unreadable one is an error.
+pub fn read(repo: &Repository) -> Result<Current, Error> {
+    let path = worktree_private_dir(repo)?.join("current");
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
+            action: "understand",
+            path,
+            source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Current::default()),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// Writes the file in one step; does nothing when it says this already.
+pub fn write(repo: &Repository, current: &Current) -> Result<(), Error> {
+    if read(repo).is_ok_and(|now| now == *current) {
+        return Ok(());
+    }
+    let folder = worktree_private_dir(repo)?;
+    let (path, fresh) = (folder.join("current"), folder.join("current.tmp"));
+    let mut file = os::private_file(&fresh, sharing(repo)).map_err(Error::io("create", &fresh))?;
+    file.set_len(0).map_err(Error::io("write", &fresh))?;
+    file.write_all(&json::to_bytes(current))
+        .map_err(Error::io("write", &fresh))?;
+    file.sync_data().map_err(Error::io("write", &fresh))?;
+    fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+}

@@ -1,0 +1,225 @@
+//! Drafts: operations on a session that are not saved yet, one file a session under the common git folder.
+//!
+//! A line each, appended and synced before the command that made it says so. The first line names the draft; each
+//! operation has a number, and a document says up to which number it has folded the draft in. So an operation that
+//! survives a save that was killed before it could clear the draft is not applied twice. All calls take the draft's
+//! lock themselves.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Repository, lock, private_dir, sharing};
+use crate::{
+    model::{json, operation::Operation},
+    os,
+};
+
+/// The operations of a session's draft.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// The draft's id; `None` when there is no draft.
+    pub id: Option<String>,
+    /// The operations with their numbers, oldest first.
+    pub operations: Vec<(u64, Operation)>,
+    /// Lines that could not be read, by their position counted from 1; they are kept in the file.
+    pub unreadable: Vec<usize>,
+}
+
+impl Draft {
+    /// The operations after the number up to which a document has folded this draft in.
+    pub fn after(&self, folded: &std::collections::BTreeMap<String, u64>) -> impl Iterator<Item = &(u64, Operation)> {
+        let done = self.id.as_ref().and_then(|id| folded.get(id)).copied().unwrap_or(0);
+        self.operations.iter().filter(move |(n, _)| *n > done)
+    }
+
+    /// The number of the last operation.
+    pub fn last(&self) -> Option<u64> {
+        self.operations.last().map(|(n, _)| *n)
+    }
+}
+
+/// The first line of a draft.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    draft: String,
+    /// The number after which this file's operations begin.
+    base: u64,
+}
+
+/// Any further line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    n: u64,
+    #[serde(flatten)]
+    operation: Operation,
+}
+
+/// Lines longer than this are not operations of ours; reading stops looking for their end in the tail.
+const TAIL: u64 = 64 << 10;
+
+fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
+    let folder = private_dir(repo)?.join("drafts");
+    os::private_dir(&folder, sharing(repo)).map_err(Error::io("create", &folder))?;
+    Ok(folder.join(format!("{session_id}.jsonl")))
+}
+
+/// Adds operations in one write; they are on disk when this returns. Gives the number of the last one.
+pub fn append(
+    repo: &Repository,
+    session_id: &str,
+    operations: &[Operation],
+    fresh_id: impl FnOnce() -> String,
+    wait: Duration,
+) -> Result<u64, Error> {
+    let _lock = lock::draft(repo, session_id, wait)?;
+    let path = path(repo, session_id)?;
+    let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;
+    let io = |action| Error::io(action, &path);
+    let (mut last, keep) = tail(&mut file).map_err(io("read"))?;
+    let mut bytes = Vec::new();
+    if keep == 0 {
+        bytes = json::to_line(&Header {
+            draft: fresh_id(),
+            base: 0,
+        });
+        last = 0;
+    }
+    for operation in operations {
+        last += 1;
+        bytes.extend(json::to_line(&Line {
+            n: last,
+            operation: operation.clone(),
+        }));
+    }
+    // A last line without its end was never acknowledged.
+    file.set_len(keep).map_err(io("write"))?;
+    file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
+    file.write_all(&bytes).map_err(io("write"))?;
+    file.sync_data().map_err(io("write"))?;
+    if keep == 0 {
+        os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
+    }
+    Ok(last)
+}
+
+/// The number of the last whole line, and the length of the file up to its end, from the file's tail alone.
+fn tail(file: &mut File) -> std::io::Result<(u64, u64)> {
+    let len = file.metadata()?.len();
+    let mut start = len.saturating_sub(TAIL);
+    loop {
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(len - start).read_to_end(&mut bytes)?;
+        let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else {
+            if start == 0 {
+                return Ok((0, 0));
+            }
+            start = start.saturating_sub(TAIL);
+            continue;
+        };
+        // A line is readable when its beginning is in the tail as well.
+        let begin = bytes[..end].iter().rposition(|b| *b == b'\n').map(|at| at + 1);
+        if let Some(begin) = begin.or((start == 0).then_some(0)) {
+            let number = number(&bytes[begin..end]);
+            if let Some(number) = number {
+                return Ok((number, start + end as u64 + 1));
+            }
+            // A whole line that is not ours (damage in the middle): numbers go on after the highest one readable.
+            let all = read_lines(file)?;
+            return Ok((
+                all.iter().filter_map(|line| self::number(line)).max().unwrap_or(0),
+                start + end as u64 + 1,
+            ));
+        }
+        start = start.saturating_sub(TAIL);
+    }
+}
+
+fn number(line: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Number {
+        n: Option<u64>,
+        base: Option<u64>,
+    }
+    let number: Number = serde_json::from_slice(line).ok()?;
+    number.n.or(number.base)
+}
+
+fn read_lines(file: &mut File) -> std::io::Result<Vec<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    Ok(bytes[..whole]
+        .split_inclusive(|b| *b == b'\n')
+        .map(|line| line[..line.len() - 1].to_vec())
+        .collect())
+}
+
+/// The draft of a session; an absent one is empty.
+pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
+    let path = private_dir(repo)?.join("drafts").join(format!("{session_id}.jsonl"));
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Draft::default()),
+        Err(error) => return Err(Error::io("read", &path)(error)),
+    };
+    let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
+    let mut draft = Draft::default();
+    for (at, line) in lines.iter().enumerate() {
+        if at == 0
+            && let Ok(header) = serde_json::from_slice::<Header>(line)
+        {
+            draft.id = Some(header.draft);
+        } else if let Ok(value) = json::parse(line, json::INPUT_LIMIT)
+            && let Ok(line) = serde_json::from_value::<Line>(value)
+        {
+            draft.operations.push((line.n, line.operation));
+        } else {
+            draft.unreadable.push(at + 1);
+        }
+    }
+    Ok(draft)
+}
+
+/// Forgets the operations up to a number, after a document that holds them is on its ref.
+///
+/// What came meanwhile stays, and so do unreadable lines. A killed call leaves the old file, which is harmless.
+pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) -> Result<(), Error> {
+    let _lock = lock::draft(repo, session_id, wait)?;
+    let path = path(repo, session_id)?;
+    let mut file = match OpenOptions::new().read(true).open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", &path)(error)),
+    };
+    let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
+    let Some(header) = lines
+        .first()
+        .and_then(|line| serde_json::from_slice::<Header>(line).ok())
+    else {
+        return Ok(());
+    };
+    let mut bytes = json::to_line(&Header {
+        base: header.base.max(up_to),
+        ..header
+    });
+    for line in &lines[1..] {
+        if number(line).is_none_or(|n| n > up_to) {
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        }
+    }
+    let fresh = path.with_extension("tmp");
+    let mut out = os::private_file(&fresh, sharing(repo)).map_err(Error::io("create", &fresh))?;
+    out.set_len(0).map_err(Error::io("write", &fresh))?;
+    out.write_all(&bytes).map_err(Error::io("write", &fresh))?;
+    out.sync_data().map_err(Error::io("write", &fresh))?;
+    fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+}

@@ -1,0 +1,89 @@
+//! Sessions: the chains under `refs/checkpoints/`.
+//!
+//! Reads only. A session that cannot be read is returned as damaged beside the others, never left out.
+
+use super::{
+    Error, ObjectId, Repository,
+    checkpoint::{self, Entry, Fault},
+    refs::{self, Damage},
+};
+use crate::model::{document::Kind, name::Name};
+
+/// Where sessions live.
+pub const PREFIX: &str = "refs/checkpoints/";
+
+/// The full name of a session's ref.
+pub fn ref_name(name: &Name) -> String {
+    format!("{PREFIX}{name}")
+}
+
+/// A session by its ref.
+#[derive(Debug)]
+pub struct Session {
+    /// The last part of the ref's name; not always a valid name, since anyone can make refs.
+    pub name: String,
+    /// Its newest checkpoint, or why that cannot be read.
+    pub tip: Result<Entry, Broken>,
+}
+
+/// Why a session's newest checkpoint cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// The ref itself is damaged.
+    #[error("its ref is damaged: {0}")]
+    Ref(Damage),
+    /// The checkpoint is.
+    #[error(transparent)]
+    Checkpoint(#[from] Fault),
+}
+
+/// Every session, newest checkpoint first; damaged ones last, by name.
+pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
+    let mut sessions: Vec<Session> = refs::list(repo, PREFIX)?
+        .into_iter()
+        .map(|(full, target)| {
+            let name = full.strip_prefix(PREFIX).unwrap_or(&full).to_owned();
+            let tip = match target {
+                Ok(id) => checkpoint::entry(repo, id).map_err(Broken::Checkpoint),
+                Err(damage) => Err(Broken::Ref(damage)),
+            };
+            Session { name, tip }
+        })
+        .collect();
+    let time = |session: &Session| session.tip.as_ref().ok().map(|entry| entry.time);
+    sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
+    Ok(sessions)
+}
+
+/// The newest checkpoint's commit of the session with this name; `None` when there is no such session.
+pub fn tip(repo: &Repository, name: &Name) -> Result<Option<ObjectId>, Error> {
+    refs::read(repo, &ref_name(name))
+}
+
+/// The checkpoints of a session from one backwards: its own, not those of the source it was forked from.
+///
+/// Ends after an item that is an error. The first item of a fork is the last one given: what lies before belongs to
+/// the source.
+pub fn chain(repo: &Repository, from: ObjectId) -> Chain<'_> {
+    Chain { repo, next: Some(from) }
+}
+
+/// The iterator of [`chain`].
+pub struct Chain<'r> {
+    repo: &'r Repository,
+    next: Option<ObjectId>,
+}
+
+impl Iterator for Chain<'_> {
+    type Item = Result<Entry, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = checkpoint::entry(self.repo, self.next.take()?);
+        if let Ok(entry) = &entry
+            && !matches!(entry.trailers.kind, Some(Kind::Fork | Kind::Start))
+        {
+            self.next = entry.parents.first().copied();
+        }
+        Some(entry)
+    }
+}
