@@ -75,7 +75,11 @@ fn describe(code: Option<i32>) -> String {
 
 fn detail(stderr: &str) -> String {
     let text = stderr.trim();
-    if text.is_empty() { String::new() } else { format!(": {text}") }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(": {text}")
+    }
 }
 
 /// What a finished child gave.
@@ -225,14 +229,22 @@ impl Git {
                 Some(pipe) => pipe.read_to_end(&mut stdout).map(drop),
                 None => Ok(()),
             };
-            (writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer failed"))), read)
+            (
+                writer
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
+                read,
+            )
         });
         let output = running.finish_with(stdout)?;
         // A child that ended well without reading all of its input has not been lied to.
         for result in [written, read] {
             match result {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    return Err(Error::Io { command: output.command, source: error });
+                    return Err(Error::Io {
+                        command: output.command,
+                        source: error,
+                    });
                 }
                 _ => {}
             }
@@ -255,10 +267,10 @@ impl Git {
     pub fn start(self) -> Result<Running, Error> {
         let shown = self.shown();
         let program = program().ok_or(Error::NoGit)?;
-        let mut child = self
-            .command(program)
-            .spawn()
-            .map_err(|source| Error::Io { command: shown.clone(), source })?;
+        let mut child = self.command(program).spawn().map_err(|source| Error::Io {
+            command: shown.clone(),
+            source,
+        })?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take();
         let stderr = child.stderr.take().map(|mut pipe| {
@@ -270,7 +282,14 @@ impl Git {
                 String::from_utf8_lossy(&kept).into_owned()
             })
         });
-        Ok(Running { child: Some(child), stdin, stdout, stderr, shown, codes: self.codes })
+        Ok(Running {
+            child: Some(child),
+            stdin,
+            stdout,
+            stderr,
+            shown,
+            codes: self.codes,
+        })
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -286,8 +305,13 @@ impl Git {
         if !self.interactive {
             command.env("GIT_TERMINAL_PROMPT", "0");
         }
-        let settings =
-            ["core.fsmonitor=false", "core.splitIndex=false", "submodule.recurse=false", "gc.auto=0", "maintenance.auto=false"];
+        let settings = [
+            "core.fsmonitor=false",
+            "core.splitIndex=false",
+            "submodule.recurse=false",
+            "gc.auto=0",
+            "maintenance.auto=false",
+        ];
         for setting in settings {
             command.arg("-c").arg(setting);
         }
@@ -309,14 +333,23 @@ impl Git {
         if let Some(folders) = &self.place.alternates {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
         }
-        if let Some(folder) = self.cwd.as_ref().or(self.place.work_tree.as_ref()).or(self.place.git_dir.as_ref()) {
+        if let Some(folder) = self
+            .cwd
+            .as_ref()
+            .or(self.place.work_tree.as_ref())
+            .or(self.place.git_dir.as_ref())
+        {
             command.current_dir(folder);
         }
         for (name, value) in &self.envs {
             command.env(name, value);
         }
         command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
-        command.stderr(if self.interactive { Stdio::inherit() } else { Stdio::piped() });
+        command.stderr(if self.interactive {
+            Stdio::inherit()
+        } else {
+            Stdio::piped()
+        });
         command
     }
 
@@ -357,7 +390,10 @@ impl Running {
         drop(self.stdin.take());
         let mut stdout = Vec::new();
         if let Some(mut pipe) = self.stdout.take() {
-            pipe.read_to_end(&mut stdout).map_err(|source| Error::Io { command: self.shown.clone(), source })?;
+            pipe.read_to_end(&mut stdout).map_err(|source| Error::Io {
+                command: self.shown.clone(),
+                source,
+            })?;
         }
         Ok(self.finish_with(stdout)?.output)
     }
@@ -367,12 +403,25 @@ impl Running {
         drop(self.stdout.take());
         let command = std::mem::take(&mut self.shown);
         let Some(mut child) = self.child.take() else {
-            return Err(Error::Io { command, source: io::Error::other("it was already waited for") });
+            return Err(Error::Io {
+                command,
+                source: io::Error::other("it was already waited for"),
+            });
         };
-        let status = child.wait().map_err(|source| Error::Io { command: command.clone(), source })?;
-        let stderr = self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        let status = child.wait().map_err(|source| Error::Io {
+            command: command.clone(),
+            source,
+        })?;
+        let stderr = self
+            .stderr
+            .take()
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default();
         match status.code() {
-            Some(code) if self.codes.contains(&code) => Ok(Finished { output: Output { code, stdout, stderr }, command }),
+            Some(code) if self.codes.contains(&code) => Ok(Finished {
+                output: Output { code, stdout, stderr },
+                command,
+            }),
             code => Err(Error::Failed { command, code, stderr }),
         }
     }
@@ -397,12 +446,16 @@ fn program() -> Option<&'static Path> {
 
 fn find(path: &OsStr) -> Option<PathBuf> {
     let name = format!("git{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|file| executable(file))
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&name))
+        .find(|file| executable(file))
 }
 
 fn executable(file: &Path) -> bool {
     #[cfg(unix)]
-    let runs = |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    let runs =
+        |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
     #[cfg(not(unix))]
     let runs = |_: &std::fs::Metadata| true;
     std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && runs(&metadata))

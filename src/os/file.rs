@@ -47,7 +47,11 @@ impl Sharing {
         if mode & 0o100 != 0 {
             bits |= (bits & 0o444) >> 2;
         }
-        let mut wanted = if self.exact { (mode & !0o777) | bits } else { mode | bits };
+        let mut wanted = if self.exact {
+            (mode & !0o777) | bits
+        } else {
+            mode | bits
+        };
         if is_dir && wanted & 0o060 != 0 {
             wanted |= 0o2000 | (wanted & 0o444) >> 2;
         }
@@ -135,8 +139,15 @@ fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> 
         use std::os::unix::fs::PermissionsExt;
         let metadata = file.metadata()?;
         // Others than the group never see drafts, however widely the repository itself is shared.
-        let group = Sharing { bits: sharing.bits & 0o660, exact: false };
-        let wanted = if group.bits == 0 { mode } else { group.mode(mode, metadata.is_dir()) };
+        let group = Sharing {
+            bits: sharing.bits & 0o660,
+            exact: false,
+        };
+        let wanted = if group.bits == 0 {
+            mode
+        } else {
+            group.mode(mode, metadata.is_dir())
+        };
         if metadata.permissions().mode() & 0o7777 != wanted {
             file.set_permissions(fs::Permissions::from_mode(wanted))?;
         }
@@ -152,13 +163,22 @@ pub fn touch(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
         Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
     }
     #[cfg(not(unix))]
     {
-        File::options().write(true).open(path)?.set_modified(std::time::SystemTime::now())
+        File::options()
+            .write(true)
+            .open(path)?
+            .set_modified(std::time::SystemTime::now())
     }
 }
 

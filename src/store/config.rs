@@ -1,1 +1,454 @@
-//! Settings.
+//! The settings `checkpoint.*` of git's configuration, typed, from all its files and from `git -c`.
+//!
+//! One table says what there is; a wrong value is an error that names the key and where it stands, because a setting
+//! that is silently ignored is worse than none. In lists each value adds to the defaults, an empty one clears what came
+//! before it.
+
+use std::time::Duration;
+
+use gix::bstr::{BStr, ByteSlice};
+
+use super::{Error, Repository};
+
+/// What a setting's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes, with git's suffixes `k`, `m`, `g`.
+    Size,
+    /// A number, with the same suffixes.
+    Count,
+    /// A time: a number of seconds, or with `ms`, `s`, `m`, `h` or `d`.
+    Span,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Texts, one a line of the configuration.
+    List,
+    /// Words, several in one value with commas or spaces between them, or one a line.
+    Words,
+}
+
+/// A setting there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The name after `checkpoint.`.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: Kind,
+    /// The value it has when nobody sets it; of lists, values separated by spaces.
+    pub default: &'static str,
+    /// What it is for, in one line.
+    pub doc: &'static str,
+}
+
+/// All settings, by name.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "compactAt",
+        kind: Kind::Count,
+        default: "100000",
+        doc: "compact the chat when it has this many tokens; 0 never does",
+    },
+    Setting {
+        name: "compactCommand",
+        kind: Kind::Text,
+        default: "",
+        doc: "program that summarises the chat, read from its standard input",
+    },
+    Setting {
+        name: "exclude",
+        kind: Kind::List,
+        default: ".env* *.pem *.key id_*",
+        doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
+    },
+    Setting {
+        name: "interruptedAfter",
+        kind: Kind::Span,
+        default: "30m",
+        doc: "an active session without a watcher counts as interrupted after this time of silence",
+    },
+    Setting {
+        name: "lockTimeout",
+        kind: Kind::Span,
+        default: "30s",
+        doc: "how long to wait for another process that saves or restores",
+    },
+    Setting {
+        name: "maxFileSize",
+        kind: Kind::Size,
+        default: "50m",
+        doc: "untracked files above this size are not saved",
+    },
+    Setting {
+        name: "maxTotalSize",
+        kind: Kind::Size,
+        default: "1g",
+        doc: "untracked files are not saved beyond this size of all together",
+    },
+    Setting {
+        name: "redact",
+        kind: Kind::Word(&["on", "warn", "off"]),
+        default: "on",
+        doc: "what to do with secrets in records: replace them, only warn, or nothing",
+    },
+    Setting {
+        name: "redactAllow",
+        kind: Kind::List,
+        default: "",
+        doc: "regular expressions of texts that are no secrets",
+    },
+    Setting {
+        name: "redactRule",
+        kind: Kind::List,
+        default: "",
+        doc: "further secrets, each as NAME=REGEX",
+    },
+    Setting {
+        name: "saveEvery",
+        kind: Kind::Count,
+        default: "0",
+        doc: "save by itself after this many changes of the draft; 0 never does",
+    },
+    Setting {
+        name: "saveOn",
+        kind: Kind::Words,
+        default: "",
+        doc: "events that save by themselves, by the names of their triggers",
+    },
+];
+
+/// What happens to secrets in records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redact {
+    /// They are replaced.
+    On,
+    /// They are stored, and told.
+    Warn,
+    /// They are not looked for.
+    Off,
+}
+
+/// The settings in force, [`SETTINGS`] explains each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the table says what each is")]
+pub struct Settings {
+    pub compact_at: u64,
+    pub compact_command: Option<String>,
+    pub exclude: Vec<String>,
+    pub interrupted_after: Duration,
+    pub lock_timeout: Duration,
+    pub max_file_size: u64,
+    pub max_total_size: u64,
+    pub redact: Redact,
+    pub redact_allow: Vec<String>,
+    pub redact_rule: Vec<String>,
+    pub save_every: u64,
+    pub save_on: Vec<String>,
+}
+
+/// A setting with the value in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Current {
+    /// The setting.
+    pub setting: Setting,
+    /// Its values as written, those of a list without the cleared ones; the last one counts otherwise.
+    pub values: Vec<String>,
+    /// Where the last value stands; `None` for the default.
+    pub place: Option<String>,
+}
+
+impl Settings {
+    /// Reads them all; a value that cannot be used is [`Error::Setting`].
+    pub fn read(repo: &Repository) -> Result<Self, Error> {
+        let found = Found::of(repo)?;
+        let redact = match found.last("redact", word)?.as_str() {
+            "off" => Redact::Off,
+            "warn" => Redact::Warn,
+            _ => Redact::On,
+        };
+        Ok(Self {
+            compact_at: found.last("compactAt", |value, _| size(value))?,
+            compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
+            exclude: found.list("exclude")?,
+            interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
+            lock_timeout: found.last("lockTimeout", |value, _| span(value))?,
+            max_file_size: found.last("maxFileSize", |value, _| size(value))?,
+            max_total_size: found.last("maxTotalSize", |value, _| size(value))?,
+            redact,
+            redact_allow: found.list("redactAllow")?,
+            redact_rule: found.list("redactRule")?,
+            save_every: found.last("saveEvery", |value, _| size(value))?,
+            save_on: found.list("saveOn")?,
+        })
+    }
+}
+
+/// All settings with their values in force, in the order of the table. Fails on a value that cannot be used.
+pub fn list(repo: &Repository) -> Result<Vec<Current>, Error> {
+    Settings::read(repo)?;
+    let found = Found::of(repo)?;
+    SETTINGS
+        .iter()
+        .map(|setting| {
+            let values = found.values(setting);
+            let place = values.last().and_then(|value| value.place.clone());
+            Ok(Current {
+                setting: *setting,
+                values: found.list(setting.name)?,
+                place,
+            })
+        })
+        .collect()
+}
+
+/// Keys under `checkpoint.` that are no settings, as typing errors are, each with where it stands.
+pub fn unknown(repo: &Repository) -> Vec<(String, String)> {
+    let config = repo.config_snapshot();
+    let sections = config.plumbing().sections_by_name("checkpoint").into_iter().flatten();
+    let mut found = Vec::new();
+    for section in sections {
+        let place = place(section.meta());
+        for name in section.value_names() {
+            let known = SETTINGS.iter().any(|setting| setting.name.eq_ignore_ascii_case(&name));
+            match section.header().subsection_name() {
+                None if known => {}
+                None => found.push((format!("checkpoint.{name}"), place.clone())),
+                Some(sub) => found.push((format!("checkpoint.{sub}.{name}"), place.clone())),
+            }
+        }
+    }
+    found
+}
+
+/// A value with where it stands; the default stands nowhere.
+struct Value {
+    text: String,
+    place: Option<String>,
+}
+
+/// The values of every setting, in the order in which they are read.
+struct Found {
+    values: Vec<(&'static str, Value)>,
+}
+
+impl Found {
+    fn of(repo: &Repository) -> Result<Self, Error> {
+        let config = repo.config_snapshot();
+        let mut values = Vec::new();
+        for section in config.plumbing().sections_by_name("checkpoint").into_iter().flatten() {
+            if section.header().subsection_name().is_some() {
+                continue;
+            }
+            for setting in SETTINGS {
+                for raw in section.values(setting.name) {
+                    let place = place(section.meta());
+                    let text = match raw.to_str() {
+                        Ok(text) => text.to_owned(),
+                        Err(_) => return Err(bad(setting, raw.as_bstr(), place, "it is not UTF-8".to_owned())),
+                    };
+                    values.push((
+                        setting.name,
+                        Value {
+                            text,
+                            place: Some(place),
+                        },
+                    ));
+                }
+                // `[checkpoint] redact` without a value means that it is on, as for git's own.
+                if section.value_implicit(setting.name) == Some(None) {
+                    let value = Value {
+                        text: "true".to_owned(),
+                        place: Some(place(section.meta())),
+                    };
+                    values.push((setting.name, value));
+                }
+            }
+        }
+        Ok(Self { values })
+    }
+
+    /// The setting's default and then the values found.
+    fn values(&self, setting: &'static Setting) -> Vec<Value> {
+        let default = |text: &str| Value {
+            text: text.to_owned(),
+            place: None,
+        };
+        let mut values: Vec<_> = match setting.kind {
+            Kind::List | Kind::Words => setting
+                .default
+                .split(' ')
+                .filter(|text| !text.is_empty())
+                .map(default)
+                .collect(),
+            _ => vec![default(setting.default)],
+        };
+        let found = self.values.iter().filter(|(name, _)| *name == setting.name);
+        values.extend(found.map(|(_, value)| Value {
+            text: value.text.clone(),
+            place: value.place.clone(),
+        }));
+        values
+    }
+
+    /// The last value, parsed.
+    fn last<T>(&self, name: &str, parse: impl Fn(&str, Kind) -> Result<T, String>) -> Result<T, Error> {
+        let setting = setting(name);
+        let value = self.values(setting).pop().unwrap_or(Value {
+            text: String::new(),
+            place: None,
+        });
+        parse(value.text.trim(), setting.kind).map_err(|why| {
+            bad(
+                setting,
+                value.text.as_bytes().as_bstr(),
+                value.place.unwrap_or_else(|| "the defaults".to_owned()),
+                why,
+            )
+        })
+    }
+
+    /// The values of a list; of another setting its last value.
+    fn list(&self, name: &str) -> Result<Vec<String>, Error> {
+        let setting = setting(name);
+        if !matches!(setting.kind, Kind::List | Kind::Words) {
+            return Ok(vec![self.last(name, text)?]);
+        }
+        let mut list = Vec::new();
+        for value in self.values(setting) {
+            match setting.kind {
+                _ if value.text.trim().is_empty() => list.clear(),
+                Kind::Words => {
+                    let words = value.text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+                    list.extend(words.map(str::to_owned));
+                }
+                _ => list.push(value.text),
+            }
+        }
+        Ok(list)
+    }
+}
+
+fn setting(name: &str) -> &'static Setting {
+    SETTINGS
+        .iter()
+        .find(|setting| setting.name == name)
+        .expect("only names of the table are asked for")
+}
+
+fn bad(setting: &Setting, value: &BStr, place: String, why: String) -> Error {
+    Error::Setting {
+        key: format!("checkpoint.{}", setting.name),
+        value: value.to_string(),
+        place,
+        why,
+    }
+}
+
+/// Where a section stands, in words.
+fn place(meta: &gix::config::file::Metadata) -> String {
+    match (&meta.path, meta.source) {
+        (Some(path), _) => format!("file '{}'", path.display()),
+        (None, gix::config::Source::Cli | gix::config::Source::Api) => "the command line".to_owned(),
+        (None, _) => "the environment".to_owned(),
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "one of several parsers")]
+fn text(value: &str, _: Kind) -> Result<String, String> {
+    Ok(value.to_owned())
+}
+
+/// One of the words, or git's words for yes and no where `on` and `off` are among them.
+fn word(value: &str, kind: Kind) -> Result<String, String> {
+    let Kind::Word(words) = kind else {
+        return Ok(value.to_owned());
+    };
+    let lower = value.to_ascii_lowercase();
+    let meant = match lower.as_str() {
+        "true" | "yes" | "1" => "on",
+        "false" | "no" | "0" => "off",
+        other => other,
+    };
+    match words.iter().find(|word| **word == meant) {
+        Some(word) => Ok((*word).to_owned()),
+        None => Err(format!("it must be one of {}", words.join(", "))),
+    }
+}
+
+/// A number with git's suffixes.
+fn size(value: &str) -> Result<u64, String> {
+    let wrong = || "it must be a number, perhaps with k, m or g".to_owned();
+    let (digits, factor) = match value.as_bytes().last() {
+        Some(b'k' | b'K') => (&value[..value.len() - 1], 1 << 10),
+        Some(b'm' | b'M') => (&value[..value.len() - 1], 1 << 20),
+        Some(b'g' | b'G') => (&value[..value.len() - 1], 1 << 30),
+        _ => (value, 1),
+    };
+    let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).ok_or_else(|| "it is too large".to_owned())
+}
+
+/// A time with its unit; seconds without one.
+fn span(value: &str) -> Result<Duration, String> {
+    let wrong = || "it must be a time such as 30s, 5m, 2h or 1d".to_owned();
+    let at = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(at);
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let millis = match unit.trim() {
+        "ms" => 1,
+        "" | "s" | "sec" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wrong()),
+    };
+    number
+        .checked_mul(millis)
+        .map(Duration::from_millis)
+        .ok_or_else(|| "it is too long".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times() {
+        assert_eq!(size("50m"), Ok(50 << 20));
+        assert_eq!(size("0"), Ok(0));
+        assert_eq!(size("1 G"), Ok(1 << 30));
+        assert_eq!(size("18446744073709551615"), Ok(u64::MAX));
+        assert!(
+            ["", "m", "-1", "1.5k", "x", "18446744073709551615k", "é"]
+                .iter()
+                .all(|text| size(text).is_err())
+        );
+        assert_eq!(span("30"), Ok(Duration::from_secs(30)));
+        assert_eq!(span("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(span("2 h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(span("1500ms"), Ok(Duration::from_millis(1500)));
+        assert!(
+            ["", "s", "-1", "3w", "1.5h", "99999999999999999999"]
+                .iter()
+                .all(|text| span(text).is_err())
+        );
+        assert!(span("18446744073709551615d").is_err());
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_its_defaults_are_valid() {
+        assert!(SETTINGS.is_sorted_by(|one, other| one.name < other.name));
+        for setting in SETTINGS {
+            let fine = match setting.kind {
+                Kind::Size | Kind::Count => size(setting.default).is_ok(),
+                Kind::Span => span(setting.default).is_ok(),
+                Kind::Word(_) => word(setting.default, setting.kind).is_ok(),
+                Kind::Text | Kind::List | Kind::Words => true,
+            };
+            assert!(fine, "{}", setting.name);
+        }
+        assert_eq!(word("Yes", setting("redact").kind), Ok("on".to_owned()));
+        assert!(word("maybe", setting("redact").kind).is_err());
+    }
+}

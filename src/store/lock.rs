@@ -68,7 +68,9 @@ pub(super) fn file_name(name: &str) -> String {
             b'.' if !out.is_empty() => out.push('.'),
             _ => {
                 out.push('%');
-                out.push_str(&format!("{byte:02x}"));
+                for digit in [byte >> 4, byte & 15] {
+                    out.push(char::from_digit(u32::from(digit), 16).unwrap_or_default());
+                }
             }
         }
     }
@@ -80,17 +82,14 @@ pub(super) fn from_file_name(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let [first, tail @ ..] = rest {
-        rest = match first {
-            b'%' => {
-                let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                &tail[2..]
-            }
-            _ => {
-                bytes.push(*first);
-                tail
-            }
-        };
+        if *first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
     }
     let decoded = String::from_utf8(bytes).ok()?;
     (file_name(&decoded) == name).then_some(decoded)

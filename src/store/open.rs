@@ -227,7 +227,7 @@ fn check_config(config: &gix::config::File, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let sections = config.sections_by_name("extensions").into_iter().flatten();
-    for name in sections.flat_map(|section| section.value_names().map(|name| name.to_string()).collect::<Vec<_>>()) {
+    for name in sections.flat_map(|section| section.value_names().collect::<Vec<_>>()) {
         let known = EXTENSIONS.contains(&name.to_ascii_lowercase().as_str());
         if !known {
             return Err(Error::Extension {

@@ -5,9 +5,6 @@
 use gix::ObjectId;
 use gix::objs::Kind;
 
-/// The bytes before the first entry: signature, version, number of entries.
-pub(super) const HEAD_LEN: u64 = 12;
-
 /// What the index says about one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -19,8 +16,8 @@ pub(super) struct Entry {
     pub offset: u64,
 }
 
-/// The head of a pack with `count` entries.
-pub(super) fn head(count: u32) -> [u8; HEAD_LEN as usize] {
+/// The head of a pack with `count` entries: signature, version, number of entries.
+pub(super) fn head(count: u32) -> [u8; 12] {
     let mut bytes = *b"PACK\0\0\0\x02\0\0\0\0";
     bytes[8..].copy_from_slice(&count.to_be_bytes());
     bytes

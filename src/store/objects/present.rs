@@ -26,7 +26,7 @@ pub(in crate::store) struct Present {
 
 struct Pack {
     index: index::File,
-    pack: PathBuf,
+    path: PathBuf,
     fresh: bool,
 }
 
@@ -52,7 +52,7 @@ impl Present {
         // The newest pack is the likeliest, as the list is in order of age.
         while let Some(position) = self.packs.iter().position(|pack| pack.index.lookup(id).is_some()) {
             let pack = &mut self.packs[position];
-            if pack.fresh || freshened(os::touch(&pack.pack)) {
+            if pack.fresh || freshened(os::touch(&pack.path)) {
                 pack.fresh = true;
                 return true;
             }
@@ -84,14 +84,14 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "idx"))
         .filter_map(|path| {
-            let pack = path.with_extension("pack");
-            let age = std::fs::metadata(&pack).ok()?.modified().ok();
+            let data = path.with_extension("pack");
+            let age = std::fs::metadata(&data).ok()?.modified().ok();
             let index = index::File::at(&path, hash).ok()?;
             Some((
                 age,
                 Pack {
                     index,
-                    pack,
+                    path: data,
                     fresh: false,
                 },
             ))

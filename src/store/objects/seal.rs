@@ -111,17 +111,17 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    fn create(path: PathBuf) -> Result<Self, Error> {
+    fn create(path: &Path) -> Result<Self, Error> {
         loop {
-            let Some(mut file) = create_locked(&path, 0o600).map_err(Error::io("create", &path))? else {
+            let Some(mut file) = create_locked(path, 0o600).map_err(Error::io("create", path))? else {
                 continue;
             };
             let written = file.write_all(KEEP_TEXT);
             let keep = Self {
                 _file: file,
-                path: path.clone(),
+                path: path.to_owned(),
             };
-            written.map_err(Error::io("write", &path))?;
+            written.map_err(Error::io("write", path))?;
             return Ok(keep);
         }
     }
@@ -172,7 +172,7 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
     index.file.write_all(&bytes).map_err(Error::io("write", &index.path))?;
     index.sync()?;
     let base = folder.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", folder))?);
-    let keep = Keep::create(base.with_extension("keep"))?;
+    let keep = Keep::create(&base.with_extension("keep"))?;
     let mut undo = Undo {
         base: &base,
         armed: true,
@@ -187,7 +187,9 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
 
 fn hash(kind: gix::hash::Kind, parts: &[&[u8]]) -> Result<ObjectId, Error> {
     let mut hasher = gix::hash::hasher(kind);
-    parts.iter().for_each(|part| hasher.update(part));
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.try_finalize().map_err(Error::gix("hash the pack"))
 }
 

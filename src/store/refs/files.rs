@@ -78,8 +78,9 @@ fn walk(repo: &Repository, folder: &str, prefix: &str, found: &mut BTreeMap<Stri
         let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else {
             continue;
         };
+        // Lock files are no valid names of refs, so they drop out below.
         let within = name.starts_with(prefix) || prefix.starts_with(&format!("{name}/"));
-        if !within || name.ends_with(".lock") {
+        if !within {
             continue;
         }
         // A link counts as what it leads to, as in git.

@@ -67,6 +67,9 @@ pub enum Damage {
     Unreadable(String),
 }
 
+/// A ref's name with what it is.
+pub type Listed = (String, Result<ObjectId, Damage>);
+
 /// One line of a reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -99,7 +102,7 @@ pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
 }
 
 /// The refs whose names begin with `prefix` (`refs/checkpoints/`, with the slash), sorted by name, damaged ones too.
-pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<(String, Result<ObjectId, Damage>)>, Error> {
+pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
     let found = if uses_reftable(repo) {
         reftable::list(repo, prefix)?
