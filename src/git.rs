@@ -5,12 +5,15 @@
 //! environment, `GIT_CONFIG_*`, stay: `safe.directory` and credentials of CI come that way), the repository is named
 //! explicitly, and the program is never taken from the current folder. Input and output go through pipes.
 
-use std::ffi::{OsStr, OsString};
+mod program;
+mod running;
+
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
-use std::thread::JoinHandle;
+use std::process::{Command, Stdio};
+
+pub use running::Running;
 
 /// The variables that `git rev-parse --local-env-vars` names, less those that carry settings, and a few more that
 /// would change what git reads or prints.
@@ -38,9 +41,6 @@ const CLEARED: &[&str] = &[
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ];
-
-/// How much of a child's error output is kept for a message.
-const STDERR_LIMIT: usize = 64 * 1024;
 
 /// Why a git child gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -266,32 +266,11 @@ impl Git {
     /// [`input`](Self::input) is not used.
     pub fn start(self) -> Result<Running, Error> {
         let shown = self.shown();
-        let program = program().ok_or(Error::NoGit)?;
-        let mut child = self.command(program).spawn().map_err(|source| Error::Io {
-            command: shown.clone(),
-            source,
-        })?;
-        let stdin = child.stdin.take();
-        let stdout = child.stdout.take();
-        let stderr = child.stderr.take().map(|mut pipe| {
-            std::thread::spawn(move || {
-                let mut kept = Vec::new();
-                // What goes beyond the limit must still be read, or the child would wait for ever.
-                let _ = pipe.by_ref().take(STDERR_LIMIT as u64).read_to_end(&mut kept);
-                let _ = io::copy(&mut pipe, &mut io::sink());
-                String::from_utf8_lossy(&kept).into_owned()
-            })
-        });
-        Ok(Running {
-            child: Some(child),
-            stdin,
-            stdout,
-            stderr,
-            shown,
-            codes: self.codes,
-        })
+        let program = program::path().ok_or(Error::NoGit)?;
+        Running::start(self.command(program), shown, self.codes)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the place that starts git")]
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         for name in CLEARED {
@@ -364,99 +343,4 @@ fn joined(option: &str, path: &Path) -> OsString {
     let mut arg = OsString::from(option);
     arg.push(path);
     arg
-}
-
-/// A started child. Dropping it kills and reaps the child.
-#[derive(Debug)]
-pub struct Running {
-    child: Option<Child>,
-    /// The child's standard input; take and drop it to end the input.
-    pub stdin: Option<ChildStdin>,
-    /// The child's standard output.
-    pub stdout: Option<ChildStdout>,
-    stderr: Option<JoinHandle<String>>,
-    shown: String,
-    codes: Vec<i32>,
-}
-
-struct Finished {
-    output: Output,
-    command: String,
-}
-
-impl Running {
-    /// Ends the input, reads what is left of the output into the result and waits for the end.
-    pub fn finish(mut self) -> Result<Output, Error> {
-        drop(self.stdin.take());
-        let mut stdout = Vec::new();
-        if let Some(mut pipe) = self.stdout.take() {
-            pipe.read_to_end(&mut stdout).map_err(|source| Error::Io {
-                command: self.shown.clone(),
-                source,
-            })?;
-        }
-        Ok(self.finish_with(stdout)?.output)
-    }
-
-    fn finish_with(mut self, stdout: Vec<u8>) -> Result<Finished, Error> {
-        drop(self.stdin.take());
-        drop(self.stdout.take());
-        let command = std::mem::take(&mut self.shown);
-        let Some(mut child) = self.child.take() else {
-            return Err(Error::Io {
-                command,
-                source: io::Error::other("it was already waited for"),
-            });
-        };
-        let status = child.wait().map_err(|source| Error::Io {
-            command: command.clone(),
-            source,
-        })?;
-        let stderr = self
-            .stderr
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default();
-        match status.code() {
-            Some(code) if self.codes.contains(&code) => Ok(Finished {
-                output: Output { code, stdout, stderr },
-                command,
-            }),
-            code => Err(Error::Failed { command, code, stderr }),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // Both fail only for a child that is gone already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// The full path of git: the first executable of that name in a folder of `PATH` that is absolute, so that a program
-/// lying in the current folder is never run.
-fn program() -> Option<&'static Path> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    FOUND.get_or_init(|| find(&std::env::var_os("PATH")?)).as_deref()
-}
-
-fn find(path: &OsStr) -> Option<PathBuf> {
-    let name = format!("git{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(&name))
-        .find(|file| executable(file))
-}
-
-fn executable(file: &Path) -> bool {
-    #[cfg(unix)]
-    let runs =
-        |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let runs = |_: &std::fs::Metadata| true;
-    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && runs(&metadata))
 }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Error, Repository, open};
+use super::{Error, Repository, place};
 use crate::os;
 
 /// A lock, held until dropped.
@@ -37,19 +37,19 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error>
 
 /// The lock of this work tree: spans taking or restoring a snapshot.
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
-    let path = open::worktree_private_dir(repo)?.join("worktree.lock");
+    let path = place::worktree_private_dir(repo)?.join("worktree.lock");
     acquire(repo, path, "this work tree", wait)
 }
 
 /// A lock of the store itself, shared by all work trees.
 pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) -> Result<Held, Error> {
-    let folder = open::private_dir(repo)?.join("locks");
-    os::private_dir(&folder, open::sharing(repo)).map_err(Error::io("create", &folder))?;
+    let folder = place::private_dir(repo)?.join("locks");
+    os::private_dir(&folder, place::sharing(repo)).map_err(Error::io("create", &folder))?;
     acquire(repo, folder.join(name), what, wait)
 }
 
 fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<Held, Error> {
-    match os::Lock::acquire(&path, open::sharing(repo), wait) {
+    match os::Lock::acquire(&path, place::sharing(repo), wait) {
         Ok(Some(lock)) => Ok(Held { _lock: lock }),
         Ok(None) => Err(Error::Busy {
             what: what.to_owned(),

@@ -13,7 +13,8 @@ mod error;
 mod ident;
 pub mod lock;
 pub mod objects;
-pub mod open;
+mod open;
+mod place;
 pub mod refs;
 pub mod session;
 pub mod walk;
@@ -24,7 +25,8 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{
-    Environment, git, git_dir, has_work_tree, is_home_or_root, open, private_dir, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_private_dir,
+pub use open::{Environment, open};
+pub use place::{
+    git, git_dir, has_work_tree, is_home_or_root, private_dir, sharing, uses_reftable, work_tree, worktree_id,
+    worktree_private_dir,
 };

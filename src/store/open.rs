@@ -1,4 +1,4 @@
-//! Opening the repository that the environment and the current folder name, as git would, and the folders in it.
+//! Opening the repository that the environment and the current folder name, as git would.
 //!
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
 //! differences are made up for here, so that whoever holds a `Repository` need not think of them.
@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::{Error, Repository, env_config};
-use crate::git::Git;
-use crate::os::{self, Sharing};
+use super::{Error, Repository, env_config, place};
 
 /// Room for decoded objects: the trees of two snapshots of some thousand folders, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
@@ -47,7 +45,8 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    fn path(&self, name: &str) -> Option<PathBuf> {
+    /// A variable that names a file or folder, made absolute.
+    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.cwd.join(value))
     }
 
@@ -323,7 +322,7 @@ fn proxy_folder(repo: &Repository, objects: &Path, list: &OsStr, environment: &E
     }
     lines.push(b'\n');
     let name = gix::objs::compute_hash(repo.object_hash(), super::Kind::Blob, &lines).map_err(Error::gix("hash"))?;
-    let folder = private_dir(repo)?.join("alternates").join(name.to_string());
+    let folder = place::private_dir(repo)?.join("alternates").join(name.to_string());
     let info = folder.join("info");
     let file = info.join("alternates");
     if std::fs::read(&file).ok().as_deref() != Some(&lines) {
@@ -331,130 +330,4 @@ fn proxy_folder(repo: &Repository, objects: &Path, list: &OsStr, environment: &E
         std::fs::write(&file, &lines).map_err(Error::io("write", &file))?;
     }
     Ok(folder)
-}
-
-/// The object folder that new objects go to.
-pub(crate) fn objects_dir(repo: &Repository) -> PathBuf {
-    object_dirs(repo).0
-}
-
-/// The object folders that the environment named beside the first.
-pub(crate) fn further_object_dirs(repo: &Repository) -> Vec<PathBuf> {
-    object_dirs(repo).1
-}
-
-/// The object folder that new objects go to, and those beside it that the environment named.
-fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
-    let path = repo.objects.store_ref().path().to_owned();
-    if !path.starts_with(repo.common_dir().join("checkpoint")) {
-        return (path, Vec::new());
-    }
-    let text = std::fs::read(path.join("info").join("alternates")).unwrap_or_default();
-    let mut folders = text
-        .lines()
-        .filter_map(|line| gix::path::from_byte_slice(line).ok())
-        .map(Path::to_owned);
-    (folders.next().unwrap_or(path), folders.collect())
-}
-
-/// A git child on this repository, with the same work tree and object folders, in the root of the work tree.
-pub fn git(repo: &Repository) -> Git {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut git = Git::at(absolute(repo.git_dir()));
-    if let Some(root) = repo.workdir() {
-        git = git.work_tree(absolute(root));
-    }
-    let (objects, alternates) = object_dirs(repo);
-    if objects != repo.common_dir().join("objects") {
-        git = git.objects(absolute(&objects));
-    }
-    if !alternates.is_empty()
-        && let Ok(list) = std::env::join_paths(&alternates)
-    {
-        git = git.alternates(list);
-    }
-    git
-}
-
-/// The repository's own folder: of a linked work tree its private one.
-pub fn git_dir(repo: &Repository) -> &Path {
-    repo.git_dir()
-}
-
-/// The root of the work tree, or [`Error::Bare`].
-pub fn work_tree(repo: &Repository) -> Result<&Path, Error> {
-    repo.workdir().ok_or_else(|| Error::Bare {
-        path: repo.git_dir().to_owned(),
-    })
-}
-
-/// Whether there is a work tree.
-pub fn has_work_tree(repo: &Repository) -> bool {
-    repo.workdir().is_some()
-}
-
-/// Whether refs lie in reftables, which gix can neither read nor write.
-pub fn uses_reftable(repo: &Repository) -> bool {
-    repo.config_snapshot()
-        .string("extensions.refStorage")
-        .is_some_and(|value| value == "reftable")
-}
-
-/// The name of this work tree in refs: `main`, or `linked-` and git's own name for it.
-pub fn worktree_id(repo: &Repository) -> String {
-    if repo.git_dir() == repo.common_dir() {
-        return "main".to_owned();
-    }
-    let name = repo
-        .git_dir()
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    format!("linked-{name}")
-}
-
-/// Whom the repository is shared with, from `core.sharedRepository`.
-pub fn sharing(repo: &Repository) -> Sharing {
-    let value = repo
-        .config_snapshot()
-        .string("core.sharedRepository")
-        .unwrap_or_default();
-    let text = value.to_str_lossy();
-    let bits = |bits, exact| Sharing { bits, exact };
-    match text.trim().to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" | "group" => bits(0o660, false),
-        "2" | "all" | "world" | "everybody" => bits(0o664, false),
-        other => match u32::from_str_radix(other, 8) {
-            // git ignores what would lock out the owner.
-            Ok(mode) if mode > 2 && mode & 0o600 == 0o600 => bits(mode & 0o666, true),
-            _ => Sharing::default(),
-        },
-    }
-}
-
-/// Our folder in the common git folder, `checkpoint`, created when missing: locks, drafts, notes.
-pub fn private_dir(repo: &Repository) -> Result<PathBuf, Error> {
-    ensure(repo, repo.common_dir())
-}
-
-/// Our folder in this work tree's own git folder, created when missing; the same as [`private_dir`] in the main one.
-pub fn worktree_private_dir(repo: &Repository) -> Result<PathBuf, Error> {
-    ensure(repo, repo.git_dir())
-}
-
-fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
-    let path = parent.join("checkpoint");
-    os::private_dir(&path, sharing(repo)).map_err(Error::io("create", &path))?;
-    Ok(path)
-}
-
-/// Whether the work tree is the user's home folder or the root of the file system: nearly always a mistake, and a
-/// snapshot would take in everything.
-pub fn is_home_or_root(repo: &Repository, environment: &Environment) -> bool {
-    let Some(root) = repo.workdir() else {
-        return false;
-    };
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let root = real(root);
-    root.parent().is_none() || environment.path("HOME").is_some_and(|home| real(&home) == root)
 }

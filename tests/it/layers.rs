@@ -36,7 +36,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "os",
         layers: &[],
-        crates: &["rustix", "thiserror"],
+        crates: &["getrandom", "rustix", "thiserror"],
         system: true,
     },
     Layer {

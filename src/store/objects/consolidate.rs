@@ -15,7 +15,7 @@ use gix::odb::pack::index;
 use super::body::Body;
 use super::pack::{self, Entry};
 use super::{name, seal};
-use crate::store::{Error, Repository, lock, open};
+use crate::store::{Error, Repository, lock, place};
 
 /// More packs of ours than this are too many. Well below git's 50, as the user's own count as well.
 const TOO_MANY: usize = 16;
@@ -41,7 +41,7 @@ struct Candidate {
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
 /// they have listed already), and with packs under a `.keep`.
 pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
-    let folder = open::objects_dir(repo).join("pack");
+    let folder = place::objects_dir(repo).join("pack");
     let found = ours(&folder)?;
     if found.len() <= TOO_MANY || maintained(repo) {
         return Ok(Consolidated {
@@ -68,7 +68,7 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     if found.len() <= TOO_MANY || chosen.len() < 2 {
         return Ok(none);
     }
-    let mut body = Body::new(folder.clone(), open::sharing(repo));
+    let mut body = Body::new(folder.clone(), place::sharing(repo));
     let mut merged = Vec::new();
     for candidate in chosen {
         match copy(&candidate.base, repo.object_hash(), &mut body)? {
@@ -80,7 +80,7 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     let Some(closed) = body.close(repo.object_hash())? else {
         return Ok(none);
     };
-    let keep = seal::place(closed, &folder, open::sharing(repo))?;
+    let keep = seal::place(closed, &folder, place::sharing(repo))?;
     // A gc that began meanwhile has listed the old packs and would fail without them.
     let remove = !maintained(repo);
     if remove {
@@ -199,6 +199,6 @@ fn read_entry(file: &mut File, entry: &Entry, end: u64) -> Option<Vec<u8>> {
 /// Whether git is at work on the packs.
 fn maintained(repo: &Repository) -> bool {
     let gc = repo.common_dir().join("gc.pid");
-    let maintenance = open::objects_dir(repo).join("maintenance.lock");
+    let maintenance = place::objects_dir(repo).join("maintenance.lock");
     gc.exists() || maintenance.exists()
 }

@@ -21,7 +21,7 @@ use flate2::{Compression, Crc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Error, Repository, open};
+use super::{Error, Repository, place};
 use crate::os::{self, Sharing};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
@@ -96,8 +96,8 @@ impl Writer {
     }
 
     fn to_pack(repo: &Repository, skip_present: bool) -> Result<Self, Error> {
-        let folder = open::objects_dir(repo).join("pack");
-        let sharing = open::sharing(repo);
+        let folder = place::objects_dir(repo).join("pack");
+        let sharing = place::sharing(repo);
         let pack = Pack {
             body: Mutex::new(Body::new(folder.clone(), sharing)),
             present: if skip_present {
@@ -388,5 +388,5 @@ impl Sealed {
 
 /// Removes what killed saves left among the packs of this repository. Costs one look at the folder.
 pub fn sweep(repo: &Repository) -> Result<(), Error> {
-    seal::sweep(&open::objects_dir(repo).join("pack"))
+    seal::sweep(&place::objects_dir(repo).join("pack"))
 }

@@ -15,7 +15,7 @@ use gix::odb::pack::index;
 
 use super::deflate::{CHUNK, read_some};
 use crate::os;
-use crate::store::{Error, Repository, open};
+use crate::store::{Error, Repository, place};
 
 /// The objects stored when it was made. Packs that come later are not seen, packs that go are noticed.
 pub(in crate::store) struct Present {
@@ -33,12 +33,12 @@ struct Pack {
 impl Present {
     /// Reads the list of packs of the repository and its alternates.
     pub(in crate::store) fn new(repo: &Repository) -> Result<Self, Error> {
-        let objects = open::objects_dir(repo);
+        let objects = place::objects_dir(repo);
         let mut folders = vec![objects.clone()];
         let beside =
             gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;
         folders.extend(beside);
-        folders.extend(open::further_object_dirs(repo));
+        folders.extend(place::further_object_dirs(repo));
         let hash = repo.object_hash();
         let packs = folders
             .iter()

@@ -14,7 +14,7 @@ use gix::bstr::ByteSlice;
 use super::files::parse;
 use super::{Edit, Expected, files, lockfile, reflog, swap};
 use crate::os;
-use crate::store::{Error, Repository, Signature, open};
+use crate::store::{Error, Repository, Signature, place};
 
 /// The first line of version 1.
 const HEAD: &str = "git-checkpoint refs 1";
@@ -42,7 +42,7 @@ pub(super) fn write<'a>(
     edits: impl Iterator<Item = (&'a Edit, Option<ObjectId>)>,
     who: &Signature,
 ) -> Result<(), Error> {
-    let folder = open::private_dir(repo)?;
+    let folder = place::private_dir(repo)?;
     let path = path(repo);
     let mut text = format!("{HEAD}\nwho ").into_bytes();
     who.write_to(&mut text).map_err(Error::io("write", &path))?;
@@ -55,7 +55,7 @@ pub(super) fn write<'a>(
     let sum = checksum(repo, &text)?;
     text.extend_from_slice(format!("end {sum}\n").as_bytes());
     let put = || {
-        let mut file = os::private_file(&path, open::sharing(repo))?;
+        let mut file = os::private_file(&path, place::sharing(repo))?;
         file.set_len(0)?;
         file.write_all(&text)?;
         file.sync_all()?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::os;
-use crate::store::{Error, Repository, lock, open};
+use crate::store::{Error, Repository, lock, place};
 
 /// Starts a note whose lock file is not the same file.
 const COPY: &[u8] = b"copy\n";
@@ -43,7 +43,7 @@ impl LockFile {
     ///
     /// The caller holds our lock on refs and has recovered.
     pub(super) fn acquire(repo: &Repository, name: &str, contents: &[u8], wait: Duration) -> Result<Self, Error> {
-        let sharing = open::sharing(repo);
+        let sharing = place::sharing(repo);
         let folder = notes(repo);
         let note = folder.join(lock::file_name(name));
         let target = repo.common_dir().join(name);
@@ -176,8 +176,8 @@ fn create_note(repo: &Repository, folder: &Path, note: &Path) -> Result<File, Er
     let create = || OpenOptions::new().write(true).create_new(true).open(note);
     let created = match create() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            open::private_dir(repo)?;
-            os::private_dir(folder, open::sharing(repo)).map_err(Error::io("create", folder))?;
+            place::private_dir(repo)?;
+            os::private_dir(folder, place::sharing(repo)).map_err(Error::io("create", folder))?;
             create()
         }
         created => created,

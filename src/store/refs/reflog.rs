@@ -9,7 +9,7 @@ use gix::bstr::ByteSlice;
 
 use super::Entry;
 use crate::os;
-use crate::store::{Error, Repository, Signature, open};
+use crate::store::{Error, Repository, Signature, place};
 
 /// Where a ref's log is.
 pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
@@ -80,7 +80,7 @@ pub(super) fn append(
 
 /// Opens the log, and tells whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
-    let sharing = open::sharing(repo);
+    let sharing = place::sharing(repo);
     let mut options = OpenOptions::new();
     options.read(true).append(true);
     match options.open(path) {

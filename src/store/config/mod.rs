@@ -4,119 +4,14 @@
 //! that is silently ignored is worse than none. In lists each value adds to the defaults, an empty one clears what came
 //! before it.
 
+mod table;
+
 use std::time::Duration;
 
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{Error, Repository};
-
-/// What a setting's value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Bytes, with git's suffixes `k`, `m`, `g`.
-    Size,
-    /// A number, with the same suffixes.
-    Count,
-    /// A time: a number of seconds, or with `ms`, `s`, `m`, `h` or `d`.
-    Span,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// Any text.
-    Text,
-    /// Texts, one a line of the configuration.
-    List,
-    /// Words, several in one value with commas or spaces between them, or one a line.
-    Words,
-}
-
-/// A setting there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// The name after `checkpoint.`.
-    pub name: &'static str,
-    /// What its value is.
-    pub kind: Kind,
-    /// The value it has when nobody sets it; of lists, values separated by spaces.
-    pub default: &'static str,
-    /// What it is for, in one line.
-    pub doc: &'static str,
-}
-
-/// All settings, by name.
-pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "compactAt",
-        kind: Kind::Count,
-        default: "100000",
-        doc: "compact the chat when it has this many tokens; 0 never does",
-    },
-    Setting {
-        name: "compactCommand",
-        kind: Kind::Text,
-        default: "",
-        doc: "program that summarises the chat, read from its standard input",
-    },
-    Setting {
-        name: "exclude",
-        kind: Kind::List,
-        default: ".env* *.pem *.key id_*",
-        doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
-    },
-    Setting {
-        name: "interruptedAfter",
-        kind: Kind::Span,
-        default: "30m",
-        doc: "an active session without a watcher counts as interrupted after this time of silence",
-    },
-    Setting {
-        name: "lockTimeout",
-        kind: Kind::Span,
-        default: "30s",
-        doc: "how long to wait for another process that saves or restores",
-    },
-    Setting {
-        name: "maxFileSize",
-        kind: Kind::Size,
-        default: "50m",
-        doc: "untracked files above this size are not saved",
-    },
-    Setting {
-        name: "maxTotalSize",
-        kind: Kind::Size,
-        default: "1g",
-        doc: "untracked files are not saved beyond this size of all together",
-    },
-    Setting {
-        name: "redact",
-        kind: Kind::Word(&["on", "warn", "off"]),
-        default: "on",
-        doc: "what to do with secrets in records: replace them, only warn, or nothing",
-    },
-    Setting {
-        name: "redactAllow",
-        kind: Kind::List,
-        default: "",
-        doc: "regular expressions of texts that are no secrets",
-    },
-    Setting {
-        name: "redactRule",
-        kind: Kind::List,
-        default: "",
-        doc: "further secrets, each as NAME=REGEX",
-    },
-    Setting {
-        name: "saveEvery",
-        kind: Kind::Count,
-        default: "0",
-        doc: "save by itself after this many changes of the draft; 0 never does",
-    },
-    Setting {
-        name: "saveOn",
-        kind: Kind::Words,
-        default: "",
-        doc: "events that save by themselves, by the names of their triggers",
-    },
-];
+pub use table::{Kind, SETTINGS, Setting};
 
 /// What happens to secrets in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

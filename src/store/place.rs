@@ -1,0 +1,136 @@
+//! Where things are in an open repository: object folders, our own folders, the work tree and its name; and a git child
+//! that sees the same ones.
+
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+
+use super::{Environment, Error, Repository};
+use crate::git::Git;
+use crate::os::{self, Sharing};
+
+/// The object folder that new objects go to.
+pub(crate) fn objects_dir(repo: &Repository) -> PathBuf {
+    object_dirs(repo).0
+}
+
+/// The object folders that the environment named beside the first.
+pub(crate) fn further_object_dirs(repo: &Repository) -> Vec<PathBuf> {
+    object_dirs(repo).1
+}
+
+/// The object folder that new objects go to, and those beside it that the environment named.
+fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
+    let path = repo.objects.store_ref().path().to_owned();
+    if !path.starts_with(repo.common_dir().join("checkpoint")) {
+        return (path, Vec::new());
+    }
+    let text = std::fs::read(path.join("info").join("alternates")).unwrap_or_default();
+    let mut folders = text
+        .lines()
+        .filter_map(|line| gix::path::from_byte_slice(line).ok())
+        .map(Path::to_owned);
+    (folders.next().unwrap_or(path), folders.collect())
+}
+
+/// A git child on this repository, with the same work tree and object folders, in the root of the work tree.
+pub fn git(repo: &Repository) -> Git {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut git = Git::at(absolute(repo.git_dir()));
+    if let Some(root) = repo.workdir() {
+        git = git.work_tree(absolute(root));
+    }
+    let (objects, alternates) = object_dirs(repo);
+    if objects != repo.common_dir().join("objects") {
+        git = git.objects(absolute(&objects));
+    }
+    if !alternates.is_empty()
+        && let Ok(list) = std::env::join_paths(&alternates)
+    {
+        git = git.alternates(list);
+    }
+    git
+}
+
+/// The repository's own folder: of a linked work tree its private one.
+pub fn git_dir(repo: &Repository) -> &Path {
+    repo.git_dir()
+}
+
+/// The root of the work tree, or [`Error::Bare`].
+pub fn work_tree(repo: &Repository) -> Result<&Path, Error> {
+    repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })
+}
+
+/// Whether there is a work tree.
+pub fn has_work_tree(repo: &Repository) -> bool {
+    repo.workdir().is_some()
+}
+
+/// Whether refs lie in reftables, which gix can neither read nor write.
+pub fn uses_reftable(repo: &Repository) -> bool {
+    repo.config_snapshot()
+        .string("extensions.refStorage")
+        .is_some_and(|value| value == "reftable")
+}
+
+/// The name of this work tree in refs: `main`, or `linked-` and git's own name for it.
+pub fn worktree_id(repo: &Repository) -> String {
+    if repo.git_dir() == repo.common_dir() {
+        return "main".to_owned();
+    }
+    let name = repo
+        .git_dir()
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    format!("linked-{name}")
+}
+
+/// Whom the repository is shared with, from `core.sharedRepository`.
+pub fn sharing(repo: &Repository) -> Sharing {
+    let value = repo
+        .config_snapshot()
+        .string("core.sharedRepository")
+        .unwrap_or_default();
+    let text = value.to_str_lossy();
+    let bits = |bits, exact| Sharing { bits, exact };
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" | "group" => bits(0o660, false),
+        "2" | "all" | "world" | "everybody" => bits(0o664, false),
+        other => match u32::from_str_radix(other, 8) {
+            // git ignores what would lock out the owner.
+            Ok(mode) if mode > 2 && mode & 0o600 == 0o600 => bits(mode & 0o666, true),
+            _ => Sharing::default(),
+        },
+    }
+}
+
+/// Our folder in the common git folder, `checkpoint`, created when missing: locks, drafts, notes.
+pub fn private_dir(repo: &Repository) -> Result<PathBuf, Error> {
+    ensure(repo, repo.common_dir())
+}
+
+/// Our folder in this work tree's own git folder, created when missing; the same as [`private_dir`] in the main one.
+pub fn worktree_private_dir(repo: &Repository) -> Result<PathBuf, Error> {
+    ensure(repo, repo.git_dir())
+}
+
+fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
+    let path = parent.join("checkpoint");
+    os::private_dir(&path, sharing(repo)).map_err(Error::io("create", &path))?;
+    Ok(path)
+}
+
+/// Whether the work tree is the user's home folder or the root of the file system: nearly always a mistake, and a
+/// snapshot would take in everything.
+pub fn is_home_or_root(repo: &Repository, environment: &Environment) -> bool {
+    let Some(root) = repo.workdir() else {
+        return false;
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    root.parent().is_none() || environment.path("HOME").is_some_and(|home| real(&home) == root)
+}
