@@ -5,6 +5,7 @@
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
 mod file;
+pub mod interrupt;
 mod lock;
 mod machine;
 pub mod terminal;
@@ -27,9 +28,7 @@ pub fn reason(error: &io::Error) -> String {
     let mut chars = text.chars();
     match chars.next() {
         // A sentence of the system ("No space left on device") starts a clause here, an abbreviation keeps its case.
-        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => {
-            first.to_lowercase().chain(chars).collect()
-        }
+        Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
         _ => text.to_owned(),
     }
 }
