@@ -5,6 +5,7 @@
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
 mod file;
+pub mod interrupt;
 mod lock;
 mod machine;
 pub mod terminal;

@@ -36,7 +36,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "os",
         layers: &[],
-        crates: &["getrandom", "rustix", "thiserror"],
+        crates: &["rustix", "getrandom", "signal_hook", "thiserror"],
         system: true,
     },
     Layer {

@@ -1,0 +1,319 @@
+//! How a command fails: what kind of failure, the message, what caused it and what to do about it. Kinds decide the
+//! exit code and the word that JSON readers test.
+//!
+//! Messages are as git's: lower case, no full stop, the subject in single quotes. The layers below have error types of
+//! their own; they become a `CommandError` in the commands, which know what the user asked for.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::render::escape;
+use crate::render::slot::Slot;
+use crate::render::text::{Line, Text};
+
+/// What kind of failure. Several kinds may share an exit code; scripts that need more look at [`Kind::code`] in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The answer is no: damage found, a difference found, a question declined. No message is needed.
+    Negative,
+    /// A selector names nothing.
+    NotFound,
+    /// A selector names several things.
+    Ambiguous,
+    /// Work would be lost.
+    Refused,
+    /// A lock is held; the same command may succeed later.
+    Locked,
+    /// The network or the other side failed; the same command may succeed later.
+    Network,
+    /// Something drifted and the caller asked to fail then.
+    Drift,
+    /// Saved, but some paths could not be read.
+    Partial,
+    /// Own failure of a command that otherwise passes on its child's exit code.
+    Step,
+    /// Nothing could be done: no repository, damage, input and output errors.
+    Fatal,
+    /// A file or document that was given is malformed.
+    Invalid,
+    /// The repository or document is damaged.
+    Damaged,
+    /// Written by a newer version in a format this one does not know.
+    Newer,
+    /// Permission is missing.
+    Denied,
+    /// The command line is wrong.
+    Usage,
+    /// A question would have to be asked, and nobody is there to answer.
+    NeedsAnswer,
+    /// Interrupted by the user.
+    Interrupted,
+    /// The reader of standard output went away.
+    BrokenPipe,
+}
+
+impl Kind {
+    /// Every kind, for documentation and tests.
+    pub const ALL: [Self; 18] = [
+        Self::Negative,
+        Self::NotFound,
+        Self::Ambiguous,
+        Self::Refused,
+        Self::Locked,
+        Self::Network,
+        Self::Drift,
+        Self::Partial,
+        Self::Step,
+        Self::Fatal,
+        Self::Invalid,
+        Self::Damaged,
+        Self::Newer,
+        Self::Denied,
+        Self::Usage,
+        Self::NeedsAnswer,
+        Self::Interrupted,
+        Self::BrokenPipe,
+    ];
+
+    /// The exit code. 128 and 129 are git's for fatal errors and wrong usage; 130 and 141 are a shell's for a process
+    /// ended by SIGINT and SIGPIPE.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Negative => 1,
+            Self::NotFound | Self::Ambiguous => 3,
+            Self::Refused => 4,
+            Self::Locked | Self::Network => 5,
+            Self::Drift => 6,
+            Self::Partial => 7,
+            Self::Step => 125,
+            Self::Fatal | Self::Invalid | Self::Damaged | Self::Newer | Self::Denied => 128,
+            Self::Usage | Self::NeedsAnswer => 129,
+            Self::Interrupted => 130,
+            Self::BrokenPipe => 141,
+        }
+    }
+
+    /// The word in `error.code` of the JSON form.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Negative => "negative",
+            Self::NotFound => "not-found",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused",
+            Self::Locked => "locked",
+            Self::Network => "network",
+            Self::Drift => "drift",
+            Self::Partial => "partial",
+            Self::Step => "step",
+            Self::Fatal => "fatal",
+            Self::Invalid => "invalid",
+            Self::Damaged => "damaged",
+            Self::Newer => "newer-format",
+            Self::Denied => "denied",
+            Self::Usage => "usage",
+            Self::NeedsAnswer => "needs-answer",
+            Self::Interrupted => "interrupted",
+            Self::BrokenPipe => "broken-pipe",
+        }
+    }
+
+    /// The first word of the message, as git chooses it.
+    fn label(self) -> &'static str {
+        if self.exit_code() == 128 { "fatal" } else { "error" }
+    }
+}
+
+/// Why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandError {
+    kind: Kind,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    /// With its message: lower case, no full stop, the subject in single quotes.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// From an error of a lower layer and what caused that. A cause that the message already tells is not repeated.
+    pub fn of(kind: Kind, error: &dyn StdError) -> Self {
+        Self::new(kind, error.to_string()).caused_by(error.source())
+    }
+
+    /// A failure without words: the exit code says it all.
+    pub fn silent(kind: Kind) -> Self {
+        Self::new(kind, "")
+    }
+
+    /// The same with a cause and the causes behind it.
+    #[must_use]
+    pub fn caused_by(mut self, cause: Option<&dyn StdError>) -> Self {
+        let mut next = cause;
+        while let Some(error) = next {
+            let text = error.to_string();
+            if !self.message.contains(&text) && !self.causes.contains(&text) {
+                self.causes.push(text);
+            }
+            next = error.source();
+        }
+        self
+    }
+
+    /// The same with what to do about it: a sentence in lower case, best with a command in double quotes. Several lines
+    /// become several `hint:` lines.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What kind of failure.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What to do about it.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// The exit code for the process.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.exit_code())
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_silent(&self) -> bool {
+        self.message.is_empty()
+    }
+
+    /// The lines for people. Without `hints` only what failed. A message of several lines (a list of candidates) keeps
+    /// them, each with the label, as git does.
+    pub fn render(&self, hints: bool) -> Text {
+        let mut out = Text::new();
+        if self.is_silent() {
+            return out;
+        }
+        for line in self.full_message().lines() {
+            out.push(
+                Line::new()
+                    .with(Slot::Error, format!("{}:", self.kind.label()))
+                    .with(Slot::Plain, format!(" {line}")),
+            );
+        }
+        if hints {
+            out.append(hint_lines(self.hints.iter().map(String::as_str)));
+        }
+        out
+    }
+
+    /// One JSON object for programs: `{"error":{"code":...,"message":...,"hints":[...]}}`. Hidden characters are
+    /// escaped, so that it is safe on a terminal too.
+    pub fn render_json(&self) -> String {
+        let value = json!({
+            "error": { "code": self.kind.code(), "message": self.full_message(), "hints": self.hints }
+        });
+        escape::json(&value.to_string()).into_owned()
+    }
+
+    fn full_message(&self) -> String {
+        let mut out = self.message.clone();
+        for cause in &self.causes {
+            out.push_str(": ");
+            out.push_str(cause);
+        }
+        out
+    }
+}
+
+/// Hints as lines, each with its `hint:`.
+pub(super) fn hint_lines<'a>(hints: impl IntoIterator<Item = &'a str>) -> Text {
+    hints
+        .into_iter()
+        .flat_map(str::lines)
+        .map(|line| Line::new().with(Slot::Hint, format!("hint: {line}")))
+        .collect()
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.full_message())
+    }
+}
+
+impl StdError for CommandError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_form() {
+        let error = CommandError::new(Kind::NotFound, "no session 'x\x1b[0m'")
+            .hint("list them with \"git checkpoint list\"\nor start one");
+        assert_eq!(
+            error.render(true).to_string(),
+            "error: no session 'x\\x1b[0m'\nhint: list them with \"git checkpoint list\"\nhint: or start one\n"
+        );
+        assert_eq!(error.render(false).to_string(), "error: no session 'x\\x1b[0m'\n");
+        assert_eq!(
+            CommandError::new(Kind::Fatal, "not a repository")
+                .render(true)
+                .to_string(),
+            "fatal: not a repository\n"
+        );
+        assert_eq!(CommandError::silent(Kind::Negative).render(true), Text::new());
+        let list = CommandError::new(Kind::Ambiguous, "'7f' names several checkpoints\n  7f3a\n  7fb0");
+        assert_eq!(
+            list.render(true).to_string(),
+            "error: '7f' names several checkpoints\nerror:   7f3a\nerror:   7fb0\n"
+        );
+    }
+
+    #[test]
+    fn json_form() {
+        let error = CommandError::new(Kind::Locked, "locked by \u{9b}").hint("try again");
+        assert_eq!(
+            error.render_json(),
+            r#"{"error":{"code":"locked","message":"locked by \u009b","hints":["try again"]}}"#
+        );
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("cannot read 'a'")]
+        struct Outer(#[source] Inner);
+        #[derive(Debug, thiserror::Error)]
+        #[error("permission denied")]
+        struct Inner;
+        assert_eq!(
+            CommandError::of(Kind::Denied, &Outer(Inner)).to_string(),
+            "cannot read 'a': permission denied"
+        );
+        let told = CommandError::new(Kind::Denied, "no: permission denied").caused_by(Some(&Inner));
+        assert_eq!(told.to_string(), "no: permission denied");
+    }
+
+    #[test]
+    fn codes_are_the_documented_ones() {
+        let words: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|k| k.code()).collect();
+        assert_eq!(words.len(), Kind::ALL.len());
+        let codes: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|k| k.exit_code()).collect();
+        assert_eq!(
+            codes.into_iter().collect::<Vec<_>>(),
+            [1, 3, 4, 5, 6, 7, 125, 128, 129, 130, 141]
+        );
+    }
+}

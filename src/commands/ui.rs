@@ -1,0 +1,383 @@
+//! The one place that writes to the streams: data and receipts on standard output; messages, hints, progress and
+//! questions on standard error. It decides on colour, glyphs, width and the pager, by git's rules.
+//!
+//! Everything for people goes through `render::text`, which escapes what a repository could smuggle in; bytes for
+//! programs stay as they are unless they would end on a terminal. Methods do not fail: a failing standard output is
+//! kept and told once by [`Ui::finish`], and long work can look at [`Ui::is_closed`].
+
+mod colour;
+mod message;
+mod pager;
+mod progress;
+mod question;
+mod sink;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub use colour::When;
+pub use progress::Progress;
+pub use sink::{Captured, Streams};
+
+use self::colour::Palette;
+use self::pager::Pager;
+use self::progress::Style;
+use self::sink::{Failure, Sink};
+use super::environment::{Environment, Terminals, boolean};
+use super::error::{CommandError, Kind};
+use crate::os::reason;
+use crate::render::escape;
+use crate::render::slot::{Glyphs, Slot};
+use crate::render::text::{Line, Text};
+
+/// Columns when nothing tells how many there are.
+const WIDTH: usize = 80;
+
+/// Seconds before progress is shown, as in git.
+const PROGRESS_DELAY: u64 = 1;
+
+/// What the command line says about output.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `--color[=when]`.
+    pub color: Option<When>,
+    /// `--no-pager`.
+    pub no_pager: bool,
+    /// `--progress` and `--no-progress`.
+    pub progress: Option<bool>,
+    /// `--quiet`, counted: once no receipts, hints, status and progress; twice no warnings either.
+    pub quiet: u8,
+    /// `--verbose`, counted.
+    pub verbose: u8,
+    /// `--json`: standard output is for a program, and messages are JSON lines.
+    pub json: bool,
+    /// `--advice` and `--no-advice`.
+    pub advice: Option<bool>,
+}
+
+/// Settings by their full name, such as `color.ui`.
+type Lookup = Box<dyn Fn(&str) -> Option<String> + Send>;
+
+/// Where a command's words go.
+pub struct Ui {
+    env: Environment,
+    options: Options,
+    settings: Lookup,
+    sink: Sink,
+    palette: Palette,
+    color_output: bool,
+    color_error: bool,
+    paging: bool,
+}
+
+impl Ui {
+    /// Before any setting is known: what the environment and the command line say.
+    pub fn new(env: &Environment, options: Options, streams: Streams) -> Self {
+        let mut out = Self {
+            env: env.clone(),
+            options,
+            settings: Box::new(|_| None),
+            sink: Sink::new(streams),
+            palette: Palette::new(),
+            color_output: false,
+            color_error: false,
+            paging: false,
+        };
+        out.decide_colour();
+        out
+    }
+
+    /// Takes git's settings into account; `settings` gives the value of a full name (`color.checkpoint.id`) as text.
+    /// Returns a message for each value that means nothing; it is then as if it were not set.
+    pub fn configure(&mut self, settings: impl Fn(&str) -> Option<String> + Send + 'static) -> Vec<String> {
+        self.settings = Box::new(settings);
+        let mut problems = Vec::new();
+        for slot in Slot::ALL {
+            let name = format!("color.checkpoint.{}", slot.key());
+            if let Some(spec) = (self.settings)(&name)
+                && self.palette.set(slot, &spec).is_none()
+            {
+                problems.push(format!("'{spec}' is no colour ('{name}')"));
+            }
+        }
+        for name in ["color.checkpoint", "color.ui"] {
+            if let Some(value) = (self.settings)(name)
+                && When::parse(&value).is_none()
+            {
+                problems.push(format!("'{value}' is not one of always, never, auto ('{name}')"));
+            }
+        }
+        if let Some(value) = (self.settings)("checkpoint.graph")
+            && !matches!(value.as_str(), "ascii" | "unicode" | "auto")
+        {
+            problems.push(format!(
+                "'{value}' is not one of ascii, unicode, auto ('checkpoint.graph')"
+            ));
+        }
+        self.decide_colour();
+        problems
+    }
+
+    fn decide_colour(&mut self) {
+        let (checkpoint, ui) = ((self.settings)("color.checkpoint"), (self.settings)("color.ui"));
+        let decide = |on_terminal| {
+            colour::decide(
+                self.options.color,
+                &self.env,
+                checkpoint.as_deref(),
+                ui.as_deref(),
+                on_terminal,
+            )
+        };
+        let paged = self.paging || self.inside_pager();
+        let pager_shows = (self.settings)("color.pager").and_then(|v| boolean(&v)).unwrap_or(true);
+        let color_output = decide(if paged { pager_shows } else { self.env.terminals.output });
+        // Inside git's own pager standard error is no terminal either.
+        let color_error = if self.paging && self.env.terminals.error {
+            color_output
+        } else {
+            decide(self.env.terminals.error)
+        };
+        (self.color_output, self.color_error) = (color_output, color_error);
+    }
+
+    /// Whether git started a pager around this command.
+    fn inside_pager(&self) -> bool {
+        self.env.flag("GIT_PAGER_IN_USE") == Some(true)
+    }
+
+    /// Sends what follows through the pager, if there is to be one. For commands that show much, before their first
+    /// output.
+    pub fn page(&mut self) {
+        let wanted = self.env.terminals.output
+            && !self.options.no_pager
+            && !self.options.json
+            && !self.paging
+            && !self.inside_pager()
+            && (self.settings)("pager.checkpoint").and_then(|v| boolean(&v)) != Some(false);
+        if !wanted {
+            return;
+        }
+        let Some(command) = pager::choose(
+            &self.env,
+            (self.settings)("checkpoint.pager"),
+            (self.settings)("core.pager"),
+        ) else {
+            return;
+        };
+        match Pager::start(&command, &self.env) {
+            Ok(pager) => {
+                self.sink.page(pager, self.env.terminals.error);
+                self.paging = true;
+                self.decide_colour();
+            }
+            Err(error) => self.warning(&format!(
+                "cannot run the pager '{}': {}",
+                command.display(),
+                reason(&error)
+            )),
+        }
+    }
+
+    /// Writes what is left and waits for the pager. The last thing a command does.
+    ///
+    /// # Errors
+    /// When standard output failed: [`Kind::BrokenPipe`] without words when its reader left (a pager may be left),
+    /// else [`Kind::Fatal`].
+    pub fn finish(&mut self) -> Result<(), CommandError> {
+        let failure = self.sink.finish();
+        self.paging = false;
+        self.decide_colour();
+        match failure {
+            None => Ok(()),
+            Some(Failure::ReaderGone) => Err(CommandError::silent(Kind::BrokenPipe)),
+            Some(Failure::Other(error)) => Err(CommandError::new(
+                Kind::Fatal,
+                format!("cannot write to standard output: {}", reason(&error)),
+            )),
+        }
+    }
+
+    /// Whether nobody reads standard output any more, or the user stopped the pager: more output is useless.
+    pub fn is_closed(&self) -> bool {
+        self.sink.is_closed()
+    }
+
+    /// What was asked for, on standard output.
+    pub fn data(&self, text: impl Into<Text>) {
+        for line in text.into().lines() {
+            self.sink.output((self.styled(line, false) + "\n").as_bytes());
+        }
+    }
+
+    /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
+    ///
+    /// # Errors
+    /// When `value` cannot be written as JSON.
+    pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let text = if self.env.terminals.output {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
+        self.json_text(text)
+    }
+
+    /// One JSON document on one line, for `--json=lines`.
+    ///
+    /// # Errors
+    /// When `value` cannot be written as JSON.
+    pub fn json_line(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        self.json_text(serde_json::to_string(value))
+    }
+
+    fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
+        let text =
+            text.map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        self.sink.output((escape::json(&text).into_owned() + "\n").as_bytes());
+        Ok(())
+    }
+
+    /// Bytes on standard output exactly as they are, for programs; escaped where they would end on a terminal.
+    pub fn bytes(&self, bytes: &[u8]) {
+        if self.env.terminals.output || self.inside_pager() {
+            self.sink.output(escape::block_bytes(bytes).as_bytes());
+        } else {
+            self.sink.output(bytes);
+        }
+    }
+
+    /// Starts to show how far a job is. `title` is like `Reading files`. May be told from any thread.
+    pub fn progress(&self, title: &str, total: Option<u64>) -> Progress {
+        let terminal = self.env.terminals.error && !self.paging;
+        let wanted = self.options.progress.unwrap_or(terminal) && self.options.quiet == 0 && !self.options.json;
+        let style = match (wanted, terminal && !self.env.is_plain()) {
+            (false, _) => Style::Off,
+            (true, true) => Style::Redraw,
+            (true, false) => Style::Lines,
+        };
+        let delay = self
+            .env
+            .text("GIT_PROGRESS_DELAY")
+            .and_then(|s| s.parse().ok())
+            .unwrap_or(PROGRESS_DELAY);
+        Progress::new(
+            self.sink.clone(),
+            style,
+            title,
+            total,
+            self.width(),
+            Duration::from_secs(delay),
+        )
+    }
+
+    /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] when there is too much, [`Kind::Fatal`] when it cannot be read.
+    pub fn read_input(&self, what: &str, limit: u64) -> Result<Vec<u8>, CommandError> {
+        if self.env.terminals.input {
+            self.status(Line::plain(format!(
+                "reading {what} from the terminal; end with Ctrl-D"
+            )));
+        }
+        let bytes = self.sink.read_all(limit).map_err(|error| {
+            CommandError::new(
+                Kind::Fatal,
+                format!("cannot read {what} from standard input: {}", reason(&error)),
+            )
+        })?;
+        if bytes.len() as u64 > limit {
+            return Err(CommandError::new(
+                Kind::Invalid,
+                format!("{what} on standard input is larger than {limit} bytes"),
+            ));
+        }
+        Ok(bytes)
+    }
+
+    /// Columns to fill: `COLUMNS`, the terminal's, else 80.
+    pub fn width(&self) -> usize {
+        let given = self
+            .env
+            .text("COLUMNS")
+            .and_then(|c| c.trim().parse().ok())
+            .filter(|&c: &usize| c > 0);
+        given.or(self.env.terminals.columns.map(usize::from)).unwrap_or(WIDTH)
+    }
+
+    /// Columns for tables: as [`width`](Self::width) where a person reads; in a pipe nothing is cut.
+    pub fn table_width(&self) -> usize {
+        if self.for_people() { self.width() } else { usize::MAX }
+    }
+
+    /// Whether standard output is read by a person: a terminal, directly or through a pager. Otherwise dates are
+    /// written in full.
+    pub fn for_people(&self) -> bool {
+        self.env.terminals.output || self.inside_pager()
+    }
+
+    /// The characters for graphs: `checkpoint.graph`; by default box drawing where the terminal and the locale can.
+    pub fn glyphs(&self) -> Glyphs {
+        match (self.settings)("checkpoint.graph").as_deref() {
+            Some("ascii") => Glyphs::Ascii,
+            Some("unicode") => Glyphs::Unicode,
+            _ if self.for_people() && self.env.is_utf8() && !self.env.is_plain() => Glyphs::Unicode,
+            _ => Glyphs::Ascii,
+        }
+    }
+
+    /// Which streams are terminals.
+    pub fn terminals(&self) -> Terminals {
+        self.env.terminals
+    }
+
+    /// The options of the command line.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn environment(&self) -> &Environment {
+        &self.env
+    }
+
+    fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    fn write_error(&self, text: &str) {
+        self.sink.error(text.as_bytes());
+    }
+
+    /// A line with the colours of its slots, if there is to be colour on that stream.
+    fn styled(&self, line: &Line, on_error: bool) -> String {
+        if !(if on_error { self.color_error } else { self.color_output }) {
+            return line.to_string();
+        }
+        let mut out = String::new();
+        for span in line.spans() {
+            match self.palette.start(span.slot()) {
+                Some(start) => {
+                    out.push_str(start);
+                    out.push_str(span.text());
+                    out.push_str(colour::RESET);
+                }
+                None => out.push_str(span.text()),
+            }
+        }
+        out
+    }
+}
+
+impl std::fmt::Debug for Ui {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ui")
+            .field("options", &self.options)
+            .field("paging", &self.paging)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! Words for people beside the data: receipts, status, warnings, hints and errors, and which of them `--quiet`, `--json`
+//! and git's advice settings leave out.
+
+use super::Ui;
+use crate::commands::environment::boolean;
+use crate::commands::error::{CommandError, hint_lines};
+use crate::render::escape;
+use crate::render::slot::Slot;
+use crate::render::text::{Line, Text};
+
+impl Ui {
+    /// What a changing command did, in one line on standard output. Not with `--quiet`.
+    pub fn receipt(&self, line: Line) {
+        if self.options.quiet == 0 && !self.options.json {
+            self.data(line);
+        }
+    }
+
+    /// What goes on, on standard error. Not with `--quiet` or `--json`.
+    pub fn status(&self, text: impl Into<Text>) {
+        if self.options.quiet == 0 && !self.options.json {
+            self.message(&text.into());
+        }
+    }
+
+    /// Details for `--verbose` given at least `level` times, on standard error.
+    pub fn detail(&self, level: u8, text: impl Into<Text>) {
+        if self.options.verbose >= level {
+            self.status(text);
+        }
+    }
+
+    /// What the user should know although the command goes on. Not with `--quiet` given twice.
+    pub fn warning(&self, text: &str) {
+        if self.options.quiet >= 2 {
+            return;
+        }
+        if self.options.json {
+            let value = serde_json::json!({ "warning": { "message": text } }).to_string();
+            self.write_error(&(escape::json(&value).into_owned() + "\n"));
+            return;
+        }
+        let lines = text.lines().map(|l| {
+            Line::new()
+                .with(Slot::Warning, "warning:")
+                .with(Slot::Plain, format!(" {l}"))
+        });
+        self.message(&lines.collect());
+    }
+
+    /// Advice for people, each line after `hint:`. `name` makes its setting, `advice.checkpoint<Name>`, which the hint
+    /// tells until it is set. Only at a terminal, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`.
+    pub fn hint(&self, name: &str, text: &str) {
+        let wanted = self
+            .options
+            .advice
+            .unwrap_or(self.env.terminals.error && self.advice_in_general());
+        if !wanted || self.options.quiet > 0 || self.options.json {
+            return;
+        }
+        let key = format!("advice.checkpoint{name}");
+        let setting = (self.settings)(&key).and_then(|v| boolean(&v));
+        if setting == Some(false) {
+            return;
+        }
+        let how = format!("disable this hint with \"git config {key} false\"");
+        let how = setting.is_none().then_some(how.as_str());
+        self.message(&hint_lines([text].into_iter().chain(how)));
+    }
+
+    fn advice_in_general(&self) -> bool {
+        self.env.flag("GIT_ADVICE") != Some(false)
+    }
+
+    /// Why the command failed, with its hints; as JSON with `--json`.
+    pub fn error(&self, error: &CommandError) {
+        if error.is_silent() {
+            return;
+        }
+        if self.options.json {
+            self.write_error(&(error.render_json() + "\n"));
+        } else {
+            let hints = self.options.advice.unwrap_or_else(|| self.advice_in_general()) && self.options.quiet < 2;
+            self.message(&error.render(hints));
+        }
+    }
+
+    /// Lines on standard error.
+    pub(super) fn message(&self, text: &Text) {
+        let mut out = String::new();
+        for line in text.lines() {
+            out.push_str(&self.styled(line, true));
+            out.push('\n');
+        }
+        self.write_error(&out);
+    }
+}

@@ -1,0 +1,172 @@
+//! Questions to a person: yes or no, and one of several. Plain lines that are read with Enter, so that they work on any
+//! terminal and with a screen reader.
+//!
+//! Enter alone is always the harmless answer, and the end of input too. Where nobody can answer, nothing is asked: the
+//! error names the option that answers instead.
+
+use super::Ui;
+use crate::commands::error::{CommandError, Kind};
+use crate::render::slot::Slot;
+use crate::render::text::Line;
+
+/// How often a useless answer is asked for again.
+const TRIES: usize = 3;
+
+impl Ui {
+    /// Whether someone can be asked: standard input and error are terminals, the output is not for a program, and
+    /// nothing says that nobody is there (`CI`, `GIT_TERMINAL_PROMPT=0`, `CHECKPOINT_NO_PROMPT`).
+    pub fn can_ask(&self) -> bool {
+        self.terminals().input && self.terminals().error && !self.options().json && !self.environment().is_unattended()
+    }
+
+    /// Asks for yes or no; `question` ends with its question mark, `flag` is the option that answers yes (`--yes`).
+    /// Anything but `y` or `yes` is no.
+    ///
+    /// # Errors
+    /// [`Kind::NeedsAnswer`] with the flag when nobody can be asked.
+    pub fn confirm(&self, question: &str, flag: &str) -> Result<bool, CommandError> {
+        if !self.can_ask() {
+            return Err(unasked(question, &format!("give {flag} to answer yes")));
+        }
+        for _ in 0..TRIES {
+            match self.ask(question, "[y/N]").map(|a| a.trim().to_lowercase()).as_deref() {
+                Some("y" | "yes") => return Ok(true),
+                None | Some("" | "n" | "no") => return Ok(false),
+                Some(_) => self.say("please answer y or n"),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Shows `choices` with numbers from 1 and asks for one. Gives its place, counted from 0, or None when the user
+    /// chose none (Enter, `q`, the end of input, useless answers). `instead` says what to give on the command line.
+    ///
+    /// # Errors
+    /// [`Kind::NeedsAnswer`] with `instead` when nobody can be asked.
+    pub fn choose(&self, question: &str, choices: &[Line], instead: &str) -> Result<Option<usize>, CommandError> {
+        if !self.can_ask() {
+            return Err(unasked(question, instead));
+        }
+        let digits = choices.len().to_string().len();
+        for (place, choice) in choices.iter().enumerate() {
+            let mut line = Line::new().with(Slot::Prompt, format!("{:>digits$}", place + 1));
+            line.push(Slot::Plain, "  ");
+            line.append(choice);
+            self.message(&line.cut(self.width()).into());
+        }
+        for _ in 0..TRIES {
+            let Some(answer) = self.ask(question, &format!("[1-{}, Enter for none]", choices.len())) else {
+                return Ok(None);
+            };
+            match answer.trim() {
+                "" | "q" => return Ok(None),
+                number => match number.parse::<usize>() {
+                    Ok(n) if (1..=choices.len()).contains(&n) => return Ok(Some(n - 1)),
+                    _ => self.say(&format!("please answer with a number from 1 to {}", choices.len())),
+                },
+            }
+        }
+        Ok(None)
+    }
+
+    fn ask(&self, question: &str, answers: &str) -> Option<String> {
+        let line = Line::new()
+            .with(Slot::Prompt, question)
+            .with(Slot::Plain, format!(" {answers} "));
+        self.write_error(&self.styled(&line, true));
+        let answer = self.sink().read_line();
+        if answer.is_none() {
+            self.write_error("\n"); // the end of input left the cursor behind the question
+        }
+        answer
+    }
+
+    fn say(&self, text: &str) {
+        self.message(&Line::plain(text).into());
+    }
+}
+
+fn unasked(question: &str, instead: &str) -> CommandError {
+    CommandError::new(Kind::NeedsAnswer, format!("cannot ask '{question}' without a terminal")).hint(instead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::environment::Terminals;
+    use crate::commands::ui::Options;
+    use crate::commands::ui::tests::{PIPES, TERMINAL, XTERM, ui};
+
+    #[test]
+    fn questions_have_harmless_defaults() {
+        let asked = |input: &str| {
+            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, Options::default(), input);
+            (ui.confirm("delete 3 checkpoints?", "--yes").unwrap(), seen.error())
+        };
+        assert_eq!(asked("y\n"), (true, "delete 3 checkpoints? [y/N] ".into()));
+        assert!(asked(" YES \r\n").0);
+        for input in ["", "\n", "n\n", "no\n", "x\nx\nx\ny\n"] {
+            assert!(!asked(input).0, "{input:?}");
+        }
+        assert!(asked("what\ny\n").0);
+        assert!(asked("").1.ends_with("[y/N] \n"));
+
+        let chosen = |input: &str| {
+            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, Options::default(), input);
+            let choices = ["one", "two\x1b", "three"].map(Line::plain);
+            (ui.choose("which session?", &choices, "name one").unwrap(), seen.error())
+        };
+        assert_eq!(
+            chosen("2\n"),
+            (
+                Some(1),
+                "1  one\n2  two\\x1b\n3  three\nwhich session? [1-3, Enter for none] ".into()
+            )
+        );
+        for input in ["", "\n", "q\n", "0\n4\nx\n1\n"] {
+            assert_eq!(chosen(input).0, None, "{input:?}");
+        }
+        assert_eq!(chosen("9\n3\n").0, Some(2));
+    }
+
+    #[test]
+    fn nobody_is_asked_who_cannot_answer() {
+        let refused = |variables: &[(&str, &str)], terminals, json| {
+            let (ui, seen) = ui(
+                variables,
+                terminals,
+                Options {
+                    json,
+                    ..Options::default()
+                },
+                "y\n",
+            );
+            let error = ui.confirm("delete?", "--yes").unwrap_err();
+            assert_eq!(seen.error(), "");
+            assert_eq!(error.kind(), Kind::NeedsAnswer);
+            assert_eq!(error.hints(), ["give --yes to answer yes"]);
+            assert!(ui.choose("which?", &[Line::plain("a")], "name one").is_err());
+        };
+        refused(XTERM, PIPES, false);
+        refused(
+            XTERM,
+            Terminals {
+                input: false,
+                ..TERMINAL
+            },
+            false,
+        );
+        refused(
+            XTERM,
+            Terminals {
+                error: false,
+                ..TERMINAL
+            },
+            false,
+        );
+        refused(XTERM, TERMINAL, true);
+        refused(&[("CI", "true")], TERMINAL, false);
+        refused(&[("GIT_TERMINAL_PROMPT", "0")], TERMINAL, false);
+        refused(&[("CHECKPOINT_NO_PROMPT", "1")], TERMINAL, false);
+    }
+}

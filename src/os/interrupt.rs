@@ -1,0 +1,47 @@
+//! Ctrl-C while a pager shows our output: the pager decides what it means, and we must not leave it alone on the
+//! terminal. Signals are only flagged here, so that every place stops where it can.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Keeps Ctrl-C from ending this process while it lives; asks of it become a flag instead. When it is dropped, the flag
+/// is no longer set, but the signal still does not end the process: for the short rest of a command that is harmless.
+#[derive(Debug)]
+pub struct Held {
+    flag: Arc<AtomicBool>,
+    id: signal_hook::SigId,
+}
+
+impl Held {
+    /// Starts to hold interrupts.
+    pub fn new() -> io::Result<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let id = signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&flag))?;
+        Ok(Self { flag, id })
+    }
+
+    /// Whether the user asked to stop.
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        signal_hook::low_level::unregister(self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_becomes_a_flag() {
+        let held = Held::new().expect("a handler");
+        assert!(!held.is_set());
+        signal_hook::low_level::raise(signal_hook::consts::SIGINT).expect("raised");
+        assert!(held.is_set());
+    }
+}
