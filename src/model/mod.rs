@@ -15,5 +15,6 @@ pub mod operation;
 pub mod patch;
 pub mod path;
 pub mod record;
+pub mod report;
 pub mod selector;
 pub mod time;
