@@ -6,6 +6,7 @@
 pub mod commands;
 pub mod git;
 pub mod model;
+pub mod ops;
 pub mod os;
 pub mod render;
 pub mod store;

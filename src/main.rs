@@ -1,4 +1,8 @@
 //! The program: hands its arguments to the library and ends with the exit code that comes back. Nothing else is here,
 //! so that all of it can be tested as a library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    git_checkpoint::commands::main(std::env::args_os())
+}

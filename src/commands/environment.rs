@@ -131,6 +131,12 @@ impl Environment {
         out
     }
 
+    /// Nothing known: for the message that says so.
+    pub fn unknown() -> Self {
+        let terminals = Terminals { input: false, output: false, error: false, columns: None };
+        Self::given([], PathBuf::new(), Timestamp::from_unix(0, 0), &|_| 0, terminals)
+    }
+
     /// The value of a variable that is set and not empty. Only the variables named in this file are known; for any other
     /// name the answer is None.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {

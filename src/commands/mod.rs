@@ -1,5 +1,213 @@
-//! The command line: clap in, outcome out.
+//! The command line: arguments in, an operation called, its outcome rendered.
+//!
+//! The only layer that knows clap, reads the environment and prints. A command is one file with its arguments and one
+//! `run`; adding one takes its file and its line in [`Command`] and in [`dispatch`].
 
 pub mod environment;
 pub mod error;
+mod failure;
+mod finish;
+mod list;
+mod log;
+mod opened;
+mod rename;
+mod resume;
+mod save;
+mod show;
+mod start;
+mod status;
+mod switch;
 pub mod ui;
+mod verify;
+mod views;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use self::{
+    environment::Environment,
+    error::{CommandError, Kind},
+    ui::{Options, Streams, Ui, When},
+};
+use crate::render::text::Text;
+
+/// Save and resume work sessions, with the exact state of the files, in your own repository
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-checkpoint",
+    bin_name = "git checkpoint",
+    version,
+    max_term_width = 100,
+    infer_long_args = true,
+    disable_help_subcommand = false,
+    after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
+    after_long_help = EXAMPLES,
+)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Save what you have, whatever state it is in:
+    git checkpoint save -m 'parser done, tests red'
+  Put the work aside and take it up again, tomorrow or elsewhere:
+    git checkpoint pause -n 'make refresh tests green'
+    git checkpoint resume
+  See what there is:
+    git checkpoint list
+    git checkpoint log
+
+Exit codes:
+  0 done, or nothing to do        5 locked or no network: may be tried again
+  1 the answer is no              6 something drifted, and --fail-on-drift was given
+  3 not found, or ambiguous       7 saved, but partial
+  4 refused, work would be lost   128 fatal, 129 wrong usage";
+
+/// Options of every command.
+#[derive(Debug, clap::Args)]
+struct Globals {
+    /// Print one JSON document, and errors as JSON
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
+    /// When to use colour
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always",
+        help_heading = "Output",
+        value_parser = ["always", "never", "auto"],
+    )]
+    color: Option<String>,
+    /// Never page the output
+    #[arg(long, global = true, help_heading = "Output")]
+    no_pager: bool,
+    /// Print no receipt and no hints; given twice, no warnings either
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    quiet: u8,
+    /// Show progress even when it is not a terminal that reads it
+    #[arg(long, global = true, overrides_with = "no_progress", help_heading = "Output")]
+    progress: bool,
+    /// Show no progress
+    #[arg(long, global = true, help_heading = "Output")]
+    no_progress: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Start(start::Args),
+    Save(save::Args),
+    Pause(save::PauseArgs),
+    Resume(resume::Args),
+    List(list::Args),
+    Log(log::Args),
+    Show(show::Args),
+    Status(status::Args),
+    Finish(finish::Args),
+    Switch(switch::Args),
+    Rename(rename::Args),
+    Verify(verify::Args),
+}
+
+/// What every command gets: where it runs and where its words go.
+struct Context {
+    env: Environment,
+    ui: Ui,
+}
+
+/// Runs the program with these arguments, the first of which is its name, and gives its exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let env = match Environment::read() {
+        Ok(env) => env,
+        Err(error) => {
+            // Without a current folder there is no repository; the rest of the environment does not matter any more.
+            let ui = Ui::new(&Environment::unknown(), Options::default(), Streams::standard());
+            let error = CommandError::of(Kind::Fatal, &error);
+            ui.error(&error);
+            return error.exit_code();
+        }
+    };
+    let args: Vec<OsString> = args.into_iter().collect();
+    // Wrong usage is reported in the form that was asked for as well.
+    let json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            let ui = Ui::new(&env, Options { json, ..Options::default() }, Streams::standard());
+            return usage(ui, &error);
+        }
+    };
+    let mut context = Context { ui: Ui::new(&env, options(&cli.globals), Streams::standard()), env };
+    let result = dispatch(cli.command.unwrap_or(Command::Status(status::Args::default())), &mut context);
+    conclude(&mut context.ui, result)
+}
+
+fn options(globals: &Globals) -> Options {
+    Options {
+        color: globals.color.as_deref().and_then(When::parse),
+        no_pager: globals.no_pager,
+        progress: match (globals.progress, globals.no_progress) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        },
+        quiet: globals.quiet,
+        verbose: 0,
+        json: globals.json,
+        advice: None,
+    }
+}
+
+fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError> {
+    match command {
+        Command::Start(args) => start::run(args, context),
+        Command::Save(args) => save::run(args, context),
+        Command::Pause(args) => save::pause(args, context),
+        Command::Resume(args) => resume::run(args, context),
+        Command::List(args) => list::run(args, context),
+        Command::Log(args) => log::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Finish(args) => finish::run(args, context),
+        Command::Switch(args) => switch::run(args, context),
+        Command::Rename(args) => rename::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
+    }
+}
+
+/// Reports what went wrong, if anything, and gives the exit code.
+fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
+    if let Err(error) = &result {
+        ui.error(error);
+    }
+    match (result, ui.finish()) {
+        (Err(error), _) | (Ok(()), Err(error)) => {
+            if error.kind() == Kind::Fatal {
+                // A failing standard output is found only now.
+                ui.error(&error);
+            }
+            error.exit_code()
+        }
+        (Ok(()), Ok(())) => ExitCode::SUCCESS,
+    }
+}
+
+/// Help and version on standard output, wrong usage on standard error with git's exit code.
+fn usage(mut ui: Ui, error: &clap::Error) -> ExitCode {
+    let rendered = error.render().to_string();
+    if !error.use_stderr() {
+        ui.data(Text::block(&rendered));
+        return conclude(&mut ui, Ok(()));
+    }
+    let message = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+    let result = Err(CommandError::new(Kind::Usage, message.trim_end().to_owned()));
+    conclude(&mut ui, result)
+}

@@ -2,8 +2,11 @@
 //! terminal; width, time and style come in.
 
 pub mod age;
+pub mod checkpoint;
 pub mod count;
 pub mod escape;
+pub mod receipt;
+pub mod sessions;
 pub mod slot;
 pub mod table;
 pub mod text;

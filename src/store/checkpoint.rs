@@ -378,6 +378,20 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
     Ok(object.detach().data)
 }
 
+/// The commits whose id begins with these hexadecimal digits, at least four.
+pub fn commits_with_prefix(repo: &Repository, digits: &str) -> Vec<ObjectId> {
+    let Ok(prefix) = gix::hash::Prefix::from_hex(digits) else {
+        return Vec::new();
+    };
+    let mut candidates = std::collections::HashSet::new();
+    // The result tells unique from ambiguous; both have put what they found into the set.
+    let _ = repo.objects.lookup_prefix(prefix, Some(&mut candidates));
+    let is_commit = |id: &ObjectId| repo.find_header(*id).is_ok_and(|header| header.kind() == Kind::Commit);
+    let mut commits: Vec<ObjectId> = candidates.into_iter().filter(is_commit).collect();
+    commits.sort();
+    commits
+}
+
 /// Reads a checkpoint's commit object alone.
 pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
     let data = read(repo, id, Kind::Commit, "commit")?;

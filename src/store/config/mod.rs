@@ -28,6 +28,7 @@ pub enum Redact {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table says what each is")]
 pub struct Settings {
+    pub allow_home: bool,
     pub compact_at: u64,
     pub compact_command: Option<String>,
     pub exclude: Vec<String>,
@@ -63,6 +64,7 @@ impl Settings {
             _ => Redact::On,
         };
         Ok(Self {
+            allow_home: found.last("allowHome", word)? == "true",
             compact_at: found.last("compactAt", |value, _| size(value))?,
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             exclude: found.list("exclude")?,
@@ -77,6 +79,12 @@ impl Settings {
             save_on: found.list("saveOn")?,
         })
     }
+}
+
+/// Settings of any section by their full name (`color.ui`), as text; for who must not know git's configuration.
+pub fn lookup(repo: &Repository) -> impl Fn(&str) -> Option<String> + Send + 'static {
+    let config = repo.config_snapshot().plumbing().clone();
+    move |name| config.string(name).map(|value| value.to_str_lossy().into_owned())
 }
 
 /// All settings with their values in force, in the order of the table. Fails on a value that cannot be used.

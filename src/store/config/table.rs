@@ -35,6 +35,12 @@ pub struct Setting {
 /// All settings, by name.
 pub const SETTINGS: &[Setting] = &[
     Setting {
+        name: "allowHome",
+        kind: Kind::Word(&["false", "true"]),
+        default: "false",
+        doc: "save even when the repository is the home folder or the root of the file system",
+    },
+    Setting {
         name: "compactAt",
         kind: Kind::Count,
         default: "100000",

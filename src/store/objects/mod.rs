@@ -278,6 +278,7 @@ impl Writer {
                 keep: None,
                 relied_on: Vec::new(),
                 written: Vec::new(),
+                bytes: 0,
             });
         };
         let Pack {
@@ -294,14 +295,19 @@ impl Writer {
             .into_iter()
             .collect();
         let written = body.ids().collect();
+        let mut bytes = 0;
         let keep = match body.close(self.hash)? {
-            Some(closed) => Some(seal::place(closed, &folder, sharing)?),
+            Some(closed) => {
+                bytes = closed.file.len()?;
+                Some(seal::place(closed, &folder, sharing)?)
+            }
             None => None,
         };
         Ok(Sealed {
             keep,
             relied_on,
             written,
+            bytes,
         })
     }
 
@@ -366,9 +372,15 @@ pub struct Sealed {
     keep: Option<seal::Keep>,
     relied_on: Vec<ObjectId>,
     written: Vec<ObjectId>,
+    bytes: u64,
 }
 
 impl Sealed {
+    /// The size of the pack, in bytes; 0 when nothing was written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Ends the protection, after a ref names the objects.
     pub fn release(self) -> Result<(), Error> {
         self.keep.map_or(Ok(()), seal::Keep::release)

@@ -57,6 +57,12 @@ impl TempFile {
         }
     }
 
+    /// Bytes in the file so far.
+    pub(super) fn len(&self) -> Result<u64, Error> {
+        let metadata = self.file.metadata().map_err(Error::io("read", &self.path))?;
+        Ok(metadata.len())
+    }
+
     pub(super) fn file(&mut self) -> &mut File {
         &mut self.file
     }

@@ -1,0 +1,101 @@
+//! Failures of the layers below as the command line tells them: kind, exit code, and what to do next.
+
+use super::error::{CommandError, Kind};
+use crate::{
+    model::selector::{InvalidSelector, Selector},
+    ops::{Candidate, Error},
+    store,
+};
+
+impl From<store::Error> for CommandError {
+    fn from(error: store::Error) -> Self {
+        let kind = match &error {
+            _ if error.is_transient() => Kind::Locked,
+            store::Error::Damaged { .. } | store::Error::Object { .. } | store::Error::Vanished { .. } => Kind::Damaged,
+            store::Error::FormatVersion { .. } | store::Error::Extension { .. } => Kind::Newer,
+            store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Kind::Denied,
+            _ => Kind::Fatal,
+        };
+        let out = Self::of(kind, &error);
+        match error.hint() {
+            Some(hint) => out.hint(hint),
+            None => out,
+        }
+    }
+}
+
+impl From<InvalidSelector> for CommandError {
+    fn from(error: InvalidSelector) -> Self {
+        Self::of(Kind::Usage, &error).hint("see 'git checkpoint --help' for the forms there are")
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        let of = |kind| Self::of(kind, &error);
+        match error {
+            Error::Store(error) => error.into(),
+            Error::Worktree(error) => worktree(&error),
+            Error::Selector(error) => error.into(),
+            Error::Damaged { ref subject, ref fault } => {
+                if fault.is_newer() {
+                    return of(Kind::Newer).hint("a newer git-checkpoint wrote it; update this one to read it");
+                }
+                of(Kind::Damaged)
+                    .hint(format!("see what is damaged: git checkpoint verify {subject}"))
+                    .hint(format!("go back to an older one: git checkpoint resume {subject}~1"))
+            }
+            Error::NotFound { ref candidates, .. } if candidates.is_empty() => {
+                of(Kind::NotFound).hint("see what there is: git checkpoint list")
+            }
+            Error::NotFound { ref candidates, .. } => {
+                with_candidates(Kind::NotFound, &format!("{error}; did you mean one of these?"), candidates)
+            }
+            Error::Ambiguous { ref candidates, .. } => {
+                with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
+            }
+            Error::NoSession { any: false } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession { any: true } => of(Kind::NotFound)
+                .hint("take one up: git checkpoint resume <session>")
+                .hint("see what there is: git checkpoint list"),
+            Error::NoSuchStep { ref session, .. } => {
+                of(Kind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
+            }
+            Error::Exists { ref name } => of(Kind::Fatal)
+                .hint(format!("take it up: git checkpoint resume {name}"))
+                .hint("or choose another name"),
+            Error::NameTaken { ref session, .. } => {
+                of(Kind::Fatal).hint(format!("see its checkpoints: git checkpoint log {session}"))
+            }
+            Error::Name(_) => of(Kind::Usage),
+            Error::Record(_) | Error::Json { .. } | Error::Attachment { .. } | Error::Secrets(_) => of(Kind::Invalid),
+            Error::TooBroad { .. } => of(Kind::Fatal)
+                .hint("make a repository of the folder you work in, or if you mean it:")
+                .hint("git -c checkpoint.allowHome=true checkpoint ..."),
+            Error::Finished { ref session, .. } => {
+                of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
+            }
+            Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::Random(_) => of(Kind::Fatal),
+        }
+    }
+}
+
+fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
+    CommandError::of(Kind::Fatal, error)
+}
+
+/// The message with a line for each candidate, what to type first.
+fn with_candidates(kind: Kind, message: &str, candidates: &[Candidate]) -> CommandError {
+    let width = candidates.iter().map(|c| c.selector.len()).max().unwrap_or(0);
+    let mut out = message.to_owned();
+    for candidate in candidates {
+        out.push_str(&format!("\n  {:width$}  {}", candidate.selector, candidate.subject));
+    }
+    CommandError::new(kind, out)
+}
+
+/// Reads a selector given on the command line.
+pub(super) fn selector(text: &str) -> Result<Selector, CommandError> {
+    Ok(Selector::parse(text)?)
+}

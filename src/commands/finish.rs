@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+
+use super::{Context, error::CommandError, opened::{self, Whom}, save};
+use crate::{
+    model::{
+        document::{Kind, Status},
+        record::Failure,
+    },
+    ops::save::Request,
+};
+
+/// Save the session for the last time and mark it as completed or failed
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The work is done:
+    git checkpoint finish -m 'merged as #42'
+  It failed, and this is why:
+    git checkpoint finish --status failed --error-file build.log")]
+pub(super) struct Args {
+    #[command(flatten)]
+    whom: Whom,
+    /// How it ended
+    #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
+    status: String,
+    /// What this checkpoint is about
+    #[arg(short, long, visible_short_alias = 'm', value_name = "TEXT")]
+    summary: Option<String>,
+    /// A file with the error: its first line is the message, the rest the stack
+    #[arg(long, value_name = "FILE")]
+    error_file: Option<PathBuf>,
+    /// Save the record only
+    #[arg(long)]
+    no_files: bool,
+    /// Say what would be saved, and save nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The most that is taken of an error file: 1 MiB, enough for any stack trace.
+const ERROR_LIMIT: u64 = 1 << 20;
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let mut request = Request::new(Kind::Finish);
+    request.status = if args.status == "failed" { Status::Failed } else { Status::Completed };
+    request.leave = true;
+    request.start = false;
+    request.summary = args.summary;
+    request.files = !args.no_files;
+    request.dry_run = args.dry_run;
+    if let Some(path) = &args.error_file {
+        let bytes = save::read_file(context, path, ERROR_LIMIT, "the error file")?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim();
+        let (message, stack) = text.split_once('\n').unwrap_or((text, ""));
+        let stack = Some(stack.to_owned()).filter(|stack| !stack.trim().is_empty());
+        request.error = Some(Failure { message: message.trim_end().to_owned(), stack });
+    }
+    save::report(context, &opened, request)
+}

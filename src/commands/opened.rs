@@ -1,0 +1,85 @@
+//! The repository a command works in, and the scene for its operation.
+
+use std::path::PathBuf;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+};
+use crate::{
+    model::name::Name,
+    ops::Scene,
+    os,
+    store::{self, Repository, config::Settings},
+};
+
+/// An opened repository with everything a scene refers to.
+pub(super) struct Opened {
+    repo: Repository,
+    settings: Settings,
+    host: String,
+    agent: Option<String>,
+    session: Option<Name>,
+    home: Option<PathBuf>,
+    index: Option<PathBuf>,
+    now: crate::model::time::Timestamp,
+}
+
+/// What the command line says about whom a command is for; the environment fills in the rest.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Whom {
+    /// The session to use instead of the current one
+    #[arg(long, value_name = "NAME")]
+    pub(super) session: Option<Name>,
+    /// The agent that does the work
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+}
+
+impl Opened {
+    /// What operations are given.
+    pub(super) fn scene(&self) -> Scene<'_> {
+        Scene {
+            repo: &self.repo,
+            settings: &self.settings,
+            now: self.now,
+            host: &self.host,
+            agent: self.agent.as_deref(),
+            session: self.session.as_ref(),
+            home: self.home.as_deref(),
+            index: self.index.as_deref(),
+            wait: self.settings.lock_timeout,
+        }
+    }
+}
+
+/// Opens the repository that the environment means, and lets the output follow its settings.
+pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, CommandError> {
+    let env = &context.env;
+    let place = store::Environment {
+        cwd: env.cwd.clone(),
+        vars: env.variables().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+    };
+    let repo = store::open(&place)?;
+    let settings = Settings::read(&repo)?;
+    let session = match &whom.session {
+        Some(name) => Some(name.clone()),
+        None => env
+            .text("CHECKPOINT_SESSION")
+            .map(|text| Name::new(text).map_err(|e| CommandError::of(Kind::Usage, &e).hint("it comes from the environment variable CHECKPOINT_SESSION")))
+            .transpose()?,
+    };
+    let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
+    let index = env.variable("GIT_INDEX_FILE").map(|path| env.cwd.join(path));
+    let home = env.home().map(std::path::Path::to_owned);
+    let now = env.now;
+    if let Some(date) = &env.unreadable_date {
+        let message = format!("GIT_COMMITTER_DATE '{date}' is not a date");
+        return Err(CommandError::new(Kind::Usage, message).hint("use a form such as 2026-11-27T12:00:00+01:00"));
+    }
+    let lookup = store::config::lookup(&repo);
+    for problem in context.ui.configure(lookup) {
+        context.ui.warning(&problem);
+    }
+    Ok(Opened { host: os::host_name(), repo, settings, agent, session, home, index, now })
+}

@@ -1,0 +1,40 @@
+use serde_json::json;
+
+use super::{Context, error::CommandError, failure, opened::{self, Whom}};
+use crate::{
+    model::name::Name,
+    ops::switch,
+    render::{slot::Slot, text::Line},
+    store::checkpoint::oid,
+};
+
+/// Give a session another name; its checkpoints stay as they are
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The current session:
+    git checkpoint rename @ token-service
+  Any other:
+    git checkpoint rename main-x7k2p9qa auth-refactor")]
+pub(super) struct Args {
+    /// The session
+    session: String,
+    /// Its new name
+    to: Name,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let (from, tip) = switch::rename(&opened.scene(), &failure::selector(&args.session)?, &args.to)?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.rename/1",
+            "session": args.to,
+            "before": from,
+            "id": oid(tip),
+        }));
+    }
+    let line = Line::plain("Renamed session ").with(Slot::Session, from.as_str());
+    context.ui.receipt(line.with(Slot::Plain, " to ").with(Slot::Session, args.to.as_str()));
+    Ok(())
+}

@@ -1,0 +1,187 @@
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure, list,
+    list::DateArg,
+    opened::{self, Opened, Whom},
+};
+use crate::{
+    model::selector::Selector,
+    ops::{
+        list::{Row, Standing},
+        resume::{self, Chosen, Resumed},
+    },
+    render::{
+        age, checkpoint,
+        report,
+        sessions::List,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// Take a session up again: its record, and what changed since
+///
+/// Changes no file. Without a session: the current one, else the newest that was paused or interrupted on this branch,
+/// else the newest. On a terminal you are asked when there are several.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Go on where you stopped:
+    git checkpoint resume
+  An older state, by name:
+    git checkpoint resume auth-refactor@before-merge
+  See what could be resumed:
+    git checkpoint resume --list")]
+pub(super) struct Args {
+    /// The session or checkpoint
+    #[arg(allow_hyphen_values = true)]
+    selector: Option<String>,
+    /// The session, by name or the beginning of one
+    #[arg(long, value_name = "ID", conflicts_with = "selector")]
+    session_id: Option<String>,
+    /// List what could be resumed, and do nothing
+    #[arg(long)]
+    list: bool,
+    /// Print only the summary, what comes next, and what changed
+    #[arg(long)]
+    brief: bool,
+    #[command(flatten)]
+    date: DateArg,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let dates = args.date.style(context)?;
+    if args.list {
+        return candidates(context, &opened, &dates);
+    }
+    let given = args.selector.as_deref().or(args.session_id.as_deref()).map(failure::selector).transpose()?;
+    let selector = match given {
+        Some(selector) => Some(selector),
+        None => ask(context, &opened)?,
+    };
+    let resumed = resume::resume(&opened.scene(), selector.as_ref())?;
+    if context.ui.options().json {
+        return context.ui.json(&json_of(&resumed));
+    }
+    if let Some((fault, lost)) = &resumed.lost {
+        context.ui.warning(&format!(
+            "the newest checkpoint is damaged ({fault}); {} passed over",
+            crate::render::count::Count::new(*lost, "checkpoint")
+        ));
+    }
+    let now = opened.scene().now;
+    context.ui.data(text(&resumed, args.brief, context.ui.width(), now));
+    match resumed.chosen {
+        Chosen::OnBranch => context.ui.hint("Chosen", "the newest session paused or interrupted on this branch was taken"),
+        Chosen::Newest => context.ui.hint("Chosen", "the newest session was taken; 'git checkpoint list' shows others"),
+        Chosen::Named | Chosen::Current => {}
+    }
+    Ok(())
+}
+
+fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let (rows, _) = resume::candidates(&scene)?;
+    let view = List { schema: "git-checkpoint.list/1", sessions: rows.into_iter().map(list::row).collect() };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    context.ui.data(view.text(context.ui.table_width(), dates, scene.now, scene.host));
+    Ok(())
+}
+
+/// Asks which session is meant when several are and somebody is there to answer.
+fn ask(context: &Context, opened: &Opened) -> Result<Option<Selector>, CommandError> {
+    let scene = opened.scene();
+    let (rows, chosen) = resume::candidates(&scene)?;
+    if rows.len() < 2 || chosen == Chosen::Current || !context.ui.can_ask() {
+        return Ok(None);
+    }
+    let choices: Vec<Line> = rows.iter().map(|row| choice(row, scene.now)).collect();
+    let answer = context.ui.choose("Which session?", &choices, "name it: git checkpoint resume <session>")?;
+    let Some(at) = answer else {
+        return Err(CommandError::silent(Kind::Negative));
+    };
+    failure::selector(&rows[at].name).map(Some)
+}
+
+fn choice(row: &Row, now: crate::model::time::Timestamp) -> Line {
+    let mut line = Line::new().with(Slot::Session, &row.name);
+    if let Ok((entry, standing)) = &row.tip {
+        line.push(Slot::Plain, format!("  {}  ", standing.word()));
+        line.push(Slot::Date, age::age(entry.time, now));
+        line.push(Slot::Plain, format!("  {}", entry.subject));
+    }
+    line
+}
+
+fn text(resumed: &Resumed, brief: bool, columns: usize, now: crate::model::time::Timestamp) -> Text {
+    let document = &resumed.checkpoint.document;
+    let mut text = Text::new();
+    let mut first = Line::plain("Session ").with(Slot::Session, resumed.session.as_str());
+    first.push(Slot::Plain, ", checkpoint ");
+    first.push(Slot::Id, oid(resumed.checkpoint.entry.id).short());
+    if !resumed.is_tip {
+        first.push(Slot::Caution, " (not the newest)");
+    }
+    text.push(first);
+    let mut saved = Line::plain("Saved ").with(Slot::Date, age::age(document.created_at, now));
+    saved.push(Slot::Plain, " by ");
+    saved.push(Slot::Person, &resumed.checkpoint.entry.author);
+    saved.push(Slot::Plain, format!(" on {}", document.host));
+    if let Some(agent) = &document.session.agent {
+        saved.push(Slot::Plain, ", agent ");
+        saved.push(Slot::Person, agent);
+    }
+    match resumed.standing {
+        Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
+        Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
+    }
+    text.push(saved);
+    if let Some(summary) = &document.record.summary {
+        text.push(Line::new());
+        text.append(Text::wrapped(summary, 4, columns));
+    }
+    text.push(Line::new());
+    text.append(report::text(&resumed.report, columns));
+    if brief {
+        let record = crate::model::record::Record {
+            next_steps: document.record.next_steps.clone(),
+            ..crate::model::record::Record::default()
+        };
+        text.append(checkpoint::record(&record, columns, true));
+    } else {
+        text.append(checkpoint::record(&document.record, columns, false));
+    }
+    if resumed.draft > 0 {
+        text.push(Line::new());
+        let changes = crate::render::count::Count::new(resumed.draft, "change");
+        text.push(Line::plain(format!("{changes} of the draft not saved yet: 'git checkpoint save' saves them")));
+    }
+    text.push(Line::new());
+    text.push(Line::plain("No file was changed."));
+    text
+}
+
+fn json_of(resumed: &Resumed) -> serde_json::Value {
+    let checkpoint = &resumed.checkpoint;
+    json!({
+        "schema": "git-checkpoint.resume/1",
+        "session": resumed.session,
+        "session_id": checkpoint.document.session.id,
+        "id": oid(checkpoint.entry.id),
+        "digest": checkpoint.digest,
+        "is_newest": resumed.is_tip,
+        "status_before": resumed.standing.word(),
+        "interrupted": resumed.standing == Standing::Interrupted,
+        "draft_operations": resumed.draft,
+        "lost": resumed.lost.as_ref().map(|(fault, n)| json!({ "checkpoints": n, "damage": fault })),
+        "report": resumed.report,
+        "document": checkpoint.document,
+    })
+}

@@ -1,0 +1,269 @@
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Opened, Whom},
+    views,
+};
+use crate::{
+    model::{
+        document::{Kind as CheckpointKind, Status},
+        json,
+        name::Name,
+    },
+    ops::{
+        receipt::Outcome,
+        redact::Redaction,
+        save::{self, Request},
+    },
+    os,
+};
+
+/// Save the session: what was done, what comes next, and the exact state of the files
+///
+/// The files are saved as they are, tracked and untracked, staged or not; ignored ones are not. Nothing of the
+/// repository's own changes: no branch, no index, no stash, no file. Without a current session the one paused last on
+/// this branch is continued, else a new one is started. Without a summary one is made from git's facts.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Save with a summary and what comes next:
+    git checkpoint save -m 'parser done, tests red' -n 'make refresh tests green'
+  From a script, with a record as JSON on standard input:
+    git checkpoint save --session auth --record - --json < record.json
+  Under a name, to find it again:
+    git checkpoint save --name before-merge")]
+pub(super) struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Save even when nothing is new
+    #[arg(long)]
+    allow_empty: bool,
+}
+
+/// Save the session, mark it as paused, and stop it being current
+///
+/// Takes everything that 'save' takes. 'git checkpoint resume' takes it up again.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Pause without a word; the summary comes from git's facts:
+    git checkpoint pause
+  Leave notes for whoever goes on:
+    git checkpoint pause -m 'half of the migration' -a 'schema written' -n 'port the queries' -b 'needs staging access'")]
+pub(super) struct PauseArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+struct Common {
+    #[command(flatten)]
+    whom: Whom,
+    /// What this checkpoint is about
+    #[arg(short, long, visible_short_alias = 'm', value_name = "TEXT")]
+    summary: Option<String>,
+    /// Something achieved; may be given several times, as may the next four
+    #[arg(short, long = "accomplishment", value_name = "TEXT")]
+    accomplishments: Vec<String>,
+    /// What to do next; those given replace the old ones
+    #[arg(short, long = "next-step", value_name = "TEXT")]
+    next_steps: Vec<String>,
+    /// Something decided
+    #[arg(short, long = "decision", value_name = "TEXT")]
+    decisions: Vec<String>,
+    /// Something that stops the work
+    #[arg(short, long = "blocker", value_name = "TEXT")]
+    blockers: Vec<String>,
+    /// Something not to forget
+    #[arg(long = "todo", value_name = "TEXT")]
+    todos: Vec<String>,
+    /// A name for the checkpoint, unique in its session
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+    /// The occasion, such as 'before-delegation'
+    #[arg(long, value_name = "WORD")]
+    trigger: Option<String>,
+    /// Progress, as step N of M
+    #[arg(long, value_name = "N/M", value_parser = step)]
+    step: Option<(u32, u32)>,
+    /// A file to keep with the checkpoint; may be given several times
+    #[arg(long = "attach", value_name = "FILE")]
+    attachments: Vec<PathBuf>,
+    /// Change the record by a JSON merge patch; '-' is standard input
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Replace the caller's own state by this JSON
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Save the record only
+    #[arg(long)]
+    no_files: bool,
+    /// Accepted and without effect: nothing is ever committed on a branch
+    #[arg(long, hide_short_help = true)]
+    no_commit: bool,
+    /// Say what would be saved, and save nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn step(text: &str) -> Result<(u32, u32), String> {
+    let parsed = text.split_once('/').and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
+    match parsed {
+        Some((n, of)) if n <= of => Ok((n, of)),
+        _ => Err("give it as N/M, such as 3/7".to_owned()),
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let mut request = Request::new(CheckpointKind::Save);
+    request.allow_empty = args.allow_empty;
+    save(args.common, request, context)
+}
+
+pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), CommandError> {
+    let mut request = Request::new(CheckpointKind::Pause);
+    request.status = Status::Paused;
+    request.leave = true;
+    save(args.common, request, context)
+}
+
+fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    if let Some(path) = &args.record {
+        request.changes.push(read_json(context, path, "the record")?);
+    }
+    if let Some(path) = &args.state {
+        let state = read_json(context, path, "the state")?;
+        request.changes.push(json!({ "state": null }));
+        request.changes.push(json!({ "state": state }));
+    }
+    if !args.next_steps.is_empty() {
+        request.changes.push(json!({ "next_steps": null }));
+    }
+    let mut change = Map::new();
+    let lists = [
+        ("accomplishments", args.accomplishments),
+        ("next_steps", args.next_steps),
+        ("todos", args.todos),
+        ("decisions", args.decisions),
+        ("blockers", args.blockers),
+    ];
+    for (list, items) in lists {
+        if !items.is_empty() {
+            change.insert(list.to_owned(), items.into());
+        }
+    }
+    if let Some((n, of)) = args.step {
+        change.insert("step".to_owned(), json!({ "n": n, "of": of }));
+    }
+    if !change.is_empty() {
+        request.changes.push(Value::Object(change));
+    }
+    if let Some(agent) = &args.whom.agent {
+        request.session = Some(json!({ "agent": agent }));
+    }
+    request.attachments = attachments(context, &opened, &args.attachments)?;
+    request.summary = args.summary;
+    request.name = args.name;
+    request.trigger = args.trigger;
+    request.files = !args.no_files;
+    request.dry_run = args.dry_run;
+    report(context, &opened, request)
+}
+
+/// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
+pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -> Result<(), CommandError> {
+    let outcome = save::save(&opened.scene(), request)?;
+    let receipt = outcome.receipt();
+    let ids = views::Ids::of(receipt);
+    let view = views::receipt(&outcome, &ids);
+    for line in views::skipped_lines(&receipt.skipped) {
+        context.ui.warning(&line);
+    }
+    warn_redactions(context, &receipt.redactions);
+    if !receipt.unreadable.is_empty() {
+        let lines: Vec<_> = receipt.unreadable.iter().map(ToString::to_string).collect();
+        context.ui.warning(&format!("the draft of this session has unreadable lines ({}); they stay", lines.join(", ")));
+    }
+    if context.ui.options().json {
+        context.ui.json(&view)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    if matches!(outcome, Outcome::Unchanged(_)) {
+        context.ui.hint("Unchanged", "use --allow-empty to save anyway");
+    } else {
+        let then = format!("continue later with: git checkpoint resume {}", receipt.session);
+        context.ui.hint("Save", &then);
+    }
+    if receipt.is_partial() { Err(CommandError::silent(Kind::Partial)) } else { Ok(()) }
+}
+
+/// Says what secrets were found, and that they are gone.
+pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
+    let (replaced, noticed): (Vec<_>, Vec<_>) = found.iter().partition(|r| r.replaced);
+    let list = |found: &[&Redaction]| {
+        found.iter().map(|r| format!("{} in {}", r.kind, r.place)).collect::<Vec<_>>().join("\n  ")
+    };
+    if !replaced.is_empty() {
+        let what = crate::render::count::Count::new(replaced.len(), "secret");
+        let was = if replaced.len() == 1 { "was" } else { "were" };
+        context.ui.warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
+    }
+    if !noticed.is_empty() {
+        context.ui.warning(&format!("this looks like a secret and was saved as it is:\n  {}", list(&noticed)));
+        context.ui.hint("Secret", "keep such texts out of the record, or name the rule in checkpoint.redactRule");
+    }
+}
+
+fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Value, CommandError> {
+    let bytes = if path.as_os_str() == "-" {
+        context.ui.read_input(what, json::INPUT_LIMIT as u64)?
+    } else {
+        read_file(context, path, json::INPUT_LIMIT as u64, what)?
+    };
+    json::parse(&bytes, json::INPUT_LIMIT)
+        .map_err(|source| crate::ops::Error::Json { what: what.to_owned(), source }.into())
+}
+
+fn attachments(
+    context: &Context,
+    opened: &Opened,
+    paths: &[PathBuf],
+) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
+    let limit = opened.scene().settings.max_file_size;
+    let mut out = Vec::new();
+    for path in paths {
+        let name = path.file_name().map(|name| {
+            crate::model::path::RepoPath::new(name.as_encoded_bytes()).quoted()
+        });
+        let name = name.ok_or_else(|| {
+            CommandError::new(Kind::Usage, format!("'{}' is not a file", path.display()))
+        })?;
+        out.push((name, read_file(context, path, limit, "the attachment")?));
+    }
+    Ok(out)
+}
+
+/// Reads a regular file of at most `limit` bytes.
+pub(super) fn read_file(
+    context: &Context,
+    path: &std::path::Path,
+    limit: u64,
+    what: &str,
+) -> Result<Vec<u8>, CommandError> {
+    let full = context.env.cwd.join(path);
+    let fail = |reason: String| CommandError::new(Kind::Invalid, format!("cannot read {what} '{}': {reason}", path.display()));
+    let metadata = std::fs::metadata(&full).map_err(|e| fail(os::reason(&e)))?;
+    if !metadata.is_file() {
+        return Err(fail("it is not a file".to_owned()));
+    }
+    if metadata.len() > limit {
+        return Err(fail(format!("it has {} bytes, more than the {limit} allowed", metadata.len())));
+    }
+    std::fs::read(&full).map_err(|e| fail(os::reason(&e)))
+}

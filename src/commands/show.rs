@@ -1,0 +1,94 @@
+use serde_json::json;
+
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    list::DateArg,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::show,
+    render::{checkpoint::Shown, receipt::SkippedPath},
+    store::checkpoint::oid,
+};
+
+/// Show one checkpoint: its record and what it changed in the files
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The newest of the current session:
+    git checkpoint show
+  The one before, with its files as a patch against its HEAD:
+    git checkpoint show @~1 --patch
+  The stored document, byte for byte:
+    git checkpoint show auth-refactor --raw | sha256sum")]
+pub(super) struct Args {
+    /// The checkpoint; the newest of the current session by default
+    #[arg(default_value = "@")]
+    selector: String,
+    /// Print the stored document, byte for byte
+    #[arg(long, conflicts_with_all = ["stat", "patch"])]
+    raw: bool,
+    /// Print how much each file changes against the checkpoint's HEAD
+    #[arg(long, conflicts_with = "patch")]
+    stat: bool,
+    /// Print the files as a patch against the checkpoint's HEAD
+    #[arg(short, long)]
+    patch: bool,
+    /// Show every item of every list
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    date: DateArg,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let dates = args.date.style(context)?;
+    let selector = failure::selector(&args.selector)?;
+    if args.raw {
+        let bytes = show::raw(&scene, &selector)?;
+        context.ui.bytes(&bytes);
+        return Ok(());
+    }
+    if args.stat || args.patch {
+        let bytes = show::diff(&scene, &selector, args.stat)?;
+        context.ui.page();
+        context.ui.bytes(&bytes);
+        return Ok(());
+    }
+    let shown = show::show(&scene, &selector)?;
+    let checkpoint = &shown.selected.checkpoint;
+    let id = oid(checkpoint.entry.id);
+    if context.ui.options().json {
+        let skipped: Vec<SkippedPath> = shown.lists.skipped.iter().map(Into::into).collect();
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.show/1",
+            "id": id,
+            "digest": checkpoint.digest,
+            "session": shown.selected.session,
+            "parents": checkpoint.entry.parents.iter().map(|p| oid(*p)).collect::<Vec<_>>(),
+            "author": { "name": checkpoint.entry.author, "email": checkpoint.entry.email },
+            "partial": shown.lists.is_partial(),
+            "skipped": skipped,
+            "changes": shown.changes,
+            "document": checkpoint.document,
+        }));
+    }
+    let parent = checkpoint.previous().map(oid);
+    let view = Shown {
+        id: &id,
+        session: shown.selected.session.as_ref().map(crate::model::name::Name::as_str),
+        parent: parent.as_ref(),
+        author: format!("{} <{}>", checkpoint.entry.author, checkpoint.entry.email),
+        document: &checkpoint.document,
+        lists: &shown.lists,
+        changes: &shown.changes,
+        all: args.all,
+    };
+    context.ui.page();
+    context.ui.data(view.text(context.ui.width(), &dates, scene.now));
+    Ok(())
+}

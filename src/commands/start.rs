@@ -1,0 +1,77 @@
+use serde_json::{Map, Value};
+
+use super::{
+    Context,
+    error::CommandError,
+    opened::{self, Whom},
+    views,
+};
+use crate::{model::name::Name, ops};
+
+/// Start a session and make it the current one of this work tree
+///
+/// A session is a line of work: one chain of checkpoints under one ref. Nothing but the session itself is saved yet.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Start a session named after the branch:
+    git checkpoint start
+  Start one for an agent, or take the one that exists:
+    git checkpoint start auth-refactor --agent claude --task 'move login' --if-missing")]
+pub(super) struct Args {
+    /// The session's name: lower-case letters, digits, '.', '_' and '-'
+    name: Option<Name>,
+    /// The agent that works in it
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The task in words
+    #[arg(long, value_name = "TEXT")]
+    task: Option<String>,
+    /// A title for people
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// The type of work, such as 'feature'
+    #[arg(long = "type", value_name = "WORD")]
+    kind: Option<String>,
+    /// The feature it works on
+    #[arg(long, value_name = "TEXT")]
+    feature: Option<String>,
+    /// A tracker issue; may be given several times
+    #[arg(long = "issue", value_name = "ID")]
+    issues: Vec<String>,
+    /// Take the session of this name when there is one
+    #[arg(long)]
+    if_missing: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let whom = Whom { session: None, agent: args.agent.clone() };
+    let opened = opened::open(context, &whom)?;
+    let mut session = Map::new();
+    let members = [("task", args.task), ("title", args.title), ("type", args.kind), ("feature", args.feature)];
+    for (key, value) in members {
+        if let Some(value) = value {
+            session.insert(key.to_owned(), value.into());
+        }
+    }
+    if !args.issues.is_empty() {
+        session.insert("issues".to_owned(), args.issues.into());
+    }
+    let request =
+        ops::start::Request { name: args.name, session: Value::Object(session), if_missing: args.if_missing };
+    let started = ops::start::start(&opened.scene(), request)?;
+    let ids = views::Ids::tip(started.id, started.digest.clone());
+    let mut view = views::document(if started.existed { "existing" } else { "started" }, &started.document, &ids);
+    view.session = started.name.as_str();
+    view.session_is = if started.existed { "meant" } else { "started" };
+    view.redactions = views::redactions(&started.redactions);
+    super::save::warn_redactions(context, &started.redactions);
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    context.ui.hint("Start", "save what you have: git checkpoint save -m '...'");
+    Ok(())
+}

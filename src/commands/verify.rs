@@ -1,0 +1,138 @@
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::verify::{self, Issue, Report},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// Check that every byte of the checkpoints is there and is what it was
+///
+/// Reads and hashes every object again: documents, chains of digests, and the files. Exits with 1 when something is
+/// damaged, and says what, where, and what to do.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The current session:
+    git checkpoint verify
+  Everything, for a script:
+    git checkpoint verify --all --json")]
+pub(super) struct Args {
+    /// The session; the current one by default
+    #[arg(default_value = "@", conflicts_with = "all")]
+    session: String,
+    /// Check every session
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let selector = failure::selector(&args.session)?;
+    let progress = context.ui.progress("Checking checkpoints", None);
+    let selected = (!args.all).then_some(&selector);
+    let report = verify::verify(&opened.scene(), selected, &mut |done| progress.update(done as u64))?;
+    drop(progress);
+    if context.ui.options().json {
+        context.ui.json(&json_of(&report))?;
+    } else {
+        context.ui.data(text(&report));
+        for hint in remedies(&report) {
+            context.ui.status(Line::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
+        }
+    }
+    if report.is_valid() { Ok(()) } else { Err(CommandError::silent(Kind::Negative)) }
+}
+
+fn json_of(report: &Report) -> serde_json::Value {
+    let issues: Vec<_> = report
+        .issues
+        .iter()
+        .map(|issue| {
+            json!({
+                "session": issue.session,
+                "checkpoint": issue.checkpoint.map(oid),
+                "path": issue.path,
+                "problem": issue.problem,
+                "message": issue.message,
+                "newest_good": issue.good.map(oid),
+                "fix": remedy(issue),
+            })
+        })
+        .collect();
+    json!({
+        "schema": "git-checkpoint.verify/1",
+        "valid": report.is_valid(),
+        "recoverable": report.is_recoverable(),
+        "issues": issues,
+        "sessions": report.sessions,
+        "checkpoints": report.checkpoints,
+        "objects": report.objects,
+        "promised": report.promised,
+    })
+}
+
+fn text(report: &Report) -> Text {
+    let mut text = Text::new();
+    let mut line = Line::plain(format!(
+        "Checked {} of {}, {}",
+        Count::new(report.checkpoints, "checkpoint"),
+        Count::new(report.sessions, "session"),
+        Count::new(report.objects, "object"),
+    ));
+    if report.promised > 0 {
+        line.push(Slot::Plain, format!(" ({} not fetched by this partial clone)", report.promised));
+    }
+    text.push(line);
+    if report.is_valid() {
+        text.push(Line::new().with(Slot::Good, "Everything is whole."));
+    }
+    for issue in &report.issues {
+        let mut line = Line::new().with(Slot::Bad, "damaged  ").with(Slot::Session, &issue.session);
+        if let Some(checkpoint) = issue.checkpoint {
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, oid(checkpoint).short());
+        }
+        if let Some(path) = &issue.path {
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Path, path.quoted());
+        }
+        text.push(line);
+        text.push(Line::plain(format!("         {}", issue.message)));
+    }
+    text
+}
+
+/// What to do about each kind of damage, each said once.
+fn remedies(report: &Report) -> Vec<String> {
+    let mut all: Vec<String> = report.issues.iter().map(remedy).collect();
+    all.dedup();
+    all
+}
+
+fn remedy(issue: &Issue) -> String {
+    let session = &issue.session;
+    match (issue.problem, issue.good) {
+        ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
+        ("ref", Some(good)) => {
+            format!("point the ref at its newest whole checkpoint: git update-ref refs/checkpoints/{session} {good}")
+        }
+        (_, Some(good)) => {
+            let good = oid(good);
+            format!("take up the newest whole checkpoint: git checkpoint resume {}", good.short())
+        }
+        (_, None) => {
+            format!("fetch the session from a clone that has it: git fetch <remote> refs/checkpoints/{session}")
+        }
+    }
+}

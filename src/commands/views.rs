@@ -1,0 +1,110 @@
+//! Outcomes of operations as the values that are rendered, for people and as JSON alike.
+
+use crate::{
+    model::{document::Document, id::{Digest, Oid}, list::Skipped},
+    ops::{
+        receipt::{self, Outcome, SessionIs},
+        redact,
+    },
+    render::receipt::{Counts, Receipt, Redaction},
+    store::{ObjectId, checkpoint::oid},
+};
+
+/// Ids in the form that is shown, kept as long as the view that borrows them.
+pub(super) struct Ids {
+    pub(super) id: Option<Oid>,
+    pub(super) digest: Option<Digest>,
+    pub(super) parent: Option<Oid>,
+}
+
+impl Ids {
+    /// The ids of a receipt.
+    pub(super) fn of(receipt: &receipt::Receipt) -> Self {
+        Self { id: receipt.id.map(oid), digest: receipt.digest.clone(), parent: receipt.parent.map(oid) }
+    }
+
+    /// The ids of a session's newest checkpoint.
+    pub(super) fn tip(id: ObjectId, digest: Digest) -> Self {
+        Self { id: Some(oid(id)), digest: Some(digest), parent: None }
+    }
+}
+
+/// The receipt of a checkpoint.
+pub(super) fn receipt<'a>(outcome: &'a Outcome, ids: &'a Ids) -> Receipt<'a> {
+    let facts = outcome.receipt();
+    let word = match outcome {
+        Outcome::Saved(_) => "saved",
+        Outcome::Planned(_) => "planned",
+        Outcome::Unchanged(_) => "unchanged",
+    };
+    let mut view = document(word, &facts.document, ids);
+    view.session = facts.session.as_str();
+    view.session_is = match facts.session_is {
+        SessionIs::Meant => "meant",
+        SessionIs::Continued => "continued",
+        SessionIs::Started => "started",
+    };
+    view.partial = facts.is_partial();
+    view.skipped = facts.skipped.iter().map(Into::into).collect();
+    view.redactions = redactions(&facts.redactions);
+    view.folded = facts.folded;
+    view.new_bytes = facts.new_bytes;
+    view
+}
+
+/// A receipt from a document alone.
+pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &'a Ids) -> Receipt<'a> {
+    let summary = document.record.summary.as_deref().unwrap_or_default();
+    Receipt {
+        schema: "git-checkpoint.receipt/1",
+        outcome,
+        id: ids.id.as_ref(),
+        digest: ids.digest.as_ref(),
+        session: document.session.name.as_str(),
+        session_id: &document.session.id,
+        session_is: "meant",
+        kind: document.kind.word(),
+        status: document.session.status.word(),
+        name: document.name.as_ref().map(crate::model::name::Name::as_str),
+        summary: summary.lines().next().unwrap_or_default(),
+        parent: ids.parent.as_ref(),
+        partial: false,
+        skipped: Vec::new(),
+        redactions: Vec::new(),
+        folded: 0,
+        new_bytes: 0,
+        record: Counts::of(document),
+        git: &document.git,
+    }
+}
+
+/// Secrets that were found.
+pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
+    let view = |r: &redact::Redaction| Redaction { kind: r.kind.clone(), place: r.place.clone(), replaced: r.replaced };
+    found.iter().map(view).collect()
+}
+
+/// What a user should know about paths that were skipped: one line a reason, with the command that changes it.
+pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
+    use crate::{model::list::SkipReason as R, render::count::Count};
+    let mut lines = Vec::new();
+    for reason in R::ALL {
+        let paths: Vec<_> = skipped.iter().filter(|s| s.reason == reason).collect();
+        let Some(first) = paths.first() else { continue };
+        let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+        let why = match reason {
+            R::TooLarge => "larger than checkpoint.maxFileSize; raise it to save such files",
+            R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
+            R::Excluded => "kept out by checkpoint.exclude",
+            R::Special => "a FIFO, socket or device, which git does not store",
+            R::NestedRepository => "a repository of its own; save there as well",
+            R::Name => "a name that git does not store",
+            R::Unreadable => "could not be read; check its permissions",
+            R::Unstable => "changed while it was read; save again when it is quiet",
+            R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
+            R::PathTooLong => "its path is longer than the system can open",
+        };
+        lines.push(format!("{} not saved: {}{more}: {why}", Count::new(paths.len(), "path"), first.path.quoted()));
+    }
+    lines
+}

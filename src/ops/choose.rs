@@ -1,0 +1,121 @@
+//! Which session a command means when it names none, and what of it is in force.
+
+use super::{Error, Scene};
+use crate::{
+    model::{
+        document::Status,
+        name::Name,
+        operation::Subject,
+        record::Record,
+    },
+    store::{
+        ObjectId,
+        checkpoint::{self, Checkpoint},
+        current::{self, SessionRef},
+        draft::{self, Draft},
+        session,
+    },
+};
+
+/// A session with its newest checkpoint read.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    /// Its present name.
+    pub(super) name: Name,
+    /// Its newest checkpoint.
+    pub(super) tip: Checkpoint,
+    /// Why it was taken when nothing named it.
+    pub(super) why: Why,
+}
+
+/// Why a session was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was named, or it is current in this work tree.
+    Meant,
+    /// It was paused last on this branch in this work tree.
+    PausedHere,
+}
+
+/// The session of this name with its newest checkpoint read; `None` when there is none.
+pub(super) fn named(scene: &Scene<'_>, name: &Name) -> Result<Option<Chosen>, Error> {
+    let Some(tip) = session::tip(scene.repo, name)? else {
+        return Ok(None);
+    };
+    let tip = load(scene, name.as_str(), tip)?;
+    Ok(Some(Chosen { name: name.clone(), tip, why: Why::Meant }))
+}
+
+/// The session named by option or environment, else the current one.
+///
+/// A named session that does not exist is `None`, as is a current one that was deleted.
+pub(super) fn meant(scene: &Scene<'_>) -> Result<Option<Chosen>, Error> {
+    match scene.session {
+        Some(name) => named(scene, name),
+        None => current(scene),
+    }
+}
+
+/// The current session of this work tree.
+pub(super) fn current(scene: &Scene<'_>) -> Result<Option<Chosen>, Error> {
+    match current::read(scene.repo)?.session {
+        Some(wanted) => by_identity(scene, &wanted),
+        None => Ok(None),
+    }
+}
+
+/// A session by identity, under whatever name it has now.
+pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Option<Chosen>, Error> {
+    if let Some(chosen) = named(scene, &wanted.name)?
+        && chosen.tip.document.session.id == wanted.id
+    {
+        return Ok(Some(chosen));
+    }
+    for session in session::all(scene.repo)? {
+        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else { continue };
+        // A damaged session among the others cannot be the reason to fail: it is looked at when it is named.
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else { continue };
+        if tip.document.session.id == wanted.id {
+            return Ok(Some(Chosen { name, tip, why: Why::Meant }));
+        }
+    }
+    Ok(None)
+}
+
+/// The session paused last on this branch in this work tree.
+pub(super) fn paused_here(scene: &Scene<'_>, branch: Option<&str>, worktree: &str) -> Result<Option<Chosen>, Error> {
+    for session in session::all(scene.repo)? {
+        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else { continue };
+        if tip.trailers.status != Some(Status::Paused) || tip.trailers.branch.as_deref() != branch {
+            continue;
+        }
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else { continue };
+        let document = &tip.document;
+        if document.worktree.id == worktree && document.host == scene.host && document.git.branch.as_deref() == branch {
+            return Ok(Some(Chosen { name, tip, why: Why::PausedHere }));
+        }
+    }
+    Ok(None)
+}
+
+/// A checkpoint read and verified.
+pub(super) fn load(scene: &Scene<'_>, subject: &str, id: ObjectId) -> Result<Checkpoint, Error> {
+    checkpoint::load(scene.repo, id).map_err(Error::damaged(subject))
+}
+
+/// What the next checkpoint starts from: the tip's session and the part of its record that carries over.
+pub(super) fn carried(tip: &Checkpoint, name: &Name) -> Subject {
+    let mut session = tip.document.session.clone();
+    session.name = name.clone();
+    let record = Record { summary: None, error: None, attachments: Vec::new(), ..tip.document.record.clone() };
+    Subject { session, record, log: Vec::new() }
+}
+
+/// The subject with a session's draft applied, and the draft itself.
+pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &mut Subject) -> Result<Draft, Error> {
+    let draft = draft::read(scene.repo, &tip.document.session.id)?;
+    for (_, operation) in draft.after(&tip.document.folded) {
+        subject.apply(operation)?;
+    }
+    Ok(draft)
+}

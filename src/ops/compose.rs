@@ -1,0 +1,235 @@
+//! From the present state and a session to the document and commit of its next checkpoint.
+//!
+//! Nothing here touches a ref: what is composed may be thrown away and composed again on a newer tip.
+
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+
+use super::{Error, Scene, choose::Chosen, fresh};
+use crate::{
+    model::{
+        document::{Document, Kind, SCHEMA, Session, SnapshotRef, Status, Tool, Worktree},
+        facts::{Bounded, GitFacts},
+        id::Digest,
+        list::Lists,
+        name::Name,
+        path::RepoPath,
+        record::Record,
+    },
+    os,
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, People, Siblings, Written},
+        facts,
+        objects::Writer,
+    },
+    worktree::{self, PathSummary, Snapshot},
+};
+
+/// How often the files are read again when HEAD or the index changes meanwhile.
+const SETTLE_TRIES: u32 = 3;
+
+/// The repository and its files at one moment.
+pub(super) struct Present {
+    /// Where the repository stands.
+    pub(super) facts: GitFacts,
+    /// The files, unless they are not to be saved.
+    pub(super) snapshot: Option<Snapshot>,
+}
+
+impl Present {
+    /// Everything on disk that the snapshot does not hold, and more that git cannot say.
+    pub(super) fn lists(&self) -> Lists {
+        self.snapshot.as_ref().map(|s| s.lists.clone()).unwrap_or_default()
+    }
+
+    fn is_partial(&self) -> bool {
+        self.snapshot.as_ref().is_some_and(|s| s.lists.is_partial())
+    }
+}
+
+/// Reads the repository's state and, if asked, the files, writing their objects.
+///
+/// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
+pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result<Present, Error> {
+    for _ in 0..SETTLE_TRIES {
+        let before = facts::stamp(scene.repo, scene.index)?;
+        let snapshot = files.then(|| snapshot(scene, writer)).transpose()?;
+        let overlay = writer.overlay(scene.repo);
+        let index_tree = snapshot.as_ref().map(|s| s.index_tree);
+        let mut facts = facts::git_facts(&overlay, index_tree)?;
+        if let Some(snapshot) = &snapshot {
+            let status = &snapshot.status;
+            facts.modified = bounded(&status.modified);
+            facts.deleted = bounded(&status.deleted);
+            facts.untracked = bounded(&status.untracked);
+            facts.conflicted = bounded(&status.conflicted);
+            facts.settle();
+        }
+        if facts::stamp(scene.repo, scene.index)? == before {
+            return Ok(Present { facts, snapshot });
+        }
+    }
+    Err(Error::Unsettled)
+}
+
+fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
+    let settings = scene.settings;
+    let cache = store::worktree_private_dir(scene.repo)?.join("cache");
+    let options = worktree::Options {
+        max_file_size: settings.max_file_size,
+        max_total_size: Some(settings.max_total_size),
+        exclude: &settings.exclude,
+        umask: os::umask().unwrap_or(0o022),
+        index_path: scene.index,
+        cache: Some(&cache),
+        threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+    };
+    Ok(worktree::take(scene.repo, writer, &options)?)
+}
+
+fn bounded(summary: &PathSummary) -> Bounded<RepoPath> {
+    let first = summary.first.iter().take(crate::model::facts::LISTED).cloned().collect();
+    Bounded { count: summary.count as u64, first }
+}
+
+/// Who the commits of this command are by.
+pub(super) fn people(scene: &Scene<'_>) -> People {
+    let time = checkpoint::git_time(scene.now);
+    People { author: store::author(scene.repo, time), committer: store::who(scene.repo, time) }
+}
+
+/// Whom items of the record are by: the agent, else the git user.
+pub(super) fn by(scene: &Scene<'_>, people: &People) -> String {
+    scene.agent.map_or_else(|| people.author.name.to_string(), str::to_owned)
+}
+
+/// A session that does not exist yet.
+pub(super) fn new_session(scene: &Scene<'_>, name: Name) -> Result<Session, Error> {
+    Ok(Session {
+        id: fresh::session_id()?,
+        name,
+        title: None,
+        status: Status::Active,
+        kind: None,
+        feature: None,
+        feature_id: None,
+        task_id: None,
+        task_state: None,
+        issues: Vec::new(),
+        agent: scene.agent.map(str::to_owned),
+        task: None,
+        created_at: scene.now,
+        forked_from: None,
+        metadata: Map::new(),
+        unknown: Map::new(),
+    })
+}
+
+/// A document of a session with everything but what its caller decides: no name, trigger, snapshot or predecessor.
+pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: GitFacts) -> Document {
+    let path = scene.repo.workdir().unwrap_or_else(|| scene.repo.git_dir());
+    Document {
+        schema: SCHEMA.to_owned(),
+        session,
+        name: None,
+        kind,
+        trigger: None,
+        created_at: scene.now,
+        tool: tool(),
+        host: scene.host.to_owned(),
+        worktree: Worktree {
+            id: store::worktree_id(scene.repo),
+            path: RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted(),
+        },
+        record: Record::default(),
+        git: facts,
+        snapshot: None,
+        trees: BTreeMap::new(),
+        chat: None,
+        tokens: None,
+        compaction: None,
+        previous: None,
+        restored_from: None,
+        folded: BTreeMap::new(),
+        included: None,
+        unknown: Map::new(),
+    }
+}
+
+/// This program, as documents name it.
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: env!("CARGO_PKG_NAME").to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+    }
+}
+
+/// Writes the first checkpoint of a session.
+pub(super) fn write_start(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    session: Session,
+    facts: GitFacts,
+    people: &People,
+) -> Result<(Document, Written), Error> {
+    let mut document = document(scene, session, Kind::Start, facts);
+    let written = checkpoint::write(writer, &mut document, false, &Siblings::default(), Vec::new(), people)?;
+    Ok((document, written))
+}
+
+/// What a checkpoint comes after.
+pub(super) struct Before<'a> {
+    /// Its commit.
+    pub(super) id: ObjectId,
+    /// Its digest.
+    pub(super) digest: Digest,
+    /// The whole of it, when it was not made a moment ago.
+    pub(super) checkpoint: Option<&'a Checkpoint>,
+}
+
+impl<'a> From<&'a Chosen> for Before<'a> {
+    fn from(chosen: &'a Chosen) -> Self {
+        let tip = &chosen.tip;
+        Self { id: tip.entry.id, digest: tip.digest.clone(), checkpoint: Some(tip) }
+    }
+}
+
+/// Writes the snapshot's commits, or finds that the checkpoint before has the same, and names the trees in the
+/// document.
+pub(super) fn attach_snapshot(
+    writer: &Writer,
+    document: &mut Document,
+    siblings: &mut Siblings,
+    present: &Present,
+    before: &Before<'_>,
+    people: &People,
+) -> Result<Option<ObjectId>, Error> {
+    let Some(snapshot) = &present.snapshot else {
+        return Ok(None);
+    };
+    siblings.lists(writer, &snapshot.lists, &snapshot.conflict_blobs, &snapshot.held_blobs)?;
+    document.snapshot = Some(SnapshotRef {
+        tree: checkpoint::oid(snapshot.tree),
+        index: checkpoint::oid(snapshot.index_tree),
+        umask: format!("{:03o}", snapshot.umask),
+        unknown: Map::new(),
+    });
+    if let Some(tip) = before.checkpoint
+        && let (Some(commit), Some(old), Some(new)) =
+            (tip.snapshot(), &tip.document.snapshot, &document.snapshot)
+        && (&old.tree, &old.index, &tip.document.git.head) == (&new.tree, &new.index, &document.git.head)
+    {
+        return Ok(Some(commit));
+    }
+    let head = document.git.head.as_ref().map(checkpoint::object_id);
+    let trees = (snapshot.tree, snapshot.index_tree);
+    Ok(Some(checkpoint::write_snapshot(writer, head, trees, people)?))
+}
+
+/// Whether a checkpoint of these files is partial.
+pub(super) fn is_partial(present: &Present) -> bool {
+    present.is_partial()
+}

@@ -1,0 +1,160 @@
+//! Why an operation did nothing.
+
+use std::io;
+
+use crate::{
+    model::{
+        document::Status,
+        json,
+        name::{InvalidName, Name},
+        patch,
+        selector::InvalidSelector,
+        time::Timestamp,
+    },
+    secrets,
+    store::{self, checkpoint::Fault},
+    worktree,
+};
+
+/// Something a selector may have meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What to type: a session's name or a commit's id.
+    pub selector: String,
+    /// What it is: a subject, or how many checkpoints.
+    pub subject: String,
+    /// When it was saved.
+    pub at: Option<Timestamp>,
+}
+
+/// Any failure of an operation. Nothing was changed unless the variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The files could not be read.
+    #[error(transparent)]
+    Worktree(#[from] worktree::Error),
+    /// A checkpoint is damaged, or of a newer format.
+    #[error("cannot use checkpoint '{subject}': {fault}")]
+    Damaged {
+        /// What was to be used, as the user knows it.
+        subject: String,
+        /// What is wrong with it.
+        fault: Box<Fault>,
+    },
+    /// A selector means nothing.
+    #[error("no session or checkpoint '{}'", text.escape_debug())]
+    NotFound {
+        /// What was given.
+        text: String,
+        /// What is like it.
+        candidates: Vec<Candidate>,
+    },
+    /// A selector means several things.
+    #[error("'{}' matches {} {what}", text.escape_debug(), candidates.len())]
+    Ambiguous {
+        /// What was given.
+        text: String,
+        /// `sessions` or `checkpoints`.
+        what: &'static str,
+        /// What it may mean.
+        candidates: Vec<Candidate>,
+    },
+    /// There is no session at all, or none is current and none was named.
+    #[error("{}", if *any { "no session is current in this work tree" } else { "there are no sessions yet" })]
+    NoSession {
+        /// Whether there are sessions.
+        any: bool,
+    },
+    /// A chain has fewer checkpoints than a selector steps back.
+    #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
+    NoSuchStep {
+        /// The session.
+        session: String,
+        /// The step that leads nowhere.
+        step: String,
+    },
+    /// The session exists already.
+    #[error("session '{name}' exists already")]
+    Exists {
+        /// Its name.
+        name: Name,
+    },
+    /// The session has a checkpoint of this name already.
+    #[error("session '{session}' has a checkpoint named '{name}' already")]
+    NameTaken {
+        /// The session.
+        session: Name,
+        /// The name.
+        name: Name,
+    },
+    /// A text is not a name.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// A text is not a selector.
+    #[error(transparent)]
+    Selector(#[from] InvalidSelector),
+    /// A record given from outside does not fit.
+    #[error("cannot use the record: {0}")]
+    Record(#[from] patch::Error),
+    /// JSON given from outside is not JSON, or too large or too deep.
+    #[error("cannot read {what}: {source}")]
+    Json {
+        /// Where it came from.
+        what: String,
+        /// What is wrong.
+        source: json::Error,
+    },
+    /// The repository is the user's home folder or the root of the file system.
+    #[error("refusing to save '{path}': it is {what}")]
+    TooBroad {
+        /// The work tree.
+        path: String,
+        /// `your home folder` or `the root of the file system`.
+        what: &'static str,
+    },
+    /// An attachment cannot be kept.
+    #[error("cannot attach '{name}': {reason}")]
+    Attachment {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A rule for secrets cannot be used.
+    #[error(transparent)]
+    Secrets(#[from] secrets::Error),
+    /// The session has ended.
+    #[error("session '{session}' is {}", status.word())]
+    Finished {
+        /// The session.
+        session: Name,
+        /// How it ended.
+        status: Status,
+    },
+    /// Other writers were faster each time.
+    #[error("session '{session}' was changed by others {tries} times while this was saved")]
+    Contended {
+        /// The session.
+        session: Name,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// HEAD or the index changed each time the files were read.
+    #[error("HEAD or the index kept changing while the files were read")]
+    Unsettled,
+    /// The system gave no random bytes.
+    #[error("cannot get random bytes: {0}")]
+    Random(io::Error),
+}
+
+impl Error {
+    /// A damaged checkpoint, for `map_err`.
+    pub(super) fn damaged(subject: impl Into<String>) -> impl FnOnce(Fault) -> Self {
+        let subject = subject.into();
+        move |fault| Self::Damaged { subject, fault: Box::new(fault) }
+    }
+}

@@ -1,0 +1,149 @@
+//! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
+
+use super::{Error, Scene, select};
+use crate::{
+    model::{
+        document::{Kind, Status},
+        name::Name,
+        selector::{Base, Selector},
+        time::Timestamp,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::Entry,
+        current,
+        session::{self, Broken},
+    },
+};
+
+/// Which sessions to list; a member that is absent excludes nothing.
+#[derive(Debug, Default)]
+pub struct Filter {
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// In this status; `interrupted` counts as a status of its own.
+    pub status: Option<Standing>,
+    /// With this task.
+    pub task: Option<String>,
+    /// Saved last on this branch.
+    pub branch: Option<String>,
+    /// Whose name or subject holds this text, whatever its case.
+    pub grep: Option<String>,
+    /// Saved last at or after this time.
+    pub since: Option<Timestamp>,
+}
+
+/// Where a session stands, as seen from now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As it says itself.
+    Stated(Status),
+    /// It says that it is active, but has been silent for longer than `checkpoint.interruptedAfter`.
+    Interrupted,
+}
+
+impl Standing {
+    /// The word that is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Stated(status) => status.word(),
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl std::str::FromStr for Standing {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text == "interrupted" { Ok(Self::Interrupted) } else { text.parse().map(Self::Stated) }
+    }
+}
+
+/// A session in a list.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name, as its ref has it.
+    pub name: String,
+    /// Its newest checkpoint.
+    pub tip: Result<(Entry, Standing), Broken>,
+    /// Whether it is the current session of this work tree.
+    pub current: bool,
+}
+
+/// Sessions, newest first, damaged ones last.
+pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
+    let current = current::read(scene.repo)?.session;
+    let mut rows = Vec::new();
+    for session in session::all(scene.repo)? {
+        let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
+        let tip = session.tip.map(|entry| {
+            let standing = standing(scene, &entry);
+            (entry, standing)
+        });
+        let row = Row { name: session.name, tip, current };
+        if keeps(filter, &row) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// Where a session stands whose newest checkpoint this is.
+pub fn standing(scene: &Scene<'_>, tip: &Entry) -> Standing {
+    let status = tip.trailers.status.unwrap_or(Status::Active);
+    let silent = scene.now.since(tip.time).to_std().unwrap_or_default();
+    if status == Status::Active && silent > scene.settings.interrupted_after {
+        Standing::Interrupted
+    } else {
+        Standing::Stated(status)
+    }
+}
+
+/// Whether a filter lets a row through; damaged sessions pass every filter, so that they are not overlooked.
+fn keeps(filter: &Filter, row: &Row) -> bool {
+    let Ok((entry, standing)) = &row.tip else { return true };
+    let trailers = &entry.trailers;
+    let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+    let holds = |text: &String| {
+        let text = text.to_lowercase();
+        row.name.contains(&text) || entry.subject.to_lowercase().contains(&text)
+    };
+    equal(&filter.agent, &trailers.agent)
+        && equal(&filter.task, &trailers.task)
+        && equal(&filter.branch, &trailers.branch)
+        && filter.status.is_none_or(|wanted| wanted == *standing)
+        && filter.grep.as_ref().is_none_or(holds)
+        && filter.since.is_none_or(|since| entry.time >= since)
+}
+
+/// The checkpoints of a session, newest first.
+#[derive(Debug)]
+pub struct Log {
+    /// The session.
+    pub session: Name,
+    /// Its checkpoints; an error is the last one and says where the chain breaks.
+    pub entries: Vec<Result<Entry, store::checkpoint::Fault>>,
+    /// For a fork, the checkpoint it came from.
+    pub source: Option<ObjectId>,
+    /// Whether there are more than were asked for.
+    pub more: bool,
+}
+
+/// The log of a session, of the current one when none is named, at most `limit` checkpoints from the selected one on.
+pub fn log(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>) -> Result<Log, Error> {
+    let current = Selector { base: Base::Current, steps: Vec::new() };
+    let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
+    let Some(session) = session else {
+        return Err(Error::NoSession { any: true });
+    };
+    let mut chain = session::chain(scene.repo, from);
+    let mut entries: Vec<_> = chain.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+    let more = chain.next().is_some();
+    let is_fork = |entry: &Entry| entry.trailers.kind == Some(Kind::Fork);
+    let source = match entries.last_mut() {
+        Some(Ok(entry)) if is_fork(entry) => entry.parents.first().copied(),
+        _ => None,
+    };
+    Ok(Log { session, entries, source, more })
+}

@@ -1,0 +1,58 @@
+//! Use cases: what the program does, for every front end alike.
+//!
+//! An operation takes a [`Scene`] and a request of plain values, and returns an outcome of plain values. It never
+//! prints, asks, or reads the clock or the environment; it passes the repository along and calls the store and the
+//! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
+
+mod changes;
+mod choose;
+mod compose;
+mod error;
+mod fresh;
+mod place;
+pub mod list;
+pub mod receipt;
+pub mod redact;
+pub mod resume;
+pub mod save;
+pub mod select;
+pub mod show;
+pub mod start;
+pub mod status;
+pub mod summary;
+pub mod switch;
+pub mod verify;
+
+use std::{path::Path, time::Duration};
+
+pub use error::{Candidate, Error};
+
+pub use crate::worktree::Error as WorktreeError;
+
+use crate::{
+    model::{name::Name, time::Timestamp},
+    store::{Repository, config::Settings},
+};
+
+/// Where and for whom an operation runs. Facts only; what an operation is to do stands in its request.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The repository.
+    pub repo: &'a Repository,
+    /// The settings in force.
+    pub settings: &'a Settings,
+    /// The one time of this command.
+    pub now: Timestamp,
+    /// This machine's name.
+    pub host: &'a str,
+    /// The agent that calls, from `--agent` or `CHECKPOINT_AGENT`.
+    pub agent: Option<&'a str>,
+    /// The session named by `--session` or `CHECKPOINT_SESSION`.
+    pub session: Option<&'a Name>,
+    /// The user's home folder, which is never taken for a project.
+    pub home: Option<&'a Path>,
+    /// The index to read instead of the work tree's own, from `GIT_INDEX_FILE`.
+    pub index: Option<&'a Path>,
+    /// How long to wait for a lock.
+    pub wait: Duration,
+}

@@ -1,0 +1,88 @@
+//! Secrets taken out of what is about to be stored: record, session members, attachments. Work-tree content never is.
+
+use serde_json::Value;
+
+use super::{Error, Scene};
+use crate::{
+    secrets::{Mode, OwnRule, Scanner, Settings},
+    store::config::Redact,
+};
+
+/// A secret that was found on the way in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// The kind of secret, such as `github-token`.
+    pub kind: String,
+    /// Where it stood: `record/decisions/0/text`, `files/env.txt:3`.
+    pub place: String,
+    /// Whether it was replaced by a marker; otherwise it was only noticed.
+    pub replaced: bool,
+}
+
+/// A rule given as `NAME=REGEX`; without a name it is called `own`.
+fn own_rule(text: &str) -> OwnRule {
+    let (kind, pattern) = text.split_once('=').unwrap_or(("own", text));
+    OwnRule { kind: kind.trim().to_owned(), pattern: pattern.to_owned() }
+}
+
+/// Finds secrets as the settings say.
+pub(super) struct Redactor {
+    scanner: Scanner,
+    /// What was found so far.
+    pub(super) found: Vec<Redaction>,
+}
+
+impl Redactor {
+    /// A redactor with the user's mode, allow-list and own rules.
+    pub(super) fn new(scene: &Scene<'_>) -> Result<Self, Error> {
+        let given = scene.settings;
+        let settings = Settings {
+            mode: match given.redact {
+                Redact::On => Mode::On,
+                Redact::Warn => Mode::Warn,
+                Redact::Off => Mode::Off,
+            },
+            allow: given.redact_allow.clone(),
+            rules: given.redact_rule.iter().map(|rule| own_rule(rule)).collect(),
+        };
+        Ok(Self { scanner: Scanner::new(&settings)?, found: Vec::new() })
+    }
+
+    /// Takes secrets out of a JSON value, names included.
+    pub(super) fn json(&mut self, value: &mut Value, place: &str) {
+        for finding in self.scanner.redact_json(value) {
+            self.found.push(Redaction {
+                kind: finding.kind.to_string(),
+                place: format!("{place}{}", finding.pointer),
+                replaced: finding.replaced,
+            });
+        }
+    }
+
+    /// Takes secrets out of a text.
+    pub(super) fn text(&mut self, text: &mut String, place: &str) {
+        let (clean, findings) = self.scanner.redact_text(text);
+        let clean = clean.into_owned();
+        for finding in findings {
+            self.found.push(Redaction {
+                kind: finding.kind.to_string(),
+                place: format!("{place}:{}", finding.line),
+                replaced: finding.replaced,
+            });
+        }
+        *text = clean;
+    }
+
+    /// Takes secrets out of the bytes of a file.
+    pub(super) fn bytes(&mut self, bytes: Vec<u8>, place: &str) -> Vec<u8> {
+        let (clean, findings) = self.scanner.redact_bytes(&bytes);
+        for finding in findings {
+            self.found.push(Redaction {
+                kind: finding.kind.to_string(),
+                place: format!("{place}:{}", finding.line),
+                replaced: finding.replaced,
+            });
+        }
+        clean.into_owned()
+    }
+}

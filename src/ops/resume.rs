@@ -1,0 +1,157 @@
+//! `resume`: take a session up again, and say what changed since.
+//!
+//! Changes no file. The session becomes current, and a session that was paused or finished becomes active in its draft,
+//! so that the next save says so.
+
+use serde_json::{Map, json};
+
+use super::{
+    Error, Scene, changes, choose, compose, fresh,
+    list::{self, Filter, Row, Standing},
+    select, start, verify,
+};
+use crate::{
+    model::{
+        document::Status,
+        name::Name,
+        operation::Operation,
+        report::ChangeReport,
+        selector::{Base, Selector},
+    },
+    store::{self, checkpoint::Checkpoint, draft, objects::Writer, session},
+};
+
+/// A session taken up again.
+#[derive(Debug)]
+pub struct Resumed {
+    /// Its name.
+    pub session: Name,
+    /// The checkpoint that was resumed, with its draft not applied.
+    pub checkpoint: Checkpoint,
+    /// Whether that is the session's newest.
+    pub is_tip: bool,
+    /// Where the session stood before.
+    pub standing: Standing,
+    /// How many operations wait in its draft.
+    pub draft: usize,
+    /// What is not as it was.
+    pub report: ChangeReport,
+    /// When the newest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
+    pub lost: Option<(String, usize)>,
+    /// Why this session was taken when none was named.
+    pub chosen: Chosen,
+}
+
+/// Why a session was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// It was named.
+    Named,
+    /// It is the current one.
+    Current,
+    /// It is the newest that was paused or interrupted on this branch.
+    OnBranch,
+    /// It is the newest of all.
+    Newest,
+}
+
+/// The sessions that could be resumed when none is named, best first, and why the first would be taken.
+///
+/// The current session alone if there is one; else the paused and interrupted ones of this branch; else all that have
+/// not ended; else all. Damaged ones are left out: they can be named.
+pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<Row>, Chosen), Error> {
+    let mut rows = list::sessions(scene, &Filter::default())?;
+    rows.retain(|row| row.tip.is_ok());
+    if let Some(name) = scene.session {
+        rows.retain(|row| row.name == name.as_str());
+        return Ok((rows, Chosen::Named));
+    }
+    if let Some(at) = rows.iter().position(|row| row.current) {
+        return Ok((vec![rows.swap_remove(at)], Chosen::Current));
+    }
+    let branch = store::facts::branch(scene.repo)?;
+    let waits = |row: &Row| {
+        let Ok((entry, standing)) = &row.tip else { return false };
+        matches!(standing, Standing::Interrupted | Standing::Stated(Status::Paused)) && entry.trailers.branch == branch
+    };
+    if rows.iter().any(waits) {
+        rows.retain(waits);
+        return Ok((rows, Chosen::OnBranch));
+    }
+    let open = |row: &Row| {
+        let Ok((_, standing)) = &row.tip else { return false };
+        !matches!(standing, Standing::Stated(status) if status.is_finished())
+    };
+    if rows.iter().any(open) {
+        rows.retain(open);
+    }
+    Ok((rows, Chosen::Newest))
+}
+
+/// Takes a session up again, the selected one or the first of [`candidates`].
+pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed, Error> {
+    let (selector, chosen) = match selector {
+        Some(selector) => (selector.clone(), Chosen::Named),
+        None => {
+            let (rows, why) = candidates(scene)?;
+            let Some(row) = rows.first() else {
+                return Err(Error::NoSession { any: !session::all(scene.repo)?.is_empty() });
+            };
+            (Selector { base: Base::Word(row.name.clone()), steps: Vec::new() }, why)
+        }
+    };
+    let (session, id) = select::commit(scene, &selector)?;
+    let Some(session) = session else {
+        return Err(Error::NotFound { text: store_short(id), candidates: Vec::new() });
+    };
+    let is_tip = session::tip(scene.repo, &session)? == Some(id);
+    let (checkpoint, lost) = match choose::load(scene, session.as_str(), id) {
+        Ok(checkpoint) => (checkpoint, None),
+        Err(Error::Damaged { subject, fault }) if !fault.is_newer() => {
+            match verify::newest_good(scene, &session, id) {
+                Some((good, lost)) => (good, Some((fault.to_string(), lost))),
+                None => return Err(Error::Damaged { subject, fault }),
+            }
+        }
+        Err(error) => return Err(error),
+    };
+    let standing = list::standing(scene, &checkpoint.entry);
+    let writer = Writer::memory(scene.repo);
+    let files = store::has_work_tree(scene.repo);
+    let present = compose::present(scene, &writer, files)?;
+    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present)?;
+    if lost.is_none() {
+        activate(scene, &checkpoint)?;
+    }
+    start::make_current(scene, &checkpoint.document, &session)?;
+    let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
+    let draft = waiting.after(&checkpoint.document.folded).count();
+    Ok(Resumed { session, is_tip, standing, draft, report, lost, chosen, checkpoint })
+}
+
+fn store_short(id: store::ObjectId) -> String {
+    id.to_hex_with_len(8).to_string()
+}
+
+/// Notes in the draft that the session is active again, unless it is, or the draft says so already.
+fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
+    let session = &checkpoint.document.session;
+    let mut subject = choose::carried(checkpoint, &session.name);
+    choose::with_draft(scene, checkpoint, &mut subject)?;
+    if subject.session.status == Status::Active {
+        return Ok(());
+    }
+    let operation = Operation {
+        id: fresh::item_id()?,
+        at: scene.now,
+        by: compose::by(scene, &compose::people(scene)),
+        record: None,
+        remove: None,
+        session: Some(json!({ "status": Status::Active })),
+        log: None,
+        unknown: Map::new(),
+    };
+    let draft_id = fresh::item_id()?;
+    draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait)?;
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! What a selector means: from the text people type to a checkpoint.
+//!
+//! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
+//! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
+//! matches of one kind are ambiguous and listed.
+
+use std::collections::BTreeSet;
+
+use super::{Candidate, Error, Scene, choose};
+use crate::{
+    model::{
+        name::Name,
+        selector::{Base, Selector, Step},
+        time::Timestamp,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, Entry},
+        current, refs, session,
+    },
+};
+
+/// The fewest digits of an id or digest that select.
+const MIN_DIGITS: usize = 4;
+/// How many candidates an error lists.
+const LISTED: usize = 10;
+
+/// A checkpoint that was selected.
+#[derive(Debug)]
+pub struct Selected {
+    /// The session it was found through; `None` for a bare id that no session's tip leads to.
+    pub session: Option<Name>,
+    /// Whether it is that session's newest checkpoint.
+    pub is_tip: bool,
+    /// The checkpoint, read and verified.
+    pub checkpoint: Checkpoint,
+}
+
+/// The checkpoint a selector means, read and verified.
+pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Error> {
+    let (session, id) = commit(scene, selector)?;
+    let subject = session.as_ref().map_or_else(|| short(id), ToString::to_string);
+    let checkpoint = choose::load(scene, &subject, id)?;
+    let tip = session.as_ref().map(|name| session::tip(scene.repo, name)).transpose()?.flatten();
+    Ok(Selected { is_tip: tip == Some(id), session, checkpoint })
+}
+
+/// The session a selector means, with its newest checkpoint; for verbs that take a session, not a checkpoint.
+pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, ObjectId), Error> {
+    let (session, _) = commit(scene, selector)?;
+    let text = || shown(selector);
+    let name = session.ok_or_else(|| Error::NotFound { text: text(), candidates: Vec::new() })?;
+    let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::NotFound { text: text(), candidates: Vec::new() })?;
+    Ok((name, tip))
+}
+
+/// The session and commit a selector means; the commit is not read yet.
+pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectId), Error> {
+    let (session, mut id) = base(scene, selector)?;
+    for step in &selector.steps {
+        id = follow(scene, session.as_ref(), id, step)?;
+    }
+    Ok((session, id))
+}
+
+fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectId), Error> {
+    match &selector.base {
+        Base::Current => {
+            let chosen = choose::meant(scene)?.ok_or_else(|| none_current(scene))?;
+            Ok((Some(chosen.name), chosen.tip.entry.id))
+        }
+        Base::Previous => {
+            let previous = current::read(scene.repo)?.previous;
+            let chosen = previous.map(|wanted| choose::by_identity(scene, &wanted)).transpose()?.flatten();
+            let chosen = chosen.ok_or_else(|| Error::NotFound { text: "-".to_owned(), candidates: Vec::new() })?;
+            Ok((Some(chosen.name), chosen.tip.entry.id))
+        }
+        Base::Search(text) => search(scene, text),
+        Base::Word(word) => self::word(scene, word),
+    }
+}
+
+fn none_current(scene: &Scene<'_>) -> Error {
+    match session::all(scene.repo) {
+        Ok(all) => Error::NoSession { any: !all.is_empty() },
+        Err(error) => error.into(),
+    }
+}
+
+/// The newest checkpoint whose subject holds the text, whatever its case.
+fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<Name>, ObjectId), Error> {
+    let wanted = text.to_lowercase();
+    let mut best: Option<(Timestamp, Name, ObjectId)> = None;
+    each_entry(scene, |name, entry| {
+        if entry.subject.to_lowercase().contains(&wanted) && best.as_ref().is_none_or(|(at, ..)| entry.time > *at) {
+            best = Some((entry.time, name.clone(), entry.id));
+        }
+    })?;
+    let (_, name, id) =
+        best.ok_or_else(|| Error::NotFound { text: format!(":/{text}"), candidates: Vec::new() })?;
+    Ok((Some(name), id))
+}
+
+/// Calls a function with every checkpoint of every session that can be read.
+fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&Name, &Entry)) -> Result<(), Error> {
+    for session in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else { continue };
+        for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
+            each(&name, &entry);
+        }
+    }
+    Ok(())
+}
+
+fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error> {
+    if let Ok(name) = Name::new(word) {
+        if let Some(tip) = session::tip(scene.repo, &name)? {
+            return Ok((Some(name), tip));
+        }
+        if let Ok(Some(current)) = choose::meant(scene)
+            && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
+        {
+            return Ok((Some(current.name), entry.id));
+        }
+    }
+    let by_id = by_prefix(scene, word)?;
+    let by_id = if by_id.is_empty() { sessions_beginning(scene, word)? } else { by_id };
+    match by_id.as_slice() {
+        [(name, id, _)] => Ok((name.clone(), *id)),
+        [] => Err(Error::NotFound { text: word.to_owned(), candidates: similar(scene, word)? }),
+        several => {
+            let what = if several.iter().all(|(_, _, is_id)| *is_id) { "checkpoints" } else { "sessions" };
+            let candidates = several.iter().take(LISTED).map(|(name, id, is_id)| {
+                let selector = if *is_id { None } else { name.as_ref() };
+                candidate(scene, selector, *id)
+            });
+            Err(Error::Ambiguous { text: word.to_owned(), what, candidates: candidates.collect() })
+        }
+    }
+}
+
+fn candidate(scene: &Scene<'_>, name: Option<&Name>, id: ObjectId) -> Candidate {
+    let entry = checkpoint::entry(scene.repo, id).ok();
+    Candidate {
+        selector: name.map_or_else(|| short(id), ToString::to_string),
+        at: entry.as_ref().map(|e| e.time),
+        subject: entry.map(|e| e.subject).unwrap_or_default(),
+    }
+}
+
+/// A found session and commit, and whether it was found by id.
+type Found = (Option<Name>, ObjectId, bool);
+
+/// Checkpoints whose commit id or digest begins with these digits.
+fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
+    let digest = word.strip_prefix("sha256:");
+    let digits = digest.unwrap_or(word).to_ascii_lowercase();
+    if digits.len() < MIN_DIGITS || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::<Found>::new();
+    let mut seen = BTreeSet::new();
+    each_entry(scene, |name, entry| {
+        let by_commit = digest.is_none() && entry.id.to_hex().to_string().starts_with(&digits);
+        let by_digest = entry.trailers.digest.as_ref().is_some_and(|d| d.hex().starts_with(&digits));
+        if (by_commit || by_digest) && seen.insert(entry.id) {
+            found.push((Some(name.clone()), entry.id, true));
+        }
+    })?;
+    if found.is_empty() && digest.is_none() {
+        // Autosaves, safety checkpoints and old tips are on no session's chain, but their ids still select them.
+        for id in checkpoint::commits_with_prefix(scene.repo, &digits) {
+            if checkpoint::entry(scene.repo, id).is_ok_and(|e| checkpoint::siblings(scene.repo, &e).is_ok()) {
+                found.push((None, id, true));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for session in session::all(scene.repo)? {
+        if let (true, Ok(name), Ok(tip)) = (session.name.starts_with(word), Name::new(&session.name), session.tip) {
+            found.push((Some(name), tip.id, false));
+        }
+    }
+    Ok(found)
+}
+
+/// Sessions whose names are like a word: for errors.
+pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, Error> {
+    let mut near = Vec::new();
+    for session in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else { continue };
+        let distance = distance(word, name.as_str());
+        if name.as_str().contains(word) || distance <= word.chars().count().div_ceil(3) {
+            let candidate = Candidate { selector: name.to_string(), subject: tip.subject, at: Some(tip.time) };
+            near.push((distance, candidate));
+        }
+    }
+    near.sort_by_key(|(distance, _)| *distance);
+    Ok(near.into_iter().take(LISTED).map(|(_, candidate)| candidate).collect())
+}
+
+/// How many characters must be changed, added or removed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let next = (diagonal + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], next);
+        }
+    }
+    row[b.len()]
+}
+
+fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &Name) -> Option<Entry> {
+    let mut chain = session::chain(scene.repo, tip).map_while(Result::ok);
+    chain.find(|entry| entry.trailers.name.as_deref() == Some(name.as_str()))
+}
+
+fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) -> Result<ObjectId, Error> {
+    let who = || session.map_or_else(|| short(id), ToString::to_string);
+    let missing = |step: String| Error::NoSuchStep { session: who(), step };
+    match step {
+        Step::Back(n) => {
+            let mut chain = session::chain(scene.repo, id);
+            match chain.nth(*n) {
+                Some(entry) => Ok(entry.map_err(Error::damaged(who()))?.id),
+                None => Err(missing(format!("~{n}"))),
+            }
+        }
+        Step::Named(text) => {
+            let name = Name::new(text.as_str())?;
+            find_named(scene, id, &name).map(|entry| entry.id).ok_or_else(|| missing(format!("@{text}")))
+        }
+        Step::Update(n) => {
+            let name = session.ok_or_else(|| missing(format!("@{{{n}}}")))?;
+            let log = refs::reflog(scene.repo, &session::ref_name(name))?;
+            let at = log.len().checked_sub(n + 1);
+            at.map(|at| log[at].new).ok_or_else(|| missing(format!("@{{{n}}}")))
+        }
+        Step::Date(date) => {
+            let name = session.ok_or_else(|| missing(format!("@{{{date}}}")))?;
+            at_date(scene, name, id, date)?.ok_or_else(|| missing(format!("@{{{date}}}")))
+        }
+    }
+}
+
+/// The newest checkpoint of a session that is not later than a date: from its chain, and from its reflog, which also
+/// knows tips that were replaced.
+fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<Option<ObjectId>, Error> {
+    let limit = unix_time(scene, date)?;
+    let mut best: Option<(i64, ObjectId)> = None;
+    let mut consider = |time: i64, id: ObjectId| {
+        if time <= limit && best.is_none_or(|(best, _)| time > best) {
+            best = Some((time, id));
+        }
+    };
+    for entry in session::chain(scene.repo, tip).map_while(Result::ok) {
+        consider(entry.time.unix(), entry.id);
+    }
+    for entry in refs::reflog(scene.repo, &session::ref_name(name))? {
+        consider(entry.who.time.seconds, entry.new);
+    }
+    Ok(best.map(|(_, id)| id))
+}
+
+/// A date in any form git understands, through git: RFC 3339 is read here.
+fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
+    if let Ok(time) = Timestamp::parse(date) {
+        return Ok(time.unix());
+    }
+    let now = scene.now.unix();
+    let git = store::git(scene.repo).env("GIT_TEST_DATE_NOW", now.to_string());
+    let text = git.args(["rev-parse", &format!("--since={date}")]).text().map_err(store::Error::from)?;
+    let seconds = text.trim().strip_prefix("--max-age=").and_then(|s| s.parse().ok());
+    // What git cannot read as a date it takes for the present moment, without a word.
+    let is_now = |date: &str| ["now", "today"].contains(&date.trim().to_ascii_lowercase().as_str());
+    match seconds {
+        Some(seconds) if seconds != now || is_now(date) => Ok(seconds),
+        _ => Err(Error::NotFound { text: format!("@{{{date}}}"), candidates: Vec::new() }),
+    }
+}
+
+fn short(id: ObjectId) -> String {
+    id.to_hex_with_len(8).to_string()
+}
+
+fn shown(selector: &Selector) -> String {
+    match &selector.base {
+        Base::Current => "@".to_owned(),
+        Base::Previous => "-".to_owned(),
+        Base::Search(text) => format!(":/{text}"),
+        Base::Word(word) => word.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn distances() {
+        for (a, b, n) in [("", "abc", 3), ("auth", "auth", 0), ("auht", "auth", 2), ("ath", "auth", 1)] {
+            assert_eq!(distance(a, b), n, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `show`: one checkpoint, whole.
+
+use super::{Error, Scene, select};
+use crate::{
+    model::{list::Lists, selector::Selector},
+    store::{self, Kind, checkpoint, tree},
+};
+
+/// What is shown of a checkpoint.
+#[derive(Debug)]
+pub struct Shown {
+    /// The checkpoint.
+    pub selected: select::Selected,
+    /// Its lists.
+    pub lists: Lists,
+    /// The files it changes against its HEAD, when it has files.
+    pub changes: Vec<crate::model::change::TreeChange>,
+}
+
+/// Reads a checkpoint for showing.
+pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<Shown, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let checkpoint = &selected.checkpoint;
+    let name = selected.session.as_ref().map_or("checkpoint", |name| name.as_str()).to_owned();
+    let lists = checkpoint::lists(scene.repo, checkpoint).map_err(Error::damaged(name.as_str()))?;
+    let changes = match &checkpoint.document.snapshot {
+        None => Vec::new(),
+        Some(snapshot) => {
+            let head = checkpoint.document.git.head.as_ref().map(checkpoint::object_id);
+            let head = head.map(|id| checkpoint::tree_of(scene.repo, id)).transpose();
+            let head = head.map_err(Error::damaged(name.as_str()))?;
+            tree::diff(scene.repo, head, Some(checkpoint::object_id(&snapshot.tree)))?
+        }
+    };
+    Ok(Shown { selected, lists, changes })
+}
+
+/// The exact bytes of a checkpoint's document.
+pub fn raw(scene: &Scene<'_>, selector: &Selector) -> Result<Vec<u8>, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let entry = &selected.checkpoint.entry;
+    let damaged = || Error::damaged(entry.id.to_string());
+    let (_, blob) = checkpoint::siblings(scene.repo, entry).map_err(damaged())?;
+    checkpoint::read(scene.repo, blob, Kind::Blob, "document").map_err(damaged())
+}
+
+/// The changes of a checkpoint's files against its HEAD, as a patch or a summary of one, from git.
+pub fn diff(scene: &Scene<'_>, selector: &Selector, stat: bool) -> Result<Vec<u8>, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let Some(snapshot) = selected.checkpoint.snapshot() else {
+        return Ok(Vec::new());
+    };
+    let format: &[&str] = if stat { &["--stat"] } else { &["-p", "--binary"] };
+    let git = store::git(scene.repo).args(["diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"]);
+    let git = git.args(format).args([format!("{snapshot}^1"), snapshot.to_string()]);
+    Ok(git.run().map_err(store::Error::from)?.stdout)
+}

@@ -1,0 +1,81 @@
+//! `start`: a new session, before there is anything to save.
+
+use serde_json::Value;
+
+use super::{Error, Scene, choose, compose, place, redact::Redactor, save};
+use crate::{
+    model::{
+        document::{Document, Kind},
+        facts::GitFacts,
+        id::Digest,
+        name::Name,
+    },
+    store::{self, ObjectId, current, facts, objects::Writer, refs},
+};
+
+/// What the new session is.
+#[derive(Debug)]
+pub struct Request {
+    /// Its name; without one it is made from the branch.
+    pub name: Option<Name>,
+    /// A merge patch of its members: agent, task, title, type and so on.
+    pub session: Value,
+    /// Whether a session of this name that exists is taken instead.
+    pub if_missing: bool,
+}
+
+/// A session that is now current.
+#[derive(Debug)]
+pub struct Started {
+    /// Its name.
+    pub name: Name,
+    /// Its newest checkpoint.
+    pub id: ObjectId,
+    /// That checkpoint's digest.
+    pub digest: Digest,
+    /// That checkpoint's document.
+    pub document: Document,
+    /// Whether it was there already.
+    pub existed: bool,
+    /// Secrets found on the way in.
+    pub redactions: Vec<super::redact::Redaction>,
+}
+
+/// Starts a session and makes it the current one of this work tree.
+pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
+    let mut redactor = Redactor::new(scene)?;
+    redactor.json(&mut request.session, "session");
+    refs::recover(scene.repo, scene.wait)?;
+    let facts: GitFacts = facts::git_facts(scene.repo, None)?;
+    let name = match request.name.or_else(|| scene.session.cloned()) {
+        Some(name) => name,
+        None => save::default_name(facts.branch.as_deref())?,
+    };
+    if let Some(there) = choose::named(scene, &name)? {
+        if !request.if_missing {
+            return Err(Error::Exists { name });
+        }
+        make_current(scene, &there.tip.document, &name)?;
+        let tip = there.tip;
+        let (id, digest, document) = (tip.entry.id, tip.digest, tip.document);
+        return Ok(Started { name, id, digest, document, existed: true, redactions: redactor.found });
+    }
+    let people = compose::people(scene);
+    let writer = Writer::durable(scene.repo)?;
+    let session = compose::new_session(scene, name.clone())?.patched(&request.session)?;
+    let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
+    match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
+        Err(Error::Store(store::Error::Moved { .. })) => return Err(Error::Exists { name }),
+        other => other?,
+    }
+    make_current(scene, &document, &name)?;
+    let (id, digest) = (written.id, written.digest);
+    Ok(Started { name, id, digest, document, existed: false, redactions: redactor.found })
+}
+
+/// Makes a session the current one of this work tree.
+pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &Name) -> Result<(), Error> {
+    let now = current::read(scene.repo)?;
+    let whom = current::SessionRef { id: document.session.id.clone(), name: name.clone() };
+    Ok(current::write(scene.repo, &now.switched_to(whom))?)
+}

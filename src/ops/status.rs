@@ -1,0 +1,104 @@
+//! `status`: the current session, its draft, and the files now against its newest checkpoint.
+
+use super::{
+    Error, Scene, choose,
+    compose::{self, Present},
+    list::{self, Standing},
+};
+use crate::{
+    model::{document::Document, facts::GitFacts, name::Name},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint},
+        objects::Writer,
+        tree,
+    },
+};
+
+/// How things stand in this work tree.
+#[derive(Debug)]
+pub struct Status {
+    /// Where the repository stands, files included.
+    pub facts: GitFacts,
+    /// The current session, if there is one.
+    pub session: Option<Current>,
+    /// How many sessions there are.
+    pub sessions: usize,
+    /// Remotes that mirror every ref, checkpoints included.
+    pub mirrors: Vec<String>,
+}
+
+/// The current session.
+#[derive(Debug)]
+pub struct Current {
+    /// Its name.
+    pub name: Name,
+    /// Its newest checkpoint.
+    pub tip: ObjectId,
+    /// That checkpoint's document.
+    pub document: Document,
+    /// Where it stands.
+    pub standing: Standing,
+    /// How many operations wait in the draft.
+    pub draft: usize,
+    /// Lines of the draft that cannot be read.
+    pub unreadable: Vec<usize>,
+    /// How many files differ from the newest checkpoint; `None` when that has no files.
+    pub changed: Option<usize>,
+    /// Whether HEAD, branch and index are as they were saved.
+    pub same_place: bool,
+}
+
+impl Current {
+    /// Whether a save would say something new.
+    pub fn is_dirty(&self) -> bool {
+        self.draft > 0 || self.changed != Some(0) || !self.same_place
+    }
+}
+
+/// Looks, and changes nothing.
+pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
+    let bare = !store::has_work_tree(scene.repo);
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, !bare)?;
+    let overlay = writer.overlay(scene.repo);
+    let session = match choose::meant(scene)? {
+        None => None,
+        Some(chosen) => {
+            let draft = store::draft::read(scene.repo, &chosen.tip.document.session.id)?;
+            Some(Current {
+                standing: list::standing(scene, &chosen.tip.entry),
+                draft: draft.after(&chosen.tip.document.folded).count(),
+                unreadable: draft.unreadable,
+                changed: changed(&overlay, &chosen.tip, &present)?,
+                same_place: same_place(&chosen.tip, &present),
+                tip: chosen.tip.entry.id,
+                name: chosen.name,
+                document: chosen.tip.document,
+            })
+        }
+    };
+    Ok(Status {
+        facts: present.facts,
+        session,
+        sessions: store::session::all(scene.repo)?.len(),
+        mirrors: store::facts::mirrors(scene.repo),
+    })
+}
+
+fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &Present) -> Result<Option<usize>, Error> {
+    let (Some(saved), Some(now)) = (&tip.document.snapshot, &present.snapshot) else {
+        return Ok(None);
+    };
+    let changes = tree::diff(overlay, Some(checkpoint::object_id(&saved.tree)), Some(now.tree))?;
+    Ok(Some(changes.len()))
+}
+
+fn same_place(tip: &Checkpoint, present: &Present) -> bool {
+    let (saved, now) = (&tip.document.git, &present.facts);
+    let index = |tree: Option<ObjectId>| tree.map(checkpoint::oid);
+    let saved_index = tip.document.snapshot.as_ref().map(|s| s.index.clone());
+    saved.head == now.head
+        && saved.branch == now.branch
+        && (saved_index.is_none() || saved_index == index(present.snapshot.as_ref().map(|s| s.index_tree)))
+}

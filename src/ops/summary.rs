@@ -1,0 +1,61 @@
+//! A summary from git's facts, for a checkpoint whose author wrote none.
+
+use crate::model::facts::GitFacts;
+
+/// How many paths a summary names.
+const NAMED: usize = 3;
+
+/// One line: branch, what is changed, and where HEAD is.
+pub(super) fn of(git: &GitFacts) -> String {
+    let place = match (&git.branch, &git.head) {
+        (Some(branch), _) => branch.clone(),
+        (None, Some(head)) => format!("detached at {}", head.short()),
+        (None, None) => "unborn branch".to_owned(),
+    };
+    let counts = [
+        (git.conflicted.count, "conflicted"),
+        (git.staged.count, "staged"),
+        (git.modified.count, "modified"),
+        (git.deleted.count, "deleted"),
+        (git.untracked.count, "untracked"),
+    ];
+    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    if counts.is_empty() {
+        return match (&git.head, &git.head_subject) {
+            (Some(head), Some(subject)) => format!("{place}: clean at {} '{subject}'", head.short()),
+            (Some(head), None) => format!("{place}: clean at {}", head.short()),
+            (None, _) => format!("{place}: nothing yet"),
+        };
+    }
+    let mut names: Vec<String> = Vec::new();
+    for list in [&git.conflicted, &git.modified, &git.staged, &git.untracked, &git.deleted] {
+        for path in &list.first {
+            let name = path.quoted();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let more = if names.len() > NAMED { ", .." } else { "" };
+    names.truncate(NAMED);
+    format!("{place}: {} ({}{more})", counts.join(", "), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{facts::Bounded, id::Oid, path::RepoPath};
+
+    #[test]
+    fn it_says_where_and_what() {
+        let paths = |names: &[&str]| names.iter().map(|n| RepoPath::from(*n)).collect::<Bounded<RepoPath>>();
+        let mut git = GitFacts { branch: Some("main".into()), ..GitFacts::default() };
+        assert_eq!(of(&git), "main: nothing yet");
+        git.head = Some(Oid::new("4c1d9e2".to_owned() + &"0".repeat(33)).expect("hex"));
+        git.head_subject = Some("Add parser".into());
+        assert_eq!(of(&git), "main: clean at 4c1d9e20 'Add parser'");
+        git.modified = paths(&["a.rs", "b.rs"]);
+        git.staged = paths(&["a.rs", "c.rs", "d.rs"]);
+        assert_eq!(of(&git), "main: 3 staged, 2 modified (a.rs, b.rs, c.rs, ..)");
+    }
+}

@@ -1,0 +1,47 @@
+//! `switch` and `rename`: which session is current, and what one is called.
+
+use super::{Error, Scene, choose, compose, select, start};
+use crate::{
+    model::{document::Document, name::Name, selector::Selector},
+    store::{
+        ObjectId, current, lock,
+        refs::{self, Edit, Expected},
+        session,
+    },
+};
+
+/// Makes a session the current one of this work tree; changes no file and saves nothing.
+pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document), Error> {
+    let (name, tip) = select::session(scene, selector)?;
+    let document = choose::load(scene, name.as_str(), tip)?.document;
+    start::make_current(scene, &document, &name)?;
+    Ok((name, document))
+}
+
+/// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
+pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name, ObjectId), Error> {
+    refs::recover(scene.repo, scene.wait)?;
+    let (from, tip) = select::session(scene, selector)?;
+    if from == *to {
+        return Ok((from, tip));
+    }
+    let document = choose::load(scene, from.as_str(), tip)?.document;
+    let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
+    if session::tip(scene.repo, to)?.is_some() {
+        return Err(Error::Exists { name: to.clone() });
+    }
+    let message = format!("checkpoint: rename {from} to {to}");
+    let edits = [
+        Edit { name: session::ref_name(to), expected: Expected::Absent, new: Some(tip), message: message.clone() },
+        Edit { name: session::ref_name(&from), expected: Expected::Is(tip), new: None, message },
+    ];
+    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    let mut now = current::read(scene.repo)?;
+    for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
+        if entry.id == document.session.id {
+            entry.name = to.clone();
+        }
+    }
+    current::write(scene.repo, &now)?;
+    Ok((from, tip))
+}

@@ -1,0 +1,279 @@
+//! `verify`: whether every byte a checkpoint needs is there and is what it was.
+//!
+//! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
+//! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
+
+use std::collections::HashSet;
+
+use super::{Error, Scene, choose, select};
+use crate::{
+    model::{document::Kind as CheckpointKind, id::Digest, name::Name, path::RepoPath, selector::Selector},
+    store::{
+        self, Kind, ObjectId,
+        checkpoint::{self, Checkpoint, Fault},
+        refs::{self, Damage},
+        session,
+        walk::{self, Problem},
+    },
+};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Sessions looked at.
+    pub sessions: usize,
+    /// Checkpoints looked at.
+    pub checkpoints: usize,
+    /// Objects read and hashed.
+    pub objects: usize,
+    /// Objects that a partial clone has not fetched; no damage.
+    pub promised: usize,
+    /// Everything that is wrong, in the order of sessions and from new to old.
+    pub issues: Vec<Issue>,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_valid(&self) -> bool {
+        self.issues.is_empty()
+    }
+
+    /// Whether every damaged session has a checkpoint that is whole.
+    pub fn is_recoverable(&self) -> bool {
+        self.issues.iter().all(|issue| issue.good.is_some())
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug)]
+pub struct Issue {
+    /// The session or ref.
+    pub session: String,
+    /// The checkpoint, when it is one of the session's.
+    pub checkpoint: Option<ObjectId>,
+    /// The file of its snapshot, when it is about one.
+    pub path: Option<RepoPath>,
+    /// A word for the kind of damage.
+    pub problem: &'static str,
+    /// What is wrong, in words.
+    pub message: String,
+    /// The newest checkpoint of the session that is whole.
+    pub good: Option<ObjectId>,
+}
+
+/// Checks one session, or every session and every other ref of ours.
+pub fn verify(scene: &Scene<'_>, selector: Option<&Selector>, progress: &mut dyn FnMut(usize)) -> Result<Report, Error> {
+    let mut check = Check { scene, report: Report::default(), seen: HashSet::new(), progress };
+    match selector {
+        Some(selector) => {
+            let (name, tip) = match select::session(scene, selector) {
+                Err(Error::Store(store::Error::Damaged { name, damage })) => {
+                    check.report.sessions = 1;
+                    check.damaged_ref(&name, &damage);
+                    return Ok(check.report);
+                }
+                other => other?,
+            };
+            check.session(name.as_str(), tip);
+        }
+        None => {
+            for (full, target) in refs::list(scene.repo, "refs/checkpoints")? {
+                let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
+                match target {
+                    Ok(tip) => check.session(&shown, tip),
+                    Err(damage) => {
+                        check.report.sessions += 1;
+                        check.damaged_ref(&full, &damage);
+                    }
+                }
+            }
+        }
+    }
+    Ok(check.report)
+}
+
+struct Check<'a, 'p> {
+    scene: &'a Scene<'a>,
+    report: Report,
+    /// Objects that were read and are whole.
+    seen: HashSet<ObjectId>,
+    progress: &'p mut dyn FnMut(usize),
+}
+
+impl Check<'_, '_> {
+    /// The newest good value of a damaged ref is looked for in its reflog.
+    fn damaged_ref(&mut self, full: &str, damage: &Damage) {
+        let log = refs::reflog(self.scene.repo, full).unwrap_or_default();
+        let mut values = log.iter().rev().map(|entry| entry.new);
+        let good = values.find(|id| checkpoint::load(self.scene.repo, *id).is_ok());
+        self.report.issues.push(Issue {
+            session: full.strip_prefix(session::PREFIX).unwrap_or(full).to_owned(),
+            checkpoint: None,
+            path: None,
+            problem: "ref",
+            message: format!("the ref '{full}' is damaged: {damage}"),
+            good,
+        });
+    }
+
+    fn session(&mut self, name: &str, tip: ObjectId) {
+        self.report.sessions += 1;
+        let from = self.report.issues.len();
+        let mut good = None;
+        let mut next = Some(tip);
+        // The digest that the checkpoint after the present one names as its predecessor's.
+        let mut expected: Option<Digest> = None;
+        while let Some(id) = next {
+            self.report.checkpoints += 1;
+            (self.progress)(self.report.checkpoints);
+            let before = self.report.issues.len();
+            next = self.checkpoint(name, id, &mut expected);
+            if self.report.issues.len() == before && good.is_none() {
+                good = Some(id);
+            }
+        }
+        for issue in &mut self.report.issues[from..] {
+            issue.good = good;
+        }
+    }
+
+    fn issue(&mut self, session: &str, id: ObjectId, path: Option<RepoPath>, problem: &'static str, message: String) {
+        let session = session.to_owned();
+        self.report.issues.push(Issue { session, checkpoint: Some(id), path, problem, message, good: None });
+    }
+
+    fn fault(&mut self, session: &str, id: ObjectId, fault: &Fault) {
+        self.issue(session, id, None, problem_of(fault), fault.to_string());
+    }
+
+    /// Checks one checkpoint and gives the one before it in the same session.
+    fn checkpoint(&mut self, name: &str, id: ObjectId, expected: &mut Option<Digest>) -> Option<ObjectId> {
+        let entry = match checkpoint::entry(self.scene.repo, id) {
+            Ok(entry) => entry,
+            Err(fault) => {
+                self.fault(name, id, &fault);
+                return None;
+            }
+        };
+        let ends = matches!(entry.trailers.kind, Some(CheckpointKind::Start | CheckpointKind::Fork));
+        let previous = entry.parents.first().copied().filter(|_| !ends);
+        let checkpoint = match checkpoint::load(self.scene.repo, id) {
+            Ok(checkpoint) => checkpoint,
+            Err(fault) => {
+                self.fault(name, id, &fault);
+                *expected = None;
+                return previous;
+            }
+        };
+        if let Some(expected) = expected.take()
+            && expected != checkpoint.digest
+        {
+            let message = format!("its successor names the digest {expected}, but it has {}", checkpoint.digest);
+            self.issue(name, id, None, "chain", message);
+        }
+        expected.clone_from(&checkpoint.document.previous);
+        if previous.is_none() && checkpoint.document.kind == CheckpointKind::Start && expected.is_some() {
+            self.issue(name, id, None, "chain", "it is the session's first, but names a predecessor".to_owned());
+        }
+        if previous.is_some() && expected.is_none() {
+            self.issue(name, id, None, "chain", "it names no predecessor, but has one".to_owned());
+        }
+        self.objects(name, &checkpoint);
+        previous
+    }
+
+    /// Every object of a checkpoint but its first parent.
+    fn objects(&mut self, name: &str, checkpoint: &Checkpoint) {
+        let id = checkpoint.entry.id;
+        self.tree(name, id, checkpoint.entry.tree, "the checkpoint");
+        let document = &checkpoint.document;
+        let (Some(commit), Some(snapshot)) = (checkpoint.snapshot(), &document.snapshot) else {
+            if document.snapshot.is_some() {
+                self.issue(name, id, None, "snapshot", "the document names a snapshot, the commit has none".to_owned());
+            }
+            return;
+        };
+        if let Err(fault) = self.snapshot_commits(checkpoint, commit) {
+            match fault {
+                Some(fault) => self.fault(name, id, &fault),
+                None => self.issue(
+                    name,
+                    id,
+                    None,
+                    "snapshot",
+                    format!("the snapshot commit '{commit}' is not the one the document describes"),
+                ),
+            }
+        }
+        self.tree(name, id, checkpoint::object_id(&snapshot.tree), "the snapshot");
+        self.tree(name, id, checkpoint::object_id(&snapshot.index), "the index");
+    }
+
+    /// Whether the snapshot commit has the trees and the HEAD that the document names; `None` when it has others.
+    fn snapshot_commits(&self, checkpoint: &Checkpoint, commit: ObjectId) -> Result<(), Option<Fault>> {
+        let repo = self.scene.repo;
+        let document = &checkpoint.document;
+        let snapshot = document.snapshot.as_ref().ok_or(None)?;
+        let (tree, parents) = checkpoint::commit_parts(repo, commit)?;
+        let [head, index] = parents.as_slice() else { return Err(None) };
+        let (index_tree, index_parents) = checkpoint::commit_parts(repo, *index)?;
+        let head_ok = document.git.head.as_ref().is_none_or(|id| checkpoint::object_id(id) == *head);
+        let same = tree == checkpoint::object_id(&snapshot.tree)
+            && index_tree == checkpoint::object_id(&snapshot.index)
+            && index_parents == [*head]
+            && head_ok;
+        if !same {
+            return Err(None);
+        }
+        // A shallow clone has the commit of HEAD itself at the least, and so does every other.
+        checkpoint::read(repo, *head, Kind::Commit, "the commit of HEAD")?;
+        Ok(())
+    }
+
+    fn tree(&mut self, name: &str, id: ObjectId, tree: ObjectId, what: &str) {
+        let (repo, report) = (self.scene.repo, &mut self.report);
+        walk::objects(repo, tree, &mut self.seen, &mut |visit| match visit {
+            walk::Visit::Whole => report.objects += 1,
+            walk::Visit::Promised => report.promised += 1,
+            walk::Visit::Bad { path, id: object, problem } => {
+                let (problem, how) = match problem {
+                    Problem::Missing => ("missing", "is missing".to_owned()),
+                    Problem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
+                };
+                let message = format!("object '{object}' of {what} {how}");
+                let session = name.to_owned();
+                let path = Some(path).filter(|p| !p.as_bytes().is_empty());
+                report.issues.push(Issue { session, checkpoint: Some(id), path, problem, message, good: None });
+            }
+        });
+    }
+}
+
+fn problem_of(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Missing { .. } => "missing",
+        Fault::Corrupt { .. } => "corrupt",
+        Fault::NotACheckpoint { .. } => "not-a-checkpoint",
+        Fault::Digest { .. } => "digest",
+        Fault::Sibling { .. } => "sibling",
+        Fault::Document(_) if fault.is_newer() => "newer",
+        Fault::Document(_) => "document",
+        Fault::List(_) => "list",
+    }
+}
+
+/// The newest whole checkpoint before a damaged one, for commands that go on with it.
+pub(super) fn newest_good(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Option<(Checkpoint, usize)> {
+    let mut lost = 0;
+    for entry in session::chain(scene.repo, tip) {
+        if let Ok(entry) = entry
+            && let Ok(checkpoint) = checkpoint::load(scene.repo, entry.id)
+        {
+            return Some((checkpoint, lost));
+        }
+        lost += 1;
+    }
+    let log = refs::reflog(scene.repo, &session::ref_name(name)).ok()?;
+    let mut older = log.iter().rev().map(|entry| entry.new).filter(|id| *id != tip);
+    older.find_map(|id| choose::load(scene, name.as_str(), id).ok()).map(|checkpoint| (checkpoint, lost))
+}

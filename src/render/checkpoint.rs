@@ -1,0 +1,210 @@
+//! One checkpoint for people: `show`, and the record part of `resume`.
+
+use super::{
+    age::DateStyle,
+    count::Size,
+    receipt,
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{
+    change::TreeChange,
+    document::Document,
+    id::Oid,
+    list::Lists,
+    record::{Record, TaskStatus},
+    time::Timestamp,
+};
+
+/// How many items of a list are shown unless all are asked for.
+const SHOWN: usize = 5;
+
+/// What `show` shows.
+pub struct Shown<'a> {
+    /// The commit.
+    pub id: &'a Oid,
+    /// The session it was found through.
+    pub session: Option<&'a str>,
+    /// The checkpoint before it.
+    pub parent: Option<&'a Oid>,
+    /// The author, `Name <address>`.
+    pub author: String,
+    /// The document.
+    pub document: &'a Document,
+    /// The lists.
+    pub lists: &'a Lists,
+    /// What its files change against its HEAD.
+    pub changes: &'a [TreeChange],
+    /// Whether to show every item of every list.
+    pub all: bool,
+}
+
+impl Shown<'_> {
+    /// Header, summary, record, files.
+    pub fn text(&self, columns: usize, dates: &DateStyle, now: Timestamp) -> Text {
+        let document = self.document;
+        let mut text = Text::new();
+        let mut first = Line::new().with(Slot::Id, format!("checkpoint {}", self.id));
+        if let Some(session) = self.session {
+            first.push(Slot::Plain, " (");
+            first.push(Slot::Session, session);
+            if let Some(name) = &document.name {
+                first.push(Slot::Session, format!("@{name}"));
+            }
+            first.push(Slot::Plain, ")");
+        }
+        text.push(first);
+        let mut header = |label: &str, value: Line| {
+            let mut line = Line::new().with(Slot::Heading, format!("{label}:"));
+            line.pad_to(11);
+            line.append(&value);
+            text.push(line);
+        };
+        if let Some(parent) = self.parent {
+            header("Parent", Line::new().with(Slot::Id, parent.short()));
+        }
+        header("Author", Line::new().with(Slot::Person, &self.author));
+        if let Some(agent) = &document.session.agent {
+            header("Agent", Line::new().with(Slot::Person, agent));
+        }
+        if let Some(task) = &document.session.task {
+            header("Task", Line::plain(task));
+        }
+        header("Date", Line::new().with(Slot::Date, dates.show(document.created_at, now)));
+        let mut kind = document.kind.word().to_owned();
+        if let Some(trigger) = &document.trigger {
+            kind = format!("{kind} ({trigger})");
+        }
+        header("Kind", Line::plain(format!("{kind}, session {}", document.session.status.word())));
+        header("Code", receipt::code(&document.git));
+        header("Place", Line::new().with(Slot::Path, &document.worktree.path).with(Slot::Dim, format!(" on {}", document.host)));
+        if let Some(summary) = &document.record.summary {
+            text.push(Line::new());
+            text.append(Text::wrapped(summary, 4, columns));
+        }
+        text.append(record(&document.record, columns, self.all));
+        text.append(self.files());
+        text
+    }
+
+    fn files(&self) -> Text {
+        let mut text = Text::new();
+        if self.document.snapshot.is_none() {
+            text.push(Line::new());
+            text.push(Line::new().with(Slot::Dim, "The files were not saved."));
+            return text;
+        }
+        if !self.changes.is_empty() {
+            heading(&mut text, "Files against HEAD", self.changes.len());
+        }
+        for change in limited(self.changes, self.all) {
+            let slot = match change.kind.letter() {
+                'A' => Slot::Added,
+                'D' => Slot::Removed,
+                _ => Slot::Changed,
+            };
+            let mut line = Line::plain("  ").with(slot, change.kind.letter().to_string());
+            line.push(Slot::Plain, " ");
+            if let Some(from) = &change.from {
+                line.push(Slot::Path, from.quoted());
+                line.push(Slot::Plain, " -> ");
+            }
+            line.push(Slot::Path, change.path.quoted());
+            text.push(line);
+        }
+        more(&mut text, self.changes.len(), self.all);
+        if !self.lists.skipped.is_empty() {
+            heading(&mut text, "Not saved", self.lists.skipped.len());
+        }
+        for skipped in limited(&self.lists.skipped, self.all) {
+            let slot = if skipped.reason.is_failure() { Slot::Bad } else { Slot::Plain };
+            text.push(
+                Line::plain("  ")
+                    .with(Slot::Path, skipped.path.quoted())
+                    .with(slot, format!("  {}", skipped.reason)),
+            );
+        }
+        more(&mut text, self.lists.skipped.len(), self.all);
+        text
+    }
+}
+
+/// The record: each kind of item under its heading, next steps numbered.
+pub fn record(record: &Record, columns: usize, all: bool) -> Text {
+    let mut text = Text::new();
+    if let Some(phase) = &record.phase {
+        let title = phase.title.as_deref().unwrap_or_default();
+        pair(&mut text, "Phase", &format!("{} of {}  {title}", phase.n, phase.of));
+    }
+    if let Some(step) = &record.step {
+        pair(&mut text, "Step", &format!("{} of {}", step.n, step.of));
+    }
+    let mut list = |title: &str, rows: Vec<(Slot, String)>| {
+        if rows.is_empty() {
+            return;
+        }
+        heading(&mut text, title, rows.len());
+        for (slot, row) in limited(&rows, all) {
+            for line in Text::wrapped(row, 2, columns).lines() {
+                let plain = line.to_string();
+                text.push(Line::new().with(*slot, plain));
+            }
+        }
+        more(&mut text, rows.len(), all);
+    };
+    let tasks = |wanted: &[TaskStatus]| {
+        record.tasks.iter().filter(|t| wanted.contains(&t.status)).map(|t| t.title.clone()).collect::<Vec<_>>()
+    };
+    let plain = |rows: Vec<String>| rows.into_iter().map(|row| (Slot::Plain, row)).collect::<Vec<_>>();
+    let mut done: Vec<String> = record.accomplishments.iter().map(|n| format!("x {}", n.text)).collect();
+    done.extend(tasks(&[TaskStatus::Done]).into_iter().map(|t| format!("x {t}")));
+    done.extend(record.todos.iter().filter(|t| t.done).map(|t| format!("x {}", t.text)));
+    // The newest ones matter most on resuming.
+    done.reverse();
+    list("Done, newest first", plain(done));
+    list("In progress", plain(tasks(&[TaskStatus::InProgress])));
+    let next = record.next_steps.iter().zip(1..).map(|(n, i)| format!("{i} {}", n.text)).collect();
+    list("Next", plain(next));
+    let open = record.todos.iter().filter(|t| !t.done).map(|t| t.text.clone());
+    list("To do", plain(open.chain(tasks(&[TaskStatus::Todo])).collect()));
+    let decisions = record.decisions.iter().map(|d| reasoned(&d.text, d.reason.as_deref(), "because"));
+    list("Decisions", plain(decisions.collect()));
+    let blockers = record.blockers.iter().map(|b| reasoned(&b.text, b.needs.as_deref(), "needs"));
+    let blocked = tasks(&[TaskStatus::Blocked]).into_iter().map(|t| format!("task: {t}"));
+    list("Blockers", blockers.chain(blocked).map(|row| (Slot::Caution, row)).collect());
+    let questions = record.questions.iter().filter(|q| q.answer.is_none()).map(|q| q.text.clone());
+    list("Open questions", plain(questions.collect()));
+    let approvals = record.approvals.iter().filter(|a| a.answer.is_none()).map(|a| a.question.clone());
+    list("Waiting for approval", approvals.map(|row| (Slot::Caution, row)).collect());
+    list("On resuming", plain(record.resume_instructions.iter().map(|n| n.text.clone()).collect()));
+    let files = record.attachments.iter().map(|a| format!("{}  {}", a.name, Size(a.size)));
+    list("Attachments", plain(files.collect()));
+    if let Some(error) = &record.error {
+        pair(&mut text, "Error", &error.message);
+    }
+    text
+}
+
+fn reasoned(text: &str, reason: Option<&str>, word: &str) -> String {
+    reason.map_or_else(|| text.to_owned(), |reason| format!("{text} ({word} {reason})"))
+}
+
+fn pair(text: &mut Text, label: &str, value: &str) {
+    text.push(Line::new());
+    text.push(Line::new().with(Slot::Heading, label).with(Slot::Plain, format!("  {value}")));
+}
+
+fn heading(text: &mut Text, title: &str, count: usize) {
+    text.push(Line::new());
+    text.push(Line::new().with(Slot::Heading, title).with(Slot::Plain, format!(" ({count})")));
+}
+
+fn limited<T>(rows: &[T], all: bool) -> &[T] {
+    if all { rows } else { &rows[..rows.len().min(SHOWN)] }
+}
+
+fn more(text: &mut Text, count: usize, all: bool) {
+    if !all && count > SHOWN {
+        text.push(Line::new().with(Slot::Dim, format!("  ... {} more (--all)", count - SHOWN)));
+    }
+}

@@ -1,0 +1,231 @@
+//! The receipt of a checkpoint: the one thing `save`, `pause`, `finish` and `start` print on standard output.
+
+use serde::Serialize;
+
+use super::{
+    count::{Count, Size},
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{
+    document::Document,
+    facts::GitFacts,
+    id::{Digest, Oid},
+    list::Skipped,
+};
+
+/// Everything a receipt says; its JSON is `git-checkpoint.receipt/1`.
+#[derive(Debug, Serialize)]
+pub struct Receipt<'a> {
+    /// `git-checkpoint.receipt/1`.
+    pub schema: &'static str,
+    /// `saved`, `unchanged`, `planned`, `started` or `existing`.
+    pub outcome: &'static str,
+    /// The checkpoint; null in a dry run.
+    pub id: Option<&'a Oid>,
+    /// The digest of its document; null in a dry run.
+    pub digest: Option<&'a Digest>,
+    /// The session's name.
+    pub session: &'a str,
+    /// The session's identity.
+    pub session_id: &'a str,
+    /// `started`, `continued` (it was paused here) or `meant` (current or named).
+    pub session_is: &'static str,
+    /// What made the checkpoint.
+    pub kind: &'static str,
+    /// Where the session stands now.
+    pub status: &'static str,
+    /// The checkpoint's own name.
+    pub name: Option<&'a str>,
+    /// The first line of its summary.
+    pub summary: &'a str,
+    /// The checkpoint before it in the session.
+    pub parent: Option<&'a Oid>,
+    /// Whether something that should have been captured was not.
+    pub partial: bool,
+    /// What is on disk but not in the checkpoint.
+    pub skipped: Vec<SkippedPath>,
+    /// Secrets that were found and, unless told otherwise, replaced.
+    pub redactions: Vec<Redaction>,
+    /// Draft operations that are now saved.
+    pub folded: usize,
+    /// Bytes of new objects on disk.
+    pub new_bytes: u64,
+    /// What the record holds.
+    pub record: Counts,
+    /// Where the repository stood.
+    pub git: &'a GitFacts,
+}
+
+/// A path that is not in the checkpoint.
+#[derive(Debug, Serialize)]
+pub struct SkippedPath {
+    /// C-quoted where it must be.
+    pub path: String,
+    /// The reason, as in `lists/skipped`.
+    pub reason: &'static str,
+}
+
+impl From<&Skipped> for SkippedPath {
+    fn from(skipped: &Skipped) -> Self {
+        Self { path: skipped.path.quoted(), reason: skipped.reason.word() }
+    }
+}
+
+/// A secret that was found on the way in; never the secret itself.
+#[derive(Debug, Serialize)]
+pub struct Redaction {
+    /// The kind of secret.
+    pub kind: String,
+    /// Where it stood.
+    pub place: String,
+    /// Whether it was replaced by a marker.
+    pub replaced: bool,
+}
+
+/// How many items a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Accomplishments and tasks that are done.
+    pub done: usize,
+    /// Next steps, open todos and tasks that are not done.
+    pub pending: usize,
+    /// Decisions.
+    pub decisions: usize,
+    /// Blockers.
+    pub blockers: usize,
+    /// Approvals without an answer.
+    pub approvals: usize,
+}
+
+impl Counts {
+    /// Counts the items of a document's record.
+    pub fn of(document: &Document) -> Self {
+        use crate::model::record::TaskStatus;
+        let record = &document.record;
+        let done = record.tasks.iter().filter(|t| t.status == TaskStatus::Done).count();
+        let open = |s: TaskStatus| !matches!(s, TaskStatus::Done | TaskStatus::Dropped);
+        Self {
+            done: record.accomplishments.len() + done,
+            pending: record.next_steps.len()
+                + record.todos.iter().filter(|t| !t.done).count()
+                + record.tasks.iter().filter(|t| open(t.status)).count(),
+            decisions: record.decisions.len(),
+            blockers: record.blockers.len(),
+            approvals: record.approvals.iter().filter(|a| a.answer.is_none()).count(),
+        }
+    }
+
+    /// `5 done, 3 pending, 1 blocker`; what there is none of is left out.
+    pub fn words(self) -> String {
+        let mut words = Vec::new();
+        for (n, word) in [(self.done, "done"), (self.pending, "pending")] {
+            if n > 0 {
+                words.push(format!("{n} {word}"));
+            }
+        }
+        for (n, word) in [(self.decisions, "decision"), (self.blockers, "blocker"), (self.approvals, "open approval")] {
+            if n > 0 {
+                words.push(Count::new(n, word).to_string());
+            }
+        }
+        words.join(", ")
+    }
+}
+
+/// Where the code stands: `main @ 4c1d9e2, 3 modified, 1 untracked`.
+pub fn code(git: &GitFacts) -> Line {
+    let mut line = Line::new();
+    match &git.branch {
+        Some(branch) => line.push(Slot::Branch, branch),
+        None => line.push(Slot::Plain, "detached HEAD"),
+    }
+    match &git.head {
+        Some(head) => {
+            line.push(Slot::Plain, " @ ");
+            line.push(Slot::Id, head.short());
+        }
+        None => line.push(Slot::Plain, ", no commit yet"),
+    }
+    let counts = changes(git);
+    line.push(Slot::Plain, format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }));
+    line
+}
+
+/// What differs from HEAD: `1 staged, 3 modified`; empty when nothing does.
+pub fn changes(git: &GitFacts) -> String {
+    let counts = [
+        (git.conflicted.count, "conflicted"),
+        (git.staged.count, "staged"),
+        (git.modified.count, "modified"),
+        (git.deleted.count, "deleted"),
+        (git.untracked.count, "untracked"),
+    ];
+    let words = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+impl Receipt<'_> {
+    /// At most six lines: the outcome first, details indented.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        let (word, slot) = match self.outcome {
+            "saved" => ("Saved", Slot::Good),
+            "planned" => ("Would save", Slot::Plain),
+            "started" => ("Started", Slot::Good),
+            "existing" => ("Session", Slot::Plain),
+            _ => ("Nothing new since", Slot::Plain),
+        };
+        let mut first = Line::new().with(slot, word);
+        if let Some(id) = self.id {
+            first.push(Slot::Plain, " ");
+            first.push(Slot::Id, id.short());
+        }
+        if !self.summary.is_empty() {
+            first.push(Slot::Plain, "  ");
+            first.push(Slot::Plain, self.summary);
+        }
+        text.push(first.cut(80));
+        let mut detail = |label: &str, value: Line| {
+            let mut line = Line::plain("  ").with(Slot::Heading, label);
+            line.pad_to(12);
+            line.append(&value);
+            text.push(line);
+        };
+        detail("session", self.session_line());
+        if self.outcome == "unchanged" {
+            return text;
+        }
+        if !matches!(self.outcome, "started" | "existing") {
+            detail("code", code(self.git));
+            if !self.record.words().is_empty() {
+                detail("record", Line::plain(self.record.words()));
+            }
+        }
+        if self.new_bytes > 0 {
+            let stored = format!("refs/checkpoints/{}", self.session);
+            detail("stored", Line::plain(stored).with(Slot::Dim, format!(", {} of new objects", Size(self.new_bytes))));
+        }
+        text
+    }
+
+    fn session_line(&self) -> Line {
+        let mut line = Line::new().with(Slot::Session, self.session);
+        if self.status != "active" {
+            line.push(Slot::Plain, format!(", {}", self.status));
+        }
+        match self.session_is {
+            "started" => line.push(Slot::Plain, ", new"),
+            "continued" => line.push(Slot::Plain, ", continued: it was paused here"),
+            _ => {}
+        }
+        if let Some(name) = self.name {
+            line.push(Slot::Plain, format!(", checkpoint '{name}'"));
+        }
+        if let Some(parent) = self.parent {
+            line.push(Slot::Plain, ", after ");
+            line.push(Slot::Id, parent.short());
+        }
+        line
+    }
+}
