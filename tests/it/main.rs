@@ -9,3 +9,5 @@
 
 mod layers;
 mod support;
+#[cfg(unix)]
+mod terminal;

@@ -115,6 +115,16 @@ impl Output {
         self
     }
 
+    /// Standard error is this or empty, for what may or may not be said before the end.
+    #[track_caller]
+    pub fn stderr_is_at_most(&self, text: &str) -> &Self {
+        assert!(
+            self.stderr.is_empty() || self.stderr() == text,
+            "standard error\n{self}"
+        );
+        self
+    }
+
     /// Nothing came on standard output.
     #[track_caller]
     pub fn no_stdout(&self) -> &Self {

@@ -1,8 +1,8 @@
 //! Runs a command in a real pseudo-terminal and gives the raw bytes it wrote there. Input is typed when a text appears,
 //! as a person would, so that a question that never comes fails the test instead of hanging it.
 //!
-//! The child is no session leader (that needs code between fork and exec, which is unsafe): `isatty`, sizes and modes
-//! are real, but there is no `/dev/tty`, no job control and Ctrl-C makes no signal.
+//! The child gets the terminal as its controlling one through `setsid --ctty`, because doing so here would need code
+//! between fork and exec, which is unsafe. So `/dev/tty` works, and a typed Ctrl-C is a signal.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,6 +29,8 @@ pub struct Terminal {
     typed: Vec<(String, String)>,
     variables: Vec<(String, String)>,
     stdout_elsewhere: bool,
+    /// Typed again and again after the answers.
+    typed_on: String,
 }
 
 /// What a command wrote to the terminal, and how it ended.
@@ -57,12 +59,20 @@ impl Terminal {
             typed: Vec::new(),
             variables: Vec::new(),
             stdout_elsewhere: false,
+            typed_on: String::new(),
         }
     }
 
     /// Types `answer` (with its line end) once `when` has appeared.
     pub fn answer(mut self, when: &str, answer: &str) -> Self {
         self.typed.push((when.to_owned(), answer.to_owned()));
+        self
+    }
+
+    /// After the last answer, types this every fifth of a second until the program ends: for programs that throw away
+    /// what was typed too early.
+    pub fn keep_typing(mut self, keys: &str) -> Self {
+        keys.clone_into(&mut self.typed_on);
         self
     }
 
@@ -107,8 +117,13 @@ impl Terminal {
         .unwrap();
         let end = || Stdio::from(other.try_clone().unwrap());
 
-        let mut command = Command::new(program);
-        command.args(args).current_dir(world.repo()).env_clear();
+        let mut command = Command::new("setsid");
+        command
+            .arg("--ctty")
+            .arg(program)
+            .args(args)
+            .current_dir(world.repo())
+            .env_clear();
         command
             .envs(world.environment())
             .env("TERM", &self.kind)
@@ -139,6 +154,7 @@ impl Terminal {
             }
         });
         let started = Instant::now();
+        let mut typed_at = started;
         let mut bytes = Vec::new();
         let mut seen = 0;
         let mut typed = self.typed.into_iter().peekable();
@@ -154,6 +170,12 @@ impl Terminal {
                 seen += place + when.len();
                 let (_, answer) = typed.next().unwrap();
                 keyboard.write_all(answer.as_bytes()).unwrap();
+                typed_at = Instant::now();
+            }
+            if typed.peek().is_none() && !self.typed_on.is_empty() && typed_at.elapsed() > Duration::from_millis(200) {
+                // The program may have ended just now.
+                let _ = keyboard.write_all(self.typed_on.as_bytes());
+                typed_at = Instant::now();
             }
             if started.elapsed() > LIMIT {
                 child.kill().unwrap();
