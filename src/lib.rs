@@ -9,3 +9,4 @@ pub mod model;
 pub mod os;
 pub mod render;
 pub mod store;
+pub mod worktree;

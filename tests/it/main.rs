@@ -8,4 +8,5 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod layers;
+mod snapshot;
 mod support;
