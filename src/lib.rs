@@ -10,3 +10,4 @@ pub mod ops;
 pub mod os;
 pub mod render;
 pub mod store;
+pub mod worktree;

@@ -4,15 +4,18 @@
 //! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
+pub mod dir;
 mod file;
 pub mod interrupt;
 mod lock;
 mod machine;
+mod rules;
 pub mod terminal;
 
 pub use file::{Sharing, age, create_dir_durable, links, private_dir, private_file, same_file, sync_dir, touch};
 pub use lock::{Lock, retry, try_lock};
 pub use machine::{host_name, random_token, umask};
+pub use rules::{system_attributes, user_rules};
 
 use std::io;
 

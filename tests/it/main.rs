@@ -8,6 +8,7 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod layers;
+mod snapshot;
 mod support;
 #[cfg(unix)]
 mod terminal;

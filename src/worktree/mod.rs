@@ -1,0 +1,6 @@
+//! Files and trees: a snapshot of the work tree.
+//!
+//! Everything here works on one work tree and its index. What a snapshot means, where it is kept and what is shown of
+//! it is decided elsewhere.
+
+pub mod snapshot;

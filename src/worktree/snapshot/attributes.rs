@@ -1,0 +1,255 @@
+//! The attributes that decide in which form git stores a file: line ends, `$Id$`, encoding, filter.
+//!
+//! As with ignore rules the walk reads each `.gitattributes` through its folder's descriptor. Deeper files weigh more,
+//! and `info/attributes` more than all of them. A `.gitattributes` that is not on disk counts only if its index entry
+//! says that it is not checked out (sparse): one that was deleted does not, as for `git add -A`, which deletes it first.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gix::attrs::search::{MetadataCollection, Outcome};
+use gix::attrs::{Search, StateRef};
+use gix::bstr::{BStr, ByteSlice};
+use gix::filter::plumbing::{Driver, eol};
+use gix::glob::pattern::Case;
+
+use super::Error;
+use super::encoding::Encoding;
+use super::globals::read_rules;
+use super::settings::Settings;
+use crate::os;
+use crate::store::Repository;
+
+/// git reads no larger attribute file (`ATTR_MAX_FILE_SIZE`).
+pub(super) const MAX_SIZE: u64 = 100 * 1024 * 1024;
+/// git skips lines of this length and more (`ATTR_MAX_LINE_LENGTH`).
+pub(super) const MAX_LINE: usize = 2048;
+
+const NAMES: [&str; 6] = ["crlf", "ident", "filter", "eol", "text", "working-tree-encoding"];
+/// A rule without any of these words leaves the content of files alone.
+const WORDS: [&str; 8] = ["[attr]", "binary", "crlf", "encoding", "eol", "filter", "ident", "text"];
+
+/// The attributes that hold in a folder.
+pub(super) struct Attributes {
+    search: Search,
+    collection: MetadataCollection,
+    /// `info/attributes`, which is the last list of `search` if there is one.
+    info: Option<Arc<[u8]>>,
+    /// Whether any rule can concern the content of a file.
+    relevant: bool,
+}
+
+impl Attributes {
+    /// Those that hold in the whole repository.
+    pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
+        let set = repo.config_snapshot().trusted_path("core.attributesFile");
+        let set = set.map_err(Error::gix("read 'core.attributesFile'"))?;
+        let user = set
+            .or_else(|| os::user_rules("attributes"))
+            .and_then(|path| Some(repo.workdir()?.join(path)));
+        let mut this = Self {
+            search: Search::default(),
+            collection: MetadataCollection::default(),
+            info: None,
+            relevant: false,
+        };
+        this.push(b"[attr]binary -diff -merge -text", Path::new("[builtin]"), None, true);
+        for path in [os::system_attributes(), user].into_iter().flatten() {
+            if let Some(bytes) = read_rules(&path, MAX_SIZE)? {
+                this.push(&bytes, &path, None, true);
+                this.count(&bytes);
+            }
+        }
+        if let Some(bytes) = read_rules(&repo.common_dir().join("info").join("attributes"), MAX_SIZE)? {
+            this.info = Some(bytes.into());
+            this.push_info();
+        }
+        Ok(this)
+    }
+
+    /// Those in a folder that has a `.gitattributes` of this content. `folder` is its path with a slash at the end,
+    /// empty for the root.
+    pub(super) fn add(&self, folder: &[u8], content: &[u8]) -> Self {
+        let mut this = Self {
+            search: self.search.clone(),
+            collection: self.collection.clone(),
+            info: self.info.clone(),
+            relevant: self.relevant,
+        };
+        if this.info.is_some() {
+            this.search.pop_pattern_list();
+        }
+        let mut source = folder.to_vec();
+        source.extend_from_slice(b".gitattributes");
+        // Only where paths are text can one be no path; then no file in the folder has attributes of its own.
+        if let Ok(source) = gix::path::from_byte_slice(&source) {
+            this.push(content, source, Some(Path::new("")), folder.is_empty());
+        }
+        this.count(content);
+        if this.info.is_some() {
+            this.push_info();
+        }
+        this
+    }
+
+    /// Whether no file in the folder is stored in another form than it has on disk.
+    pub(super) fn leave_content(&self, settings: &Settings) -> bool {
+        !self.relevant && settings.default_eol() == eol::AttributesDigest::Binary
+    }
+
+    fn push_info(&mut self) {
+        if let Some(info) = self.info.clone() {
+            self.push(&info, Path::new("info/attributes"), None, true);
+            self.count(&info);
+        }
+    }
+
+    fn push(&mut self, content: &[u8], source: &Path, root: Option<&Path>, macros: bool) {
+        let short;
+        let content = if content.lines().any(|line| line.len() >= MAX_LINE) {
+            short = content
+                .lines()
+                .filter(|line| line.len() < MAX_LINE)
+                .collect::<Vec<_>>()
+                .join(&b'\n');
+            &short
+        } else {
+            content
+        };
+        // An error can only come from a path that is not valid text, on systems where that matters.
+        let source = PathBuf::from(source);
+        let _ = self
+            .search
+            .add_patterns_buffer(content, source, root, &mut self.collection, macros);
+    }
+
+    fn count(&mut self, content: &[u8]) {
+        self.relevant |= WORDS.iter().any(|word| content.contains_str(word));
+    }
+}
+
+/// What happens to the content of a file on its way into the repository and back.
+#[derive(Clone)]
+pub(super) struct Conversion<'a> {
+    pub eol: eol::AttributesDigest,
+    pub ident: bool,
+    pub encoding: Option<Encoding>,
+    pub filter: Filter<'a>,
+}
+
+/// The `filter` attribute.
+#[derive(Clone, Copy)]
+pub(super) enum Filter<'a> {
+    None,
+    /// git-lfs: content lies beside the repository, and a checkpoint must not depend on it.
+    Lfs,
+    /// A program of the user's.
+    Driver(&'a Driver),
+}
+
+impl Conversion<'_> {
+    /// Whether content of any kind is stored as it is.
+    pub(super) fn is_identity(&self) -> bool {
+        self.eol == eol::AttributesDigest::Binary
+            && !self.ident
+            && self.encoding.is_none()
+            && matches!(self.filter, Filter::None)
+    }
+}
+
+/// Asks for the attributes of one path after the other.
+pub(super) struct Matcher<'a> {
+    settings: &'a Settings,
+    at: Option<Arc<Attributes>>,
+    outcome: Outcome,
+}
+
+impl<'a> Matcher<'a> {
+    pub(super) fn new(settings: &'a Settings) -> Self {
+        Self {
+            settings,
+            at: None,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// What holds for the file `path` in a folder with these attributes.
+    pub(super) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
+        let default = self.settings.default_eol();
+        let mut conversion = Conversion {
+            eol: default,
+            ident: false,
+            encoding: None,
+            filter: Filter::None,
+        };
+        if !attributes.relevant {
+            return conversion;
+        }
+        if self.at.as_ref().is_some_and(|at| Arc::ptr_eq(at, attributes)) {
+            self.outcome.reset();
+        } else {
+            self.outcome = Outcome::default();
+            self.outcome.initialize_with_selection(&attributes.collection, NAMES);
+            self.at = Some(Arc::clone(attributes));
+        }
+        let case: Case = self.settings.case();
+        let found =
+            attributes
+                .search
+                .pattern_matching_relative_path(path.as_bstr(), case, Some(false), &mut self.outcome);
+        if !found {
+            return conversion;
+        }
+        let states: Vec<_> = self
+            .outcome
+            .iter_selected()
+            .map(|found| found.assignment.state)
+            .collect();
+        let [crlf, ident, filter, eol, text, encoding] = states[..] else {
+            return conversion;
+        };
+        conversion.eol = line_ends(crlf, text, eol, self.settings);
+        conversion.ident = ident == StateRef::Set;
+        conversion.filter = match value(filter) {
+            Some(name) if name == "lfs" => Filter::Lfs,
+            Some(name) => self.settings.driver(name).map_or(Filter::None, Filter::Driver),
+            None => Filter::None,
+        };
+        conversion.encoding = value(encoding).and_then(Encoding::of_label);
+        conversion
+    }
+}
+
+fn value(state: StateRef<'_>) -> Option<&BStr> {
+    match state {
+        StateRef::Value(value) => Some(value.as_bstr()),
+        _ => None,
+    }
+}
+
+/// `text`, `crlf` and `eol` together, as git's `convert_attrs` combines them.
+fn line_ends(crlf: StateRef<'_>, text: StateRef<'_>, eol: StateRef<'_>, settings: &Settings) -> eol::AttributesDigest {
+    use eol::AttributesDigest::{Binary, Text, TextAuto, TextAutoCrlf, TextAutoInput, TextCrlf, TextInput};
+    let read = |state: StateRef<'_>| match state {
+        StateRef::Set => Some(Text),
+        StateRef::Unset => Some(Binary),
+        StateRef::Value(value) if value.as_bstr() == "input" => Some(TextInput),
+        StateRef::Value(value) if value.as_bstr() == "auto" => Some(TextAuto),
+        StateRef::Unspecified | StateRef::Value(_) => None,
+    };
+    let action = read(text).or_else(|| read(crlf));
+    let ends = value(eol).map(|value| value.as_bytes());
+    let action = match (action, ends) {
+        (Some(Binary), _) => Some(Binary),
+        (Some(TextAuto), Some(b"lf")) => Some(TextAutoInput),
+        (Some(TextAuto), Some(b"crlf")) => Some(TextAutoCrlf),
+        (_, Some(b"lf")) => Some(TextInput),
+        (_, Some(b"crlf")) => Some(TextCrlf),
+        (action, _) => action,
+    };
+    match action {
+        Some(Text) => settings.eol.to_eol().into(),
+        Some(action) => action,
+        None => settings.default_eol(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Why there is no snapshot at all. What concerns single files is listed in the snapshot instead.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::model::path::RepoPath;
+use crate::os::reason;
+use crate::store;
+
+/// A failure that leaves no snapshot.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The repository has no work tree.
+    #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The repository belongs to another user, so the filters in its settings must not be run; without them the
+    /// content would be stored in another form than git's.
+    #[error("detected dubious ownership in repository at '{}'", path.display())]
+    Ownership {
+        /// The work tree.
+        path: PathBuf,
+    },
+    /// The index is there and cannot be read.
+    #[error("cannot read index file '{}': {source}", path.display())]
+    Index {
+        /// The index file.
+        path: PathBuf,
+        /// The reason gix gave.
+        source: gix::Error,
+    },
+    /// A folder that the sparse index holds as one entry is needed file by file, and its tree is not in this clone.
+    #[error("cannot expand folder '{path}' of the sparse index: its tree is not in this repository")]
+    SparseFolder {
+        /// The folder.
+        path: RepoPath,
+    },
+    /// The work tree's own folder cannot be read.
+    #[error("cannot read work tree '{}': {}", path.display(), reason(source))]
+    WorkTree {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file of rules outside of the work tree, such as `core.excludesFile`, is there and cannot be read.
+    #[error("cannot read '{}': {}", path.display(), reason(source))]
+    Rules {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A setting with a value that cannot be used.
+    #[error("bad value '{value}' for '{key}': {why}")]
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// gix failed.
+    #[error("cannot {action}: {source}")]
+    Gix {
+        /// What was being done.
+        action: &'static str,
+        /// The reason gix gave.
+        source: gix::Error,
+    },
+    /// An object could not be written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    /// For `map_err` on calls of gix.
+    pub(super) fn gix(action: &'static str) -> impl FnOnce(gix::Error) -> Self {
+        move |source| Self::Gix { action, source }
+    }
+
+    /// The command or setting that makes it work, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Ownership { path } => Some(format!("git config --global --add safe.directory '{}'", path.display())),
+            Self::Index { .. } => {
+                Some("git status shows whether git can read it; 'git reset' writes a new one".to_owned())
+            }
+            Self::SparseFolder { .. } => Some("git sparse-checkout reapply --no-sparse-index".to_owned()),
+            _ => None,
+        }
+    }
+}

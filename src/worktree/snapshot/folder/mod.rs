@@ -1,0 +1,218 @@
+//! One folder of the walk: its names against the index.
+
+mod rules;
+mod tracked;
+mod untracked;
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::attributes::Attributes;
+use super::ignore::Chain;
+use super::index::Group;
+use super::stat;
+use super::walk::{Above, Change, Folder, Found, Ground, Mode, Task, What};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::os::dir::{Dir, Kind, Names};
+use crate::store::Repository;
+
+const GITLINK: u16 = 0o160_000;
+
+/// The work on one folder.
+pub(super) struct Visit<'a, 'b> {
+    repo: &'a Repository,
+    ground: &'a Ground<'b>,
+    task: &'a Task,
+    found: &'a mut Found,
+    tasks: &'a mut Vec<Task>,
+    /// The folder's path with a slash at the end, empty for the root.
+    path: Vec<u8>,
+    ignore: Chain,
+    attributes: Arc<Attributes>,
+    changes: Vec<Change>,
+    below: Vec<Below>,
+}
+
+/// A folder to be read next.
+struct Below {
+    name: Box<[u8]>,
+    entries: Range<usize>,
+    mode: Mode,
+    excluded: bool,
+}
+
+impl<'a, 'b> Visit<'a, 'b> {
+    /// Reads a folder, adding to `found` what it holds and to `tasks` the folders below it.
+    pub(super) fn of(
+        repo: &'a Repository,
+        ground: &'a Ground<'b>,
+        task: &'a Task,
+        found: &'a mut Found,
+        tasks: &'a mut Vec<Task>,
+        names: &mut Names,
+    ) {
+        let mut path = task.above.path.clone();
+        if !task.name.is_empty() {
+            path.extend_from_slice(&task.name);
+            path.push(b'/');
+        }
+        let mut visit = Self {
+            repo,
+            ground,
+            task,
+            found,
+            tasks,
+            path,
+            ignore: task.above.ignore.clone(),
+            attributes: Arc::clone(&task.above.attributes),
+            changes: Vec::new(),
+            below: Vec::new(),
+        };
+        let dir = match task.mode {
+            Mode::Absent => None,
+            Mode::Whole | Mode::TrackedOnly => match visit.open() {
+                Ok(dir) => Some(dir),
+                Err(error) => return visit.unopened(&error),
+            },
+        };
+        match &dir {
+            None => visit.absent(),
+            Some(dir) if task.mode == Mode::TrackedOnly => visit.tracked_only(dir),
+            Some(dir) => {
+                if let Err(error) = dir.read(names) {
+                    return visit.unopened(&error);
+                }
+                visit.whole(dir, names);
+            }
+        }
+        visit.finish(dir);
+    }
+
+    fn open(&self) -> io::Result<Dir> {
+        match &self.task.above.dir {
+            Some(above) => above.folder(&self.task.name),
+            None => self.ground.open(&self.path),
+        }
+    }
+
+    /// What a folder that cannot be read leaves behind.
+    fn unopened(mut self, error: &io::Error) {
+        match error.kind() {
+            // It went away after the folder above it was listed.
+            io::ErrorKind::NotFound => self.absent(),
+            io::ErrorKind::NotADirectory => self.skip_self(SkipReason::Unstable),
+            _ => self.skip_self(SkipReason::Unreadable),
+        }
+        self.finish(None);
+    }
+
+    fn skip_self(&mut self, reason: SkipReason) {
+        let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
+        self.found.skip(path, reason);
+    }
+
+    fn finish(self, dir: Option<Dir>) {
+        if !self.below.is_empty() {
+            let above = Arc::new(Above {
+                dir: dir.filter(|_| self.ground.may_stay_open()),
+                path: self.path,
+                ignore: self.ignore,
+                attributes: Arc::clone(&self.attributes),
+            });
+            let parent = self.task.id;
+            self.tasks.extend(self.below.into_iter().map(|below| Task {
+                id: 0,
+                parent,
+                name: below.name,
+                entries: below.entries,
+                above: Arc::clone(&above),
+                mode: below.mode,
+                excluded: below.excluded,
+            }));
+        }
+        self.found.folders.push(Folder {
+            id: self.task.id,
+            parent: self.task.parent,
+            name: self.task.name.clone(),
+            entries: self.task.entries.clone(),
+            attributes: self.attributes,
+            changes: self.changes,
+        });
+    }
+
+    fn full_path(&self, name: &[u8]) -> Vec<u8> {
+        [&self.path, name].concat()
+    }
+
+    fn groups(&self) -> Vec<Group<'a>> {
+        self.ground.index.groups(self.task.entries.clone(), self.path.len())
+    }
+
+    /// Has a folder of these index entries read next.
+    fn descend(&mut self, name: &[u8], entries: Range<usize>, mode: Mode, excluded: bool) {
+        self.below.push(Below {
+            name: name.into(),
+            entries,
+            mode,
+            excluded,
+        });
+    }
+
+    fn change(&mut self, name: &[u8], what: What) {
+        self.changes.push(Change {
+            name: name.into(),
+            what,
+        });
+    }
+
+    /// An ignored folder with tracked files in it.
+    fn tracked_only(&mut self, dir: &Dir) {
+        self.read_attributes(dir, true);
+        for group in self.groups() {
+            match dir.stat(group.name) {
+                Ok(meta) => self.tracked(dir, &group, &meta),
+                Err(error) => self.unseen(&group, &error),
+            }
+        }
+    }
+
+    fn whole(&mut self, dir: &Dir, names: &Names) {
+        if names.is_empty() && !self.path.is_empty() {
+            let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
+            self.found.lists.empty_dirs.push(RepoPath::from(path));
+        }
+        if self.task.entries.is_empty() && !self.path.is_empty() && self.is_foreign(dir, names) {
+            return;
+        }
+        self.read_ignore(dir, names);
+        self.read_attributes(dir, names.find(b".gitattributes").is_some());
+        let groups = self.groups();
+        for pair in stat::join(dir, names, &groups, self.ground.settings.ignore_case) {
+            match (pair.name, pair.group.map(|group| &groups[group])) {
+                (None, Some(group)) => self.missing(group),
+                (Some(at), None) => self.untracked(dir, names, at),
+                (Some(at), Some(group)) => {
+                    if names.kind(at) == Kind::Folder && group.files.is_empty() {
+                        self.folder(group, &self.full_path(group.name));
+                        continue;
+                    }
+                    match dir.stat_at(names, at) {
+                        Ok(meta) => self.tracked(dir, group, &meta),
+                        Err(error) => self.unseen(group, &error),
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn is_ignored(&self, path: &[u8], is_folder: bool) -> bool {
+        self.ground.ignore.is_ignored(&self.ignore, path, is_folder)
+    }
+
+    fn is_excluded(&self, path: &[u8], is_folder: bool) -> bool {
+        self.task.excluded || self.ground.exclude.is_ignored(&None, path, is_folder)
+    }
+}

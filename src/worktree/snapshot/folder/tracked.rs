@@ -1,0 +1,172 @@
+//! Names of the index in a folder: as it says, changed, replaced by something else, or not there.
+
+use std::io;
+use std::ops::Range;
+
+use gix::index::Entry;
+use gix::index::entry::{Mode as EntryMode, Stage};
+
+use super::{GITLINK, Visit};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::os::dir::{Dir, Kind, Meta};
+use crate::worktree::snapshot::index::{EntryExt, Group};
+use crate::worktree::snapshot::nested::{self, Nested};
+use crate::worktree::snapshot::stat::{self, Verdict};
+use crate::worktree::snapshot::walk::{Candidate, Mode, What, Why};
+
+impl<'a> Visit<'a, '_> {
+    /// A folder that is not there: all is deleted but what is not checked out anyway.
+    pub(super) fn absent(&mut self) {
+        for group in self.groups() {
+            self.missing(&group);
+        }
+    }
+
+    /// An index name that is not on disk.
+    pub(super) fn missing(&mut self, group: &Group<'_>) {
+        if !group.files.is_empty() && !self.entry(group).is_skip_worktree() {
+            self.deleted(group.files.clone());
+            self.change(group.name, What::Gone);
+        }
+        if group.below.is_empty() {
+            return;
+        }
+        let entries = &self.ground.index.state().entries()[group.below.clone()];
+        let kept = entries.iter().filter(|entry| entry.is_skip_worktree()).count();
+        if kept == 0 {
+            self.deleted(group.below.clone());
+            self.change(group.name, What::Gone);
+        } else if kept < entries.len() {
+            self.descend(group.name, group.below.clone(), Mode::Absent, false);
+        }
+    }
+
+    pub(super) fn deleted(&mut self, entries: Range<usize>) {
+        for at in entries {
+            if self.ground.index.entry(at).stage() == Stage::Unconflicted {
+                self.found.tally.deleted.add(self.ground.index.path(at));
+            }
+        }
+    }
+
+    /// The entry that a file is compared with: of an unmerged path our side.
+    pub(super) fn entry_at(&self, group: &Group<'_>) -> usize {
+        let ours = |at: &usize| self.ground.index.entry(*at).stage() == Stage::Ours;
+        group.files.clone().find(ours).unwrap_or(group.files.start)
+    }
+
+    pub(super) fn entry(&self, group: &Group<'_>) -> &'a Entry {
+        self.ground.index.entry(self.entry_at(group))
+    }
+
+    /// A tracked name whose stat data cannot be had.
+    pub(super) fn unseen(&mut self, group: &Group<'_>, error: &io::Error) {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => self.missing(group),
+            _ => {
+                let path = self.full_path(group.name);
+                self.found.skip(&path, SkipReason::Unreadable);
+            }
+        }
+    }
+
+    /// A folder below which the index has entries.
+    pub(super) fn folder(&mut self, group: &Group<'_>, path: &[u8]) {
+        let ignored = self.task.mode == Mode::TrackedOnly || self.is_ignored(path, true);
+        let mode = if ignored { Mode::TrackedOnly } else { Mode::Whole };
+        let excluded = self.is_excluded(path, true);
+        self.descend(group.name, group.below.clone(), mode, excluded);
+    }
+
+    /// A name that both have.
+    pub(super) fn tracked(&mut self, dir: &Dir, group: &Group<'_>, meta: &Meta) {
+        let path = self.full_path(group.name);
+        if meta.kind == Kind::Folder {
+            if !group.files.is_empty() {
+                let entry = self.entry(group);
+                if entry.is_gitlink() {
+                    return self.submodule(dir, group, &path);
+                }
+                if !entry.is_folder() {
+                    self.deleted(group.files.clone());
+                }
+                self.change(group.name, What::Gone);
+                if group.below.is_empty() {
+                    if !self.is_ignored(&path, true) {
+                        self.untracked_folder(&path);
+                    }
+                    return;
+                }
+            }
+            return self.folder(group, &path);
+        }
+        if group.files.is_empty() {
+            // A file where the index has a folder.
+            if meta.kind == Kind::Special {
+                return self.found.skip(&path, SkipReason::Special);
+            }
+            self.deleted(group.below.clone());
+            self.change(group.name, What::Gone);
+            if !self.is_ignored(&path, false) {
+                self.untracked_file(path, meta);
+            }
+            return;
+        }
+        if meta.kind == Kind::Special {
+            return self.found.skip(&path, SkipReason::Special);
+        }
+        let at = self.entry_at(group);
+        let entry = self.ground.index.entry(at);
+        self.note_mode(&path, meta, Some(entry));
+        let why = match stat::compare(entry, meta, self.ground) {
+            _ if entry.is_pending() => Why::Changed,
+            Verdict::Clean if self.attributes.leave_content(self.ground.settings) => return,
+            Verdict::Clean => Why::Clean,
+            Verdict::Unknown => Why::Changed,
+        };
+        self.found.candidates.push(Candidate {
+            folder: self.task.id,
+            path: path.into(),
+            entry: Some(at),
+            meta: *meta,
+            why,
+        });
+    }
+
+    /// A gitlink of the index with a folder on disk.
+    pub(super) fn submodule(&mut self, dir: &Dir, group: &Group<'_>, path: &[u8]) {
+        match nested::look(self.repo, dir, group.name, path, self.ground) {
+            Nested::At(id) => {
+                let entry = self.entry(group);
+                if id != entry.id {
+                    self.found.tally.modified.add(path);
+                }
+                if id != entry.id || entry.is_pending() {
+                    self.change(group.name, What::Put { mode: GITLINK, id });
+                }
+            }
+            Nested::No { empty: true } => {}
+            // The gitlink stays as it is, and git looks at nothing in the folder either.
+            Nested::Without | Nested::Unknown | Nested::No { empty: false } => {
+                self.found.skip(path, SkipReason::NestedRepository);
+            }
+        }
+    }
+
+    /// Lists the permission bits if a checkout would give others.
+    pub(super) fn note_mode(&mut self, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
+        if meta.kind != Kind::File {
+            return;
+        }
+        let executable = if self.ground.settings.file_mode {
+            meta.is_executable()
+        } else {
+            entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
+        };
+        let usual = if executable { 0o777 } else { 0o666 } & !self.ground.umask;
+        if meta.mode != usual {
+            self.found.lists.modes.push((RepoPath::from(path), meta.mode));
+        }
+    }
+}

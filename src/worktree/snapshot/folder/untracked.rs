@@ -1,0 +1,115 @@
+//! Names in a folder that the index does not have: taken, ignored, or skipped with a reason.
+
+use std::io;
+
+use super::{GITLINK, Visit};
+use crate::model::list::SkipReason;
+use crate::os::dir::{Dir, Kind, Meta, Names};
+use crate::worktree::snapshot::names;
+use crate::worktree::snapshot::nested::{self, Nested};
+use crate::worktree::snapshot::walk::{Candidate, Change, Mode, What, Why};
+
+impl Visit<'_, '_> {
+    /// A name that only the disk has.
+    pub(super) fn untracked(&mut self, dir: &Dir, names: &Names, at: usize) {
+        if names.name(at) == b".git" && self.path.is_empty() {
+            return;
+        }
+        let path = self.full_path(names.name(at));
+        let mut meta = None;
+        if names.kind(at) == Kind::Unknown {
+            match dir.stat_at(names, at) {
+                Ok(found) => meta = Some(found),
+                Err(error) => return self.vanished(&path, &error),
+            }
+        }
+        let kind = meta.map_or(names.kind(at), |meta| meta.kind);
+        if self.is_ignored(&path, kind == Kind::Folder) {
+            return;
+        }
+        match kind {
+            Kind::Folder => self.untracked_folder(&path),
+            Kind::Special => self.found.skip(&path, SkipReason::Special),
+            _ => match meta.map_or_else(|| dir.stat_at(names, at), Ok) {
+                // It became a folder meanwhile.
+                Ok(meta) if meta.kind == Kind::Folder => self.untracked_folder(&path),
+                Ok(meta) => self.untracked_file(path, &meta),
+                Err(error) => self.vanished(&path, &error),
+            },
+        }
+    }
+
+    pub(super) fn vanished(&mut self, path: &[u8], error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.found.skip(path, SkipReason::Unreadable);
+        }
+    }
+
+    /// A folder with no index entries below it that is not ignored.
+    pub(super) fn untracked_folder(&mut self, path: &[u8]) {
+        let name = &path[self.path.len()..];
+        if !names::is_storable(name, false) {
+            return self.found.skip(path, SkipReason::Name);
+        }
+        if self.is_excluded(path, true) {
+            self.found.tally.untracked.add(path);
+            return self.found.skip(path, SkipReason::Excluded);
+        }
+        self.descend(name, 0..0, Mode::Whole, false);
+    }
+
+    /// A file or link without an index entry that is not ignored.
+    pub(super) fn untracked_file(&mut self, path: Vec<u8>, meta: &Meta) {
+        if meta.kind == Kind::Special {
+            return self.found.skip(&path, SkipReason::Special);
+        }
+        if !names::is_storable(&path[self.path.len()..], meta.kind == Kind::File) {
+            return self.found.skip(&path, SkipReason::Name);
+        }
+        self.found.tally.untracked.add(&path);
+        if self.is_excluded(&path, false) {
+            return self.found.skip(&path, SkipReason::Excluded);
+        }
+        if meta.size > self.ground.max_file_size {
+            return self.found.skip(&path, SkipReason::TooLarge);
+        }
+        self.note_mode(&path, meta, None);
+        self.found.candidates.push(Candidate {
+            folder: self.task.id,
+            path: path.into(),
+            entry: None,
+            meta: *meta,
+            why: Why::Untracked,
+        });
+    }
+
+    /// A folder without index entries that is a repository of its own, or this repository.
+    pub(super) fn is_foreign(&mut self, dir: &Dir, names: &Names) -> bool {
+        let path = self.path.strip_suffix(b"/").unwrap_or(&self.path).to_vec();
+        if !self.ground.own.is_empty()
+            && dir
+                .meta()
+                .is_ok_and(|meta| self.ground.own.contains(&(meta.dev, meta.ino)))
+        {
+            self.found.skip(&path, SkipReason::NestedRepository);
+            return true;
+        }
+        if names.find(b".git").is_none() {
+            return false;
+        }
+        match nested::inside(self.repo, dir, &path, self.ground) {
+            Nested::No { .. } => return false,
+            Nested::At(id) => {
+                // As `git add` would: which commit it is at, and nothing of what is in it.
+                self.changes.push(Change {
+                    name: Box::default(),
+                    what: What::Put { mode: GITLINK, id },
+                });
+            }
+            Nested::Without | Nested::Unknown => {}
+        }
+        self.found.tally.untracked.add(&path);
+        self.found.skip(&path, SkipReason::NestedRepository);
+        true
+    }
+}

@@ -1,0 +1,113 @@
+//! Which untracked names git leaves alone: `.gitignore` files from the folder upwards, then `info/exclude`, then
+//! `core.excludesFile`; the last matching pattern of the first of these that has one decides.
+//!
+//! Own bookkeeping instead of gix's stack, because the walk has each folder open and listed anyway: a `.gitignore` is
+//! read through its folder's descriptor and looked for only where the listing shows one, and several threads share
+//! what was read. Parsing and matching are gix's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gix::bstr::ByteSlice;
+use gix::glob::pattern::Case;
+use gix::glob::search::pattern::List;
+use gix::ignore::search::{Ignore, pattern_matching_relative_path};
+
+use super::Error;
+use super::globals::read_rules;
+use crate::os;
+use crate::store::Repository;
+
+/// Larger ignore files are not read, by git neither.
+pub(super) const MAX_SIZE: u64 = 100 * 1024 * 1024;
+
+/// Patterns that hold in the whole work tree, of the weakest first.
+#[derive(Debug)]
+pub(super) struct Globals {
+    lists: Vec<List<Ignore>>,
+    parse: Ignore,
+    case: Case,
+}
+
+/// The patterns of one folder's `.gitignore`, and of the folders above it.
+#[derive(Debug)]
+pub(super) struct Rules {
+    list: List<Ignore>,
+    above: Chain,
+}
+
+/// The `.gitignore` files that hold in a folder; `None` when there are none.
+pub(super) type Chain = Option<Arc<Rules>>;
+
+impl Globals {
+    pub(super) fn read(repo: &Repository, case: Case) -> Result<Self, Error> {
+        let parse = repo
+            .ignore_pattern_parser()
+            .map_err(Error::gix("read the settings for ignore files"))?;
+        let files = [
+            excludes_file(repo)?,
+            Some(repo.common_dir().join("info").join("exclude")),
+        ];
+        let mut lists = Vec::new();
+        for path in files.into_iter().flatten() {
+            if let Some(bytes) = read_rules(&path, MAX_SIZE)? {
+                lists.extend(List::from_bytes(&bytes, path, None, parse).ok());
+            }
+        }
+        Ok(Self { lists, parse, case })
+    }
+
+    /// Patterns given as text, each as a line of a `.gitignore` at the root.
+    pub(super) fn of_patterns(patterns: &[String], case: Case) -> Self {
+        let parse = Ignore::default();
+        let lines = patterns.join("\n");
+        let list = List::from_bytes(lines.as_bytes(), PathBuf::new(), None, parse);
+        Self {
+            lists: list.into_iter().collect(),
+            parse,
+            case,
+        }
+    }
+
+    /// The rules in a folder that has a `.gitignore` of this content. `folder` is its path with a slash at the end,
+    /// empty for the root.
+    pub(super) fn add(&self, above: &Chain, folder: &[u8], content: &[u8]) -> Chain {
+        let mut list = List::from_bytes(content, PathBuf::from(".gitignore"), None, self.parse).ok()?;
+        if list.patterns.is_empty() {
+            return above.clone();
+        }
+        list.base = (!folder.is_empty()).then(|| folder.into());
+        Some(Arc::new(Rules {
+            list,
+            above: above.clone(),
+        }))
+    }
+
+    /// Whether an untracked path is ignored by its own name; that none of its folders is, is known already.
+    pub(super) fn is_ignored(&self, chain: &Chain, path: &[u8], is_folder: bool) -> bool {
+        let basename = path.rfind_byte(b'/').map(|slash| slash + 1);
+        let decide = |list: &List<Ignore>| {
+            pattern_matching_relative_path(list, path.as_bstr(), basename, Some(is_folder), self.case)
+                .map(|found| !found.pattern.is_negative())
+        };
+        let mut rules = chain.as_deref();
+        while let Some(folder) = rules {
+            if let Some(ignored) = decide(&folder.list) {
+                return ignored;
+            }
+            rules = folder.above.as_deref();
+        }
+        self.lists.iter().rev().find_map(decide).unwrap_or(false)
+    }
+}
+
+/// `core.excludesFile`, or its default in the user's configuration folder.
+fn excludes_file(repo: &Repository) -> Result<Option<PathBuf>, Error> {
+    let set = repo
+        .config_snapshot()
+        .trusted_path("core.excludesFile")
+        .map_err(Error::gix("read 'core.excludesFile'"))?;
+    Ok(set
+        .or_else(|| os::user_rules("ignore"))
+        .and_then(|path| Some(repo.workdir()?.join(path))))
+}

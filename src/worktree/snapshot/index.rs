@@ -1,0 +1,191 @@
+//! The index as a snapshot reads it: entries in the order of their paths, a folder's entries being one stretch.
+//!
+//! Never written. The file's own time is kept beside the entries, since an entry as young as the file may hide an
+//! edit of the same second (git calls it racily clean).
+
+use std::ops::Range;
+use std::path::Path;
+
+use gix::bstr::{BStr, ByteSlice};
+use gix::index::entry::{Flags, Mode, Stage};
+use gix::index::{Entry, State};
+
+use super::{Error, sparse};
+use crate::os::dir::FileTime;
+use crate::store::Repository;
+
+/// The index of the work tree.
+pub(super) struct Index {
+    state: State,
+    /// When the file was written.
+    pub written: FileTime,
+}
+
+impl Index {
+    /// Reads the index at `path`, or the repository's own. None there is an empty one, as for git.
+    pub(super) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
+        let path = path.map_or_else(|| repo.index_path(), Path::to_owned);
+        let config = repo.config_snapshot();
+        let options = gix::index::decode::Options::default();
+        let skip_hash = config.boolean("index.skipHash").unwrap_or(false);
+        let file =
+            gix::index::File::at_or_default(&path, repo.object_hash(), skip_hash, options).map_err(|source| {
+                Error::Index {
+                    path: path.clone(),
+                    source,
+                }
+            })?;
+        let time = file.timestamp();
+        let written = FileTime {
+            seconds: time.unix_seconds(),
+            nanos: time.nanoseconds(),
+        };
+        let mut state = State::from(file);
+        if state.is_sparse() {
+            sparse::expand(repo, &mut state)?;
+        }
+        Ok(Self { state, written })
+    }
+
+    /// Everything gix knows of it.
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(super) fn entry(&self, at: usize) -> &Entry {
+        &self.state.entries()[at]
+    }
+
+    pub(super) fn path(&self, at: usize) -> &BStr {
+        self.entry(at).path(&self.state)
+    }
+
+    /// All entries.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.state.entries().len()
+    }
+
+    /// The entry of a path, of an unmerged one the first.
+    pub(super) fn find(&self, path: &[u8], range: Range<usize>) -> Option<usize> {
+        let at = range.start + self.state.entries()[range].partition_point(|entry| entry.path(&self.state) < path);
+        (at < self.state.entries().len() && self.path(at) == path).then_some(at)
+    }
+
+    /// The names directly in a folder, given the stretch of its entries and the length of its path with the slash at
+    /// its end (0 for the root).
+    pub(super) fn groups(&self, range: Range<usize>, prefix: usize) -> Vec<Group<'_>> {
+        let mut groups = Vec::<Group<'_>>::new();
+        let mut sorted = true;
+        let mut at = range.start;
+        while at < range.end {
+            let rest = &self.path(at)[prefix..];
+            let (name, end, below) = match rest.find_byte(b'/') {
+                // A folder of the sparse index: its path ends with the slash.
+                Some(slash) if slash + 1 == rest.len() => (&rest[..slash], at + 1, false),
+                Some(slash) => (
+                    &rest[..slash],
+                    self.end_of_folder(at, range.end, prefix + slash + 1),
+                    true,
+                ),
+                None => (rest, self.end_of_stages(at, range.end), false),
+            };
+            let mut group = Group {
+                name,
+                files: at..at,
+                below: at..at,
+            };
+            *(if below { &mut group.below } else { &mut group.files }) = at..end;
+            sorted &= groups.last().is_none_or(|last| last.name < group.name);
+            groups.push(group);
+            at = end;
+        }
+        if !sorted {
+            sort(&mut groups);
+        }
+        groups
+    }
+
+    /// The end of the entries that begin with the same `len` bytes as the one at `at`.
+    fn end_of_folder(&self, at: usize, limit: usize, len: usize) -> usize {
+        let entries = self.state.entries();
+        let folder = &self.path(at)[..len];
+        let inside = |entry: &Entry| entry.path(&self.state).get(..len).is_some_and(|start| start == folder);
+        let mut step = 1;
+        let mut low = at;
+        while low + step < limit && inside(&entries[low + step]) {
+            low += step;
+            step *= 2;
+        }
+        let high = (low + step).min(limit);
+        low + entries[low..high].partition_point(inside)
+    }
+
+    /// The end of the entries of the same path, of which there are several when it is unmerged.
+    fn end_of_stages(&self, at: usize, limit: usize) -> usize {
+        if self.entry(at).stage() == Stage::Unconflicted {
+            return at + 1;
+        }
+        let path = self.path(at);
+        (at + 1..limit).find(|next| self.path(*next) != path).unwrap_or(limit)
+    }
+}
+
+/// What the index has of one name in a folder.
+#[derive(Debug, Clone)]
+pub(super) struct Group<'a> {
+    pub name: &'a [u8],
+    /// The entries of exactly this path.
+    pub files: Range<usize>,
+    /// The entries below it.
+    pub below: Range<usize>,
+}
+
+/// By name, with what an unmerged index has of a name both as file and as folder in one.
+fn sort(groups: &mut Vec<Group<'_>>) {
+    groups.sort_by(|a, b| a.name.cmp(b.name));
+    groups.dedup_by(|next, first| {
+        if next.name != first.name {
+            return false;
+        }
+        if first.files.is_empty() {
+            first.files = next.files.clone();
+        }
+        if first.below.is_empty() {
+            first.below = next.below.clone();
+        }
+        true
+    });
+}
+
+/// How an index entry is treated.
+pub(super) trait EntryExt {
+    /// Not in the index tree: unmerged or only announced by `git add -N`.
+    fn is_pending(&self) -> bool;
+    fn is_intent_to_add(&self) -> bool;
+    fn is_skip_worktree(&self) -> bool;
+    fn is_gitlink(&self) -> bool;
+    /// A folder of the sparse index.
+    fn is_folder(&self) -> bool;
+}
+
+impl EntryExt for Entry {
+    fn is_pending(&self) -> bool {
+        self.stage() != Stage::Unconflicted || self.is_intent_to_add()
+    }
+
+    fn is_intent_to_add(&self) -> bool {
+        self.flags.contains(Flags::INTENT_TO_ADD)
+    }
+
+    fn is_skip_worktree(&self) -> bool {
+        self.flags.contains(Flags::SKIP_WORKTREE)
+    }
+
+    fn is_gitlink(&self) -> bool {
+        self.mode == Mode::COMMIT
+    }
+
+    fn is_folder(&self) -> bool {
+        self.mode == Mode::DIR
+    }
+}

@@ -1,0 +1,94 @@
+//! Repositories in the work tree: submodules and others. They are told from plain folders as git tells them, and only
+//! the commit they are at is read.
+
+use std::path::PathBuf;
+
+use super::walk::Ground;
+use crate::os::dir::{Dir, Names};
+use crate::store::{ObjectId, Repository};
+
+/// What a folder is that may be a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nested {
+    /// A repository at a commit.
+    At(ObjectId),
+    /// A repository without commits.
+    Without,
+    /// A repository whose commit cannot be told: with other ids than this one's, or broken.
+    Unknown,
+    /// A plain folder.
+    No {
+        /// Whether nothing is in it.
+        empty: bool,
+    },
+}
+
+/// Looks at the folder `name` of `dir`, whose path from the root is `path`.
+pub(super) fn look(repo: &Repository, dir: &Dir, name: &[u8], path: &[u8], ground: &Ground<'_>) -> Nested {
+    let mut names = Names::default();
+    match dir
+        .folder(name)
+        .and_then(|folder| folder.read(&mut names).map(|()| folder))
+    {
+        Ok(folder) if names.find(b".git").is_some() => match inside(repo, &folder, path, ground) {
+            Nested::No { .. } => Nested::No { empty: false },
+            nested => nested,
+        },
+        Ok(_) => Nested::No {
+            empty: names.is_empty(),
+        },
+        Err(_) => Nested::Unknown,
+    }
+}
+
+/// Looks at a folder that has a `.git` of any kind.
+pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &Ground<'_>) -> Nested {
+    let Ok(relative) = gix::path::from_byte_slice(path) else {
+        return Nested::Unknown;
+    };
+    let dot_git = ground.root.join(relative).join(".git");
+    let Some(git_dir) = git_dir(dot_git) else {
+        return Nested::No { empty: false };
+    };
+    let Ok(nested) = gix::open_opts(git_dir, gix::open::Options::isolated()) else {
+        return Nested::Unknown;
+    };
+    if nested.object_hash() != repo.object_hash() {
+        return Nested::Unknown;
+    }
+    match nested.head().map(|mut head| head.try_peel_to_id()) {
+        Ok(Ok(Some(id))) => Nested::At(id.detach()),
+        Ok(Ok(None)) => Nested::Without,
+        _ => Nested::Unknown,
+    }
+}
+
+/// The repository that a `.git` file, folder or link stands for.
+fn git_dir(dot_git: PathBuf) -> Option<PathBuf> {
+    let meta = std::fs::metadata(&dot_git).ok()?;
+    if meta.is_dir() {
+        return is_git_dir(&dot_git).then_some(dot_git);
+    }
+    let target = gix::discover::path::from_gitdir_file(&dot_git).ok()?;
+    is_git_dir(&target).then_some(target)
+}
+
+fn is_git_dir(path: &std::path::Path) -> bool {
+    gix::discover::is_git(path).is_ok()
+}
+
+/// Device and number of the repository's folders, if they lie in the work tree elsewhere than in its `.git`.
+pub(super) fn own_folders(repo: &Repository, root: &std::path::Path) -> Vec<(u64, u64)> {
+    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    let usual = root.join(".git");
+    let mut folders: Vec<_> = [repo.git_dir(), repo.common_dir()].map(real).into();
+    folders.dedup();
+    let inside = folders
+        .into_iter()
+        .filter(|folder| folder.starts_with(&root) && !folder.starts_with(&usual));
+    inside
+        .filter_map(|folder| Dir::open(&folder).and_then(|dir| dir.meta()).ok())
+        .map(|meta| (meta.dev, meta.ino))
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! What can be told without reading a file: which names a folder and the index have in common, and which files are
+//! as the index saw them.
+
+use gix::index::Entry;
+use gix::index::entry::{self, Mode};
+
+use super::index::{EntryExt, Group};
+use super::walk::Ground;
+use crate::os::dir::{Dir, FileTime, Kind, Meta, Names};
+
+/// A name of the disk, of the index, or of both, as positions in the two lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub name: Option<usize>,
+    pub group: Option<usize>,
+}
+
+/// Brings the sorted names of a folder and of the index together.
+///
+/// With `by_number`, for file systems that find a file under other spellings of its name, index names that are not
+/// listed are looked for, and belong to the listed name of the same file.
+pub(super) fn join(dir: &Dir, names: &Names, groups: &[Group<'_>], by_number: bool) -> Vec<Pair> {
+    let mut pairs = Vec::with_capacity(names.len().max(groups.len()));
+    let (mut at, mut group) = (0, 0);
+    loop {
+        let order = match (at < names.len(), groups.get(group)) {
+            (false, None) => break,
+            (true, None) => std::cmp::Ordering::Less,
+            (false, Some(_)) => std::cmp::Ordering::Greater,
+            (true, Some(group)) => names.name(at).cmp(group.name),
+        };
+        pairs.push(Pair {
+            name: order.is_le().then_some(at),
+            group: order.is_ge().then_some(group),
+        });
+        at += usize::from(order.is_le());
+        group += usize::from(order.is_ge());
+    }
+    if by_number || cfg!(target_os = "macos") {
+        join_by_number(dir, names, groups, &mut pairs);
+    }
+    pairs
+}
+
+fn join_by_number(dir: &Dir, names: &Names, groups: &[Group<'_>], pairs: &mut Vec<Pair>) {
+    let number = |meta: Meta| (meta.dev, meta.ino);
+    for at in 0..pairs.len() {
+        let Pair {
+            name: None,
+            group: Some(group),
+        } = pairs[at]
+        else {
+            continue;
+        };
+        let Ok(wanted) = dir.stat(groups[group].name).map(number) else {
+            continue;
+        };
+        let other = pairs.iter().position(|pair| match pair {
+            Pair {
+                name: Some(name),
+                group: None,
+            } => dir.stat_at(names, *name).map(number).is_ok_and(|n| n == wanted),
+            _ => false,
+        });
+        if let Some(other) = other {
+            pairs[at].name = pairs[other].name.take();
+        }
+    }
+    pairs.retain(|pair| pair.name.is_some() || pair.group.is_some());
+}
+
+/// What the stat data of a file says about an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing changed since the entry was written.
+    Clean,
+    /// The content has to be read.
+    Unknown,
+}
+
+/// Compares a file or link with its entry as git does, but for two things that could hide an edit: flags by which the
+/// user told git not to look are ignored, and nanoseconds count where both sides have them.
+pub(super) fn compare(entry: &Entry, meta: &Meta, ground: &Ground<'_>) -> Verdict {
+    let same_kind = match (entry.mode, meta.kind) {
+        (Mode::FILE | Mode::FILE_EXECUTABLE, Kind::File) => {
+            !ground.settings.file_mode || (entry.mode == Mode::FILE_EXECUTABLE) == meta.is_executable()
+        }
+        (Mode::SYMLINK, Kind::Link) => true,
+        (Mode::SYMLINK, Kind::File) => !ground.settings.symlinks,
+        _ => false,
+    };
+    // git marks an entry that it cannot trust by a size of zero.
+    let smudged = entry.stat.size == 0 && !entry.id.is_empty_blob();
+    let clean = same_kind && !smudged && !entry.is_pending() && same_stat(&entry.stat, meta, ground);
+    if clean && !is_racy(&entry.stat, ground.index.written) {
+        Verdict::Clean
+    } else {
+        Verdict::Unknown
+    }
+}
+
+// The index keeps the low 32 bits of everything.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn same_stat(stat: &entry::Stat, meta: &Meta, ground: &Ground<'_>) -> bool {
+    let check = ground.settings.check_stat;
+    let same_time = |known: entry::stat::Time, found: FileTime| {
+        let nanos = !check || known.nsecs == 0 || found.nanos == 0 || known.nsecs == found.nanos;
+        known.secs == found.seconds as u32 && nanos
+    };
+    stat.size == meta.size as u32
+        && same_time(stat.mtime, meta.mtime)
+        && (!ground.settings.trust_ctime || same_time(stat.ctime, meta.ctime))
+        && (!check || (stat.ino == meta.ino as u32 && stat.uid == meta.uid && stat.gid == meta.gid))
+}
+
+/// Whether the file may have been changed after the entry was made without its time telling so.
+fn is_racy(stat: &entry::Stat, written: FileTime) -> bool {
+    let modified = i64::from(stat.mtime.secs);
+    match modified.cmp(&(written.seconds & 0xffff_ffff)) {
+        std::cmp::Ordering::Less => false,
+        std::cmp::Ordering::Equal if stat.mtime.nsecs != 0 && written.nanos != 0 => stat.mtime.nsecs >= written.nanos,
+        std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => true,
+    }
+}

@@ -1,0 +1,257 @@
+//! The walk over the work tree: every folder once, on a few threads, compared with its stretch of the index.
+//!
+//! The walk decides by names and stat data only. What it cannot decide without reading a file becomes a [`Candidate`]
+//! for later, so that limits on the size of untracked files can be applied to all of them in the order of their paths.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::Error;
+use super::attributes::Attributes;
+use super::folder::Visit;
+use super::ignore::{Chain, Globals};
+use super::index::Index;
+use super::queue::Queue;
+use super::settings::Settings;
+use super::status::Tally;
+use crate::model::list::{Lists, SkipReason, Skipped};
+use crate::model::path::RepoPath;
+use crate::os::dir::{Dir, Meta, Names};
+use crate::store::{ObjectId, Repository};
+
+/// Folders that may be kept open for the folders below them, well below the usual limit of 1024 files; beyond that a
+/// folder is reached from the root again.
+const OPEN_FOLDERS: usize = 256;
+/// Waiting folders from which on further threads are worth their start.
+const MANY: usize = 16;
+
+/// What the whole walk rests on.
+pub(super) struct Ground<'a> {
+    pub settings: &'a Settings,
+    pub index: &'a Index,
+    pub ignore: &'a Globals,
+    /// `checkpoint.exclude`.
+    pub exclude: &'a Globals,
+    pub root: &'a Path,
+    pub umask: u32,
+    pub max_file_size: u64,
+    /// Device and number of the repository's own folders, which may lie in the work tree under any name.
+    pub own: &'a [(u64, u64)],
+    /// Folders open for those below them.
+    pub open: AtomicUsize,
+}
+
+/// A folder to be read.
+pub(super) struct Task {
+    pub id: u32,
+    /// The number of the folder above; its own for the root.
+    pub parent: u32,
+    pub name: Box<[u8]>,
+    /// The index entries below it.
+    pub entries: Range<usize>,
+    pub above: Arc<Above>,
+    pub mode: Mode,
+    /// Whether `checkpoint.exclude` matches it, so that nothing untracked in it is taken.
+    pub excluded: bool,
+}
+
+/// How a folder is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Listed and compared.
+    Whole,
+    /// Ignored, so only the tracked names in it are looked at.
+    TrackedOnly,
+    /// Not there; the index has entries below it of which some are not checked out (sparse).
+    Absent,
+}
+
+/// What a folder needs of the one above it.
+pub(super) struct Above {
+    /// `None` at the root and when too many are open.
+    pub dir: Option<Dir>,
+    /// Its path with a slash at the end, empty for the root.
+    pub path: Vec<u8>,
+    pub ignore: Chain,
+    pub attributes: Arc<Attributes>,
+}
+
+/// A folder that was read.
+pub(super) struct Folder {
+    pub id: u32,
+    pub parent: u32,
+    pub name: Box<[u8]>,
+    pub entries: Range<usize>,
+    pub attributes: Arc<Attributes>,
+    /// Names that are not as the index has them, in any order.
+    pub changes: Vec<Change>,
+}
+
+/// A name that is not as the index has it.
+pub(super) struct Change {
+    pub name: Box<[u8]>,
+    pub what: What,
+}
+
+/// What is at a changed name.
+pub(super) enum What {
+    /// Nothing that the index has there. There may be a folder with content of its own.
+    Gone,
+    /// An entry with a git file mode.
+    Put { mode: u16, id: ObjectId },
+}
+
+/// A file or link that has to be read.
+pub(super) struct Candidate {
+    pub folder: u32,
+    pub path: Box<[u8]>,
+    /// The index entry it is compared with.
+    pub entry: Option<usize>,
+    /// As the walk saw it.
+    pub meta: Meta,
+    pub why: Why,
+}
+
+/// Why a file has to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    Untracked,
+    /// Its stat data differs from the index, or says nothing.
+    Changed,
+    /// Unchanged for git; whether the blob gives these bytes on disk is to be seen.
+    Clean,
+}
+
+/// What a thread of the walk found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub folders: Vec<Folder>,
+    pub candidates: Vec<Candidate>,
+    pub lists: Lists,
+    pub tally: Tally,
+}
+
+impl Found {
+    pub(super) fn skip(&mut self, path: &[u8], reason: SkipReason) {
+        self.lists.skipped.push(Skipped {
+            path: RepoPath::from(path),
+            reason,
+        });
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.folders.extend(other.folders);
+        self.candidates.extend(other.candidates);
+        self.lists.modes.extend(other.lists.modes);
+        self.lists.skipped.extend(other.lists.skipped);
+        self.lists.empty_dirs.extend(other.lists.empty_dirs);
+        self.tally.merge(other.tally);
+    }
+}
+
+/// Walks the whole work tree on up to `threads` threads. Folders come sorted by their numbers.
+pub(super) fn walk(
+    repo: &Repository,
+    ground: &Ground<'_>,
+    attributes: Attributes,
+    threads: usize,
+) -> Result<Found, Error> {
+    let source = |source| Error::WorkTree {
+        path: ground.root.to_owned(),
+        source,
+    };
+    Dir::open(ground.root).map_err(source)?;
+    let above = Arc::new(Above {
+        dir: None,
+        path: Vec::new(),
+        ignore: None,
+        attributes: Arc::new(attributes),
+    });
+    let entries = ground.index.all();
+    let root = Task {
+        id: 0,
+        parent: 0,
+        name: Box::default(),
+        entries,
+        above,
+        mode: Mode::Whole,
+        excluded: false,
+    };
+    let queue = Queue::new(root);
+    let mut found = std::thread::scope(|scope| {
+        let mut helpers = Vec::new();
+        let mut found = work(repo, ground, &queue, |waiting| {
+            if waiting >= MANY && helpers.is_empty() {
+                helpers.extend((1..threads).map(|_| {
+                    let repo = repo.clone().into_sync();
+                    let queue = &queue;
+                    scope.spawn(move || work(&repo.to_thread_local(), ground, queue, |_| ()))
+                }));
+            }
+        });
+        for helper in helpers {
+            match helper.join() {
+                Ok(other) => found.merge(other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        found
+    });
+    found.folders.sort_unstable_by_key(|folder| folder.id);
+    Ok(found)
+}
+
+fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut waiting: impl FnMut(usize)) -> Found {
+    let mut found = Found::default();
+    let mut names = Names::default();
+    let mut tasks = Vec::new();
+    while let Some(task) = queue.next() {
+        let done = Done {
+            queue,
+            tasks: &mut tasks,
+        };
+        Visit::of(repo, ground, &task, &mut found, done.tasks, &mut names);
+        drop(task);
+        waiting(done.finish());
+    }
+    found
+}
+
+/// Ends the work on a folder even when it panics, so that the other threads do not wait for ever.
+struct Done<'a> {
+    queue: &'a Queue,
+    tasks: &'a mut Vec<Task>,
+}
+
+impl Done<'_> {
+    fn finish(self) -> usize {
+        let waiting = self.queue.done(self.tasks);
+        std::mem::forget(self);
+        waiting
+    }
+}
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.tasks.clear();
+        self.queue.done(self.tasks);
+    }
+}
+
+impl Ground<'_> {
+    /// Whether a folder may stay open for those below it.
+    pub(super) fn may_stay_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed) < OPEN_FOLDERS
+    }
+
+    /// Opens a folder by its path, name by name. `path` has a slash at its end or is empty.
+    pub(super) fn open(&self, path: &[u8]) -> std::io::Result<Dir> {
+        let mut dir = Dir::open(self.root)?;
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            dir = dir.folder(name)?;
+        }
+        Ok(dir)
+    }
+}

@@ -1,0 +1,5 @@
+//! Snapshots of the work tree, checked with git's own word for what the files are.
+
+mod child;
+mod ordinary;
+mod word;
