@@ -7,5 +7,6 @@
 )]
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
+mod changes;
 mod layers;
 mod support;
