@@ -7,6 +7,7 @@
 )]
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
+mod changes;
 mod layers;
 mod snapshot;
 mod support;

@@ -1,0 +1,165 @@
+//! The files: all that differ, those with saved changes, and what is uncommitted now.
+
+use serde::Serialize;
+
+use super::{CommitInfo, Verdict};
+use crate::model::{
+    change::{ChangeKind, Changes},
+    facts::{Bounded, Renamed},
+    path::RepoPath,
+};
+
+/// All files that differ, seen from three sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Files {
+    /// `same` when the files are as saved, else `moved`.
+    pub verdict: Verdict,
+    /// Between the commits of then and now.
+    pub committed: Changes,
+    /// Between the commit of now and the files of now.
+    pub uncommitted: Changes,
+    /// Between the files as saved and the files of now; absent when the checkpoint holds no files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since_saved: Option<Changes>,
+}
+
+/// The files that held uncommitted changes when the checkpoint was made, and what became of those changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Saved {
+    /// The most serious of the files' verdicts; `same` when there are none.
+    pub verdict: Verdict,
+    /// How many.
+    pub count: u64,
+    /// Of these, uncommitted as they were.
+    pub same: u64,
+    /// In a commit as they were.
+    pub committed: u64,
+    /// In the present file among other changes.
+    pub included: u64,
+    /// Taken back: the file is as it was before them.
+    pub reverted: u64,
+    /// Not in the present file, and bringing them back needs no decision.
+    pub changed: u64,
+    /// The file does not exist any more.
+    pub missing: u64,
+    /// Bringing them back needs a decision.
+    pub conflict: u64,
+    /// The files, those that need attention first.
+    pub first: Vec<SavedFile>,
+}
+
+/// One such file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SavedFile {
+    /// `same`, `moved`, `CHECK`, `missing` or `conflict`.
+    pub verdict: Verdict,
+    /// What became of its change.
+    pub state: SavedState,
+    /// How it had been changed when it was saved.
+    pub saved_as: ChangeKind,
+    /// Its path then.
+    pub path: RepoPath,
+    /// Its path now, when it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<RepoPath>,
+    /// Whether bringing the change back needs a decision; absent when that was not asked or could not be found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeVerdict>,
+    /// Lines added and removed since it was saved; absent for binary and large files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Lines>,
+    /// The last commit since that touched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitInfo>,
+}
+
+/// What became of a saved, uncommitted change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SavedState {
+    /// See [`Saved::same`].
+    Same,
+    /// See [`Saved::committed`].
+    Committed,
+    /// See [`Saved::included`].
+    Included,
+    /// See [`Saved::reverted`].
+    Reverted,
+    /// See [`Saved::changed`].
+    Changed,
+    /// See [`Saved::missing`].
+    Missing,
+    /// See [`Saved::conflict`].
+    Conflict,
+}
+
+/// The outcome of a three-way merge for one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeVerdict {
+    /// Both changes fit together.
+    Clean,
+    /// They meet in the same lines.
+    Content,
+    /// Both changed a binary file, a link or a gitlink.
+    Binary,
+    /// One side changed what the other deleted.
+    ModifyDelete,
+    /// Both added the path.
+    AddAdd,
+    /// Renames, or a file against a folder.
+    Structure,
+}
+
+impl MergeVerdict {
+    /// Whether a decision is needed.
+    pub fn is_conflict(self) -> bool {
+        self != Self::Clean
+    }
+
+    /// The conflict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Clean => "merges cleanly",
+            Self::Content => "same lines",
+            Self::Binary => "not text",
+            Self::ModifyDelete => "changed here, deleted there",
+            Self::AddAdd => "added on both sides",
+            Self::Structure => "renamed, or a file against a folder",
+        }
+    }
+}
+
+/// Numbers of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    /// Lines added.
+    pub added: u32,
+    /// Lines removed.
+    pub removed: u32,
+}
+
+/// Uncommitted changes now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkTree {
+    /// `same` when there is nothing the checkpoint does not know, `kept` when there is, `conflict` with unmerged paths
+    /// that were not unmerged then.
+    pub verdict: Verdict,
+    /// Paths whose index entry differs from HEAD.
+    pub staged: Bounded<RepoPath>,
+    /// Tracked paths whose file differs from the index.
+    pub modified: Bounded<RepoPath>,
+    /// Tracked paths without a file.
+    pub deleted: Bounded<RepoPath>,
+    /// Paths neither tracked nor ignored.
+    pub untracked: Bounded<RepoPath>,
+    /// Unmerged paths.
+    pub conflicted: Bounded<RepoPath>,
+    /// Renames between HEAD and the index.
+    pub renamed: Bounded<Renamed>,
+    /// Paths with uncommitted changes now and none when the checkpoint was made.
+    pub not_in_checkpoint: Bounded<RepoPath>,
+    /// Whether the index holds the same tree as then; absent when that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_same: Option<bool>,
+}

@@ -1,0 +1,230 @@
+//! The branch, its commits and its upstream.
+
+use serde::Serialize;
+
+use super::{Pair, Verdict};
+use crate::model::{facts::Bounded, id::Oid, time::Timestamp};
+
+/// A number that may be a lower bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// The number.
+    pub count: u64,
+    /// Whether counting stopped early.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+}
+
+/// A commit, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommitInfo {
+    /// Its id.
+    pub id: Oid,
+    /// The first line of its message.
+    pub subject: String,
+    /// The author's name.
+    pub author: String,
+    /// The author's address.
+    pub email: String,
+    /// When it was written; kept by a rebase.
+    pub authored_at: Timestamp,
+    /// When it was made.
+    pub committed_at: Timestamp,
+}
+
+/// Commits counted, the newest ones listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CommitList {
+    /// How many.
+    #[serde(flatten)]
+    pub total: Count,
+    /// The newest ones.
+    pub first: Vec<CommitInfo>,
+}
+
+/// The branch that was checked out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Branch {
+    /// `same`, `moved`, `CHECK`, or `missing` when it was deleted with commits that no other branch has.
+    pub verdict: Verdict,
+    /// The branch checked out; null for a detached HEAD.
+    pub name: Pair<Option<String>>,
+    /// The commit checked out; null for an unborn branch.
+    pub head: Pair<Option<Oid>>,
+    /// What became of the branch of then.
+    pub fate: Fate,
+    /// The commit it points to now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tip: Option<Oid>,
+    /// Its new name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    /// Branches that contain the commit of then, HEAD's first; only looked for when HEAD has left the branch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged_into: Vec<String>,
+}
+
+/// What became of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// HEAD was detached: there is none.
+    None,
+    /// It had no commit then, and has none now.
+    Unborn,
+    /// It has its first commits.
+    Born,
+    /// It points to the same commit.
+    Same,
+    /// It went forward.
+    Forward,
+    /// It went back to an earlier commit.
+    Rewound,
+    /// It points to a commit that does not contain the one of then.
+    Rewritten,
+    /// It has another name.
+    Renamed,
+    /// It does not exist any more.
+    Deleted,
+}
+
+/// From the commit of then to the commit of now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Commits {
+    /// `same`, `moved` when everything of then is still there in some form, else `CHECK`.
+    pub verdict: Verdict,
+    /// What happened.
+    pub how: History,
+    /// The best common ancestor, when the history was rewritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<Oid>,
+    /// Commits now that are neither in the history of then nor rewritten forms of its commits.
+    pub since: CommitList,
+    /// Different authors of `since` (of the first 1,000).
+    pub authors: u64,
+    /// Commits of then that are there in another form.
+    pub matched: Bounded<Match>,
+    /// Commits of then that are not there in any form found.
+    pub lost: CommitList,
+    /// The clone is shallow and the answer may depend on what it lacks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shallow: bool,
+}
+
+/// What happened between two commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum History {
+    /// Nothing: the same commit, or none then and now.
+    Same,
+    /// The first commits were made.
+    Born,
+    /// HEAD has no commit now.
+    Unborn,
+    /// Commits were added.
+    Forward,
+    /// HEAD went back to an earlier commit.
+    Rewound,
+    /// The newest commit was replaced by one with the same parents.
+    Amended,
+    /// All commits are there again, as other commits.
+    Rebased,
+    /// All commits are there as one.
+    Squashed,
+    /// All commits are there again, on another branch.
+    CherryPicked,
+    /// Both sides have commits that the other lacks.
+    Diverged,
+    /// There is no common commit.
+    Unrelated,
+    /// The walk through the history was given up.
+    Unknown,
+}
+
+impl History {
+    /// The word that stands in JSON and text.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Born => "born",
+            Self::Unborn => "unborn",
+            Self::Forward => "forward",
+            Self::Rewound => "rewound",
+            Self::Amended => "amended",
+            Self::Rebased => "rebased",
+            Self::Squashed => "squashed",
+            Self::CherryPicked => "cherry-picked",
+            Self::Diverged => "diverged",
+            Self::Unrelated => "unrelated",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A commit of then and what it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Match {
+    /// The commit of then.
+    pub then: Oid,
+    /// The commit of now.
+    pub now: Oid,
+    /// How that was seen.
+    pub by: MatchedBy,
+    /// The subject of the commit of now.
+    pub subject: String,
+}
+
+/// How a commit was recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MatchedBy {
+    /// Both make the same change (git's patch id).
+    Patch,
+    /// The one of now makes the change of several.
+    Squash,
+    /// Same author and time of writing, other change: amended, or a rebase with conflicts.
+    Author,
+}
+
+/// The upstream of the branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Upstream {
+    /// `same`, `moved`, `CHECK` when it was rewritten, `missing` when it is gone.
+    pub verdict: Verdict,
+    /// What became of the upstream of then.
+    pub fate: UpstreamFate,
+    /// The upstream of the branch checked out.
+    pub name: Pair<Option<String>>,
+    /// The commit of the upstream of then, as last fetched.
+    pub head: Pair<Option<Oid>>,
+    /// Commits it gained since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gained: Option<Count>,
+    /// Commits it lost since: it was rewritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Count>,
+    /// Commits of HEAD now that its upstream lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Count>,
+    /// Commits of that upstream that HEAD lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Count>,
+}
+
+/// What became of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamFate {
+    /// There was none then and is none now.
+    None,
+    /// There was none then.
+    New,
+    /// It points to the same commit, or it is not known where it pointed to.
+    Same,
+    /// It went forward.
+    Forward,
+    /// It does not contain the commit of then: a force-push was fetched.
+    Rewritten,
+    /// Its reference does not exist any more.
+    Gone,
+}

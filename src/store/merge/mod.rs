@@ -1,0 +1,377 @@
+//! A three-way merge of saved changes with the present, path by path, touching no file.
+//!
+//! `base` and `theirs` are what a checkpoint holds (the tree of its HEAD and its files), `ours` is the present. Only the
+//! paths that differ between base and theirs are looked at, so a "conflict" here is one that bringing these changes back
+//! would give. Both sides' renames are followed, exact ones and similar ones; renamed folders are not (a new file stays
+//! where it was saved). Not gix's merge of whole trees: that compares every renamed file of the project's history since,
+//! and a decision could not be told for each path.
+
+mod content;
+mod likeness;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::objs::tree::EntryKind;
+
+pub use content::Labels;
+
+use super::checkpoint::object_id;
+use super::tree::{self, Diff, Side};
+use super::{Error, ObjectId, Repository};
+use crate::model::change::Entry;
+use crate::model::path::RepoPath;
+use crate::model::report::MergeVerdict;
+
+/// The three trees, given by the ids of trees or commits; `None` is the empty tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Trees {
+    /// What both sides began with.
+    pub base: Option<ObjectId>,
+    /// The present.
+    pub ours: Option<ObjectId>,
+    /// What is to be brought in.
+    pub theirs: Option<ObjectId>,
+}
+
+/// How to merge.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// What stands beside conflict markers.
+    pub labels: Labels<'a>,
+    /// Whether the user's own merge drivers may run. They write files beside the work tree's, so a report says no, and
+    /// a path with such a driver is merged as text.
+    pub drivers: bool,
+    /// Files that may be read while looking for the new name of a changed file; 0 follows exact renames alone.
+    pub rename_candidates: usize,
+}
+
+/// What became of one path that differs between base and theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathMerge {
+    /// The path in theirs; of a deleted file, in base.
+    pub saved: RepoPath,
+    /// The path in ours that the result is for.
+    pub path: RepoPath,
+    /// Whether both sides fit together.
+    pub verdict: MergeVerdict,
+    /// What has to be done to ours.
+    pub result: Outcome,
+    /// A path of ours that goes away with it: the old name of a file that theirs renamed.
+    pub removes: Option<RepoPath>,
+    /// What stood in base.
+    pub base: Option<Entry>,
+    /// What stands in ours.
+    pub ours: Option<Entry>,
+    /// What stands in theirs.
+    pub theirs: Option<Entry>,
+}
+
+/// What a merge does to a path of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: it is as it has to be, or a conflict leaves it as it is.
+    Keep,
+    /// This is put there. With a conflict in the content, the blob holds both sides between markers.
+    Write(Entry),
+    /// It is deleted.
+    Delete,
+}
+
+/// Merges. Blobs with merged content are written to the repository, or kept in its memory if it has one.
+///
+/// Gives one item for each path, in the order of the saved paths.
+pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Result<Vec<PathMerge>, Error> {
+    let theirs = tree::pair_exact(tree::raw(repo, trees.base, trees.theirs)?);
+    if theirs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let theirs = likeness::pair(repo, theirs, options.rename_candidates, |_| true)?;
+    let ours: BTreeMap<BString, Diff> = tree::raw(repo, trees.base, trees.ours)?
+        .into_iter()
+        .map(|diff| (diff.path.clone(), diff))
+        .collect();
+    let mut merge = Merge {
+        repo,
+        options,
+        moved: moved(repo, &theirs, &ours, options)?,
+        ours,
+        blobs: None,
+    };
+    let mut merged = theirs
+        .iter()
+        .map(|change| merge.path(change))
+        .collect::<Result<Vec<_>, _>>()?;
+    merge.check_structure(&mut merged);
+    Ok(merged)
+}
+
+/// The tree of ours with the merged paths put in. Written to the repository or its memory. Conflicts stand in it as
+/// [`three_way`] left them. Names are not checked: who writes files from it must do so.
+pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> Result<ObjectId, Error> {
+    let hash = repo.object_hash();
+    let root = match tree::tree_id(repo, ours)? {
+        None => gix::objs::Tree::empty(),
+        Some(id) => {
+            let data = tree::find(repo, id)?.detach().data;
+            let decoded = gix::objs::TreeRef::from_bytes(&data, hash);
+            decoded
+                .map_err(|error| Error::Object {
+                    id,
+                    why: error.to_string(),
+                })?
+                .into_owned()
+        }
+    };
+    let mut editor = gix::objs::tree::Editor::new(root, &repo.objects, hash);
+    let failed = || Error::gix("build the merged tree");
+    let split = |path: &RepoPath| -> Vec<BString> { path.as_bytes().split_str(b"/").map(BString::from).collect() };
+    // Deletions first: a file may take the place of a folder whose files go away.
+    for path in merged {
+        if path.result == Outcome::Delete {
+            editor.remove(split(&path.path)).map_err(failed())?;
+        }
+        if let Some(old) = &path.removes {
+            editor.remove(split(old)).map_err(failed())?;
+        }
+    }
+    for path in merged {
+        if let Outcome::Write(entry) = &path.result {
+            let kind = match entry.mode {
+                0o100_755 => EntryKind::BlobExecutable,
+                0o120_000 => EntryKind::Link,
+                0o160_000 => EntryKind::Commit,
+                _ => EntryKind::Blob,
+            };
+            editor
+                .upsert(split(&path.path), kind, object_id(&entry.id))
+                .map_err(failed())?;
+        }
+    }
+    editor
+        .write(|tree| repo.write_object(tree).map(gix::Id::detach))
+        .map_err(failed())
+}
+
+/// Where ours moved the files that theirs changed.
+fn moved(
+    repo: &Repository,
+    theirs: &[Diff],
+    ours: &BTreeMap<BString, Diff>,
+    options: Options<'_>,
+) -> Result<BTreeMap<BString, BString>, Error> {
+    let gone = |path: &BString| ours.get(path).is_some_and(|diff| diff.new.is_none());
+    let sources: BTreeSet<&BString> = theirs
+        .iter()
+        .filter(|change| change.old.is_some())
+        .map(old_path)
+        .filter(|path| gone(path))
+        .collect();
+    if sources.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // All deleted files take part: one that theirs left alone may be the better match for an added file.
+    let paired = tree::pair_exact(ours.values().cloned().collect());
+    let paired = likeness::pair(repo, paired, options.rename_candidates, |path| sources.contains(path))?;
+    Ok(paired
+        .into_iter()
+        .filter_map(|diff| Some((diff.from?, diff.path)))
+        .collect())
+}
+
+fn old_path(diff: &Diff) -> &BString {
+    diff.from.as_ref().unwrap_or(&diff.path)
+}
+
+struct Merge<'a> {
+    repo: &'a Repository,
+    options: Options<'a>,
+    /// What ours changed against base, by path.
+    ours: BTreeMap<BString, Diff>,
+    /// New names of files in ours, by the name in base.
+    moved: BTreeMap<BString, BString>,
+    /// Made when the first content has to be merged: it reads the index.
+    blobs: Option<content::Blobs>,
+}
+
+impl Merge<'_> {
+    /// What ours has at a path where base has `base`.
+    fn ours_at(&self, path: &BStr, base: Option<Side>) -> Option<Side> {
+        self.ours.get(path).map_or(base, |diff| diff.new)
+    }
+
+    fn path(&mut self, change: &Diff) -> Result<PathMerge, Error> {
+        let old = old_path(change);
+        let here = self.ours_at(old.as_bstr(), change.old);
+        let made = |path: &BString, ours: Option<Side>, (verdict, result): (MergeVerdict, Outcome)| PathMerge {
+            saved: RepoPath::new(change.path.to_vec()),
+            path: RepoPath::new(path.to_vec()),
+            verdict,
+            result,
+            removes: None,
+            base: change.old.map(Entry::from),
+            ours: ours.map(Entry::from),
+            theirs: change.new.map(Entry::from),
+        };
+        let keep = |verdict| (verdict, Outcome::Keep);
+        let Some(from) = &change.from else {
+            let Some(to) = self.moved.get(old).filter(|_| here.is_none()).cloned() else {
+                let merged = self.sides([old; 3], change.old, here, change.new)?;
+                return Ok(made(&change.path, here, merged));
+            };
+            let there = self.ours_at(to.as_bstr(), None);
+            let merged = match change.new {
+                None => keep(MergeVerdict::ModifyDelete),
+                Some(_) => self.sides([old, &to, old], change.old, there, change.new)?,
+            };
+            return Ok(made(&to, there, merged));
+        };
+        let there = self.ours_at(change.path.as_bstr(), None);
+        match (here, there) {
+            (None, Some(_)) if there == change.new => Ok(made(&change.path, there, keep(MergeVerdict::Clean))),
+            (None, _) => match self.moved.get(from) {
+                Some(to) if *to == change.path => {
+                    let names = [old, &change.path, &change.path];
+                    let merged = self.sides(names, change.old, there, change.new)?;
+                    Ok(made(&change.path, there, merged))
+                }
+                Some(to) => Ok(made(&to.clone(), there, keep(MergeVerdict::Structure))),
+                None if there.is_some() => Ok(made(&change.path, there, keep(MergeVerdict::Structure))),
+                None => Ok(made(
+                    &change.path,
+                    None,
+                    (MergeVerdict::ModifyDelete, written(change.new)),
+                )),
+            },
+            (Some(_), Some(_)) => Ok(made(&change.path, there, keep(MergeVerdict::Structure))),
+            (Some(_), None) => {
+                let (verdict, result) = self.sides([old, old, &change.path], change.old, here, change.new)?;
+                // What is kept of ours still moves to the new name.
+                let result = if result == Outcome::Keep { written(here) } else { result };
+                let removes = Some(RepoPath::new(from.to_vec()));
+                Ok(PathMerge {
+                    removes,
+                    ..made(&change.path, here, (verdict, result))
+                })
+            }
+        }
+    }
+
+    /// One file, three sides with their names.
+    fn sides(
+        &mut self,
+        names: [&BString; 3],
+        base: Option<Side>,
+        ours: Option<Side>,
+        theirs: Option<Side>,
+    ) -> Result<(MergeVerdict, Outcome), Error> {
+        let equal = |a: Option<Side>, b: Option<Side>| match (a, b) {
+            (Some(a), Some(b)) => a.id == b.id && a.mode.kind() == b.mode.kind(),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        if equal(ours, theirs) {
+            return Ok((MergeVerdict::Clean, Outcome::Keep));
+        }
+        if equal(ours, base) {
+            return Ok((MergeVerdict::Clean, written(theirs)));
+        }
+        let (Some(ours), Some(theirs)) = (ours, theirs) else {
+            // Of ours deleted and theirs changed, theirs is put there, as git does.
+            let result = if ours.is_some() { Outcome::Keep } else { written(theirs) };
+            return Ok((MergeVerdict::ModifyDelete, result));
+        };
+        if !(ours.mode.is_blob() && theirs.mode.is_blob()) {
+            let alike = ours.mode.kind() == theirs.mode.kind() || ours.mode.is_blob() == theirs.mode.is_blob();
+            let verdict = if alike {
+                MergeVerdict::Binary
+            } else {
+                MergeVerdict::Structure
+            };
+            return Ok((verdict, Outcome::Keep));
+        }
+        let base = base.filter(|base| base.mode.is_blob());
+        let mode = match base {
+            Some(base) if base.mode.kind() == ours.mode.kind() => theirs.mode,
+            _ => ours.mode,
+        };
+        let (verdict, id) = if ours.id == theirs.id || base.is_some_and(|base| base.id == theirs.id) {
+            (MergeVerdict::Clean, ours.id)
+        } else if base.is_some_and(|base| base.id == ours.id) {
+            (MergeVerdict::Clean, theirs.id)
+        } else {
+            let blobs = match &mut self.blobs {
+                Some(blobs) => blobs,
+                none => none.insert(content::Blobs::new(self.repo)?),
+            };
+            let ids = [base.map(|base| base.id), Some(ours.id), Some(theirs.id)];
+            match blobs.merge(self.repo, names.map(|name| name.as_bstr()), ids, self.options)? {
+                content::Merged::Clean(id) => (MergeVerdict::Clean, id),
+                content::Merged::Binary => return Ok((MergeVerdict::Binary, Outcome::Keep)),
+                content::Merged::Marked(id) if base.is_none() => (MergeVerdict::AddAdd, id),
+                content::Merged::Marked(id) => (MergeVerdict::Content, id),
+            }
+        };
+        if id == ours.id && mode.kind() == ours.mode.kind() {
+            return Ok((verdict, Outcome::Keep));
+        }
+        Ok((verdict, written(Some(Side { mode, id }))))
+    }
+
+    /// Takes back what cannot be put there: two files at one path, or a file where a folder has to be.
+    fn check_structure(&self, merged: &mut [PathMerge]) {
+        let mut seen: BTreeMap<RepoPath, usize> = BTreeMap::new();
+        for path in merged.iter() {
+            *seen.entry(path.path.clone()).or_default() += 1;
+        }
+        for path in merged.iter_mut().filter(|path| seen[&path.path] > 1) {
+            path.verdict = MergeVerdict::Structure;
+            path.result = Outcome::Keep;
+            path.removes = None;
+        }
+        let mut deleted: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for path in merged.iter() {
+            if path.result == Outcome::Delete {
+                deleted.insert(path.path.as_bytes().to_vec());
+            }
+            deleted.extend(path.removes.iter().map(|old| old.as_bytes().to_vec()));
+        }
+        // Files of base below a path that theirs made a file: those of them that ours keeps.
+        let kept: BTreeSet<Vec<u8>> = merged
+            .iter()
+            .filter(|path| path.ours.is_some() && !deleted.contains(path.path.as_bytes()))
+            .map(|path| path.path.as_bytes().to_vec())
+            .chain(
+                self.ours
+                    .values()
+                    .filter(|diff| diff.new.is_some())
+                    .map(|diff| diff.path.to_vec()),
+            )
+            .filter(|path| !deleted.contains(path))
+            .collect();
+        for path in merged.iter_mut() {
+            if !matches!(path.result, Outcome::Write(_)) || path.ours.is_some() && path.removes.is_none() {
+                continue;
+            }
+            let name = path.path.as_bytes();
+            let below = [name, b"/"].concat();
+            let has_children = kept
+                .range(below.clone()..)
+                .next()
+                .is_some_and(|other| other.starts_with(&below));
+            let has_parent = name
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'/')
+                .any(|(at, _)| kept.contains(&name[..at]));
+            if has_children || has_parent {
+                path.verdict = MergeVerdict::Structure;
+                path.result = Outcome::Keep;
+                path.removes = None;
+            }
+        }
+    }
+}
+
+fn written(side: Option<Side>) -> Outcome {
+    side.map_or(Outcome::Delete, |side| Outcome::Write(Entry::from(side)))
+}

@@ -1,0 +1,113 @@
+//! Objects that a repository holds in memory, put where a git child can read them.
+//!
+//! The present files are hashed into memory by commands that only look; git's own patches of them need objects in a
+//! folder. It is a folder of ours beside the repository's, read with the real one as its alternate, and removed again.
+//! Nothing in it is made durable. One whose owner was killed is removed by the next.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Error, Kind, ObjectId, Repository, place};
+use crate::git::Git;
+use crate::os;
+
+/// The folder, removed when this is dropped.
+#[derive(Debug)]
+pub struct Spilled {
+    folder: PathBuf,
+    _alive: os::Lock,
+}
+
+impl Spilled {
+    /// Writes the objects out; `None` when the repository holds none in memory.
+    pub fn new(repo: &Repository) -> Result<Option<Self>, Error> {
+        if repo.objects.num_objects_in_memory() == 0 {
+            return Ok(None);
+        }
+        let Some(objects) = repo.clone().objects.take_object_memory() else {
+            return Ok(None);
+        };
+        let sharing = place::sharing(repo);
+        let all = place::private_dir(repo)?.join("spilled");
+        os::private_dir(&all, sharing).map_err(Error::io("create", &all))?;
+        sweep(&all, sharing);
+        let token = os::random_token().map_err(Error::io("name", &all))?;
+        let folder = all.join(token);
+        os::private_dir(&folder, sharing).map_err(Error::io("create", &folder))?;
+        let lock = lock_path(&folder);
+        let alive = os::Lock::acquire(&lock, sharing, Duration::ZERO).map_err(Error::io("lock", &lock))?;
+        let busy = || Error::io("lock", &lock)(io::Error::other("another process holds it"));
+        let spilled = Self {
+            _alive: alive.ok_or_else(busy)?,
+            folder,
+        };
+        spilled.read_also(std::iter::once(place::objects_dir(repo)).chain(place::further_object_dirs(repo)))?;
+        for (id, (kind, data)) in objects.iter() {
+            spilled.write(*id, *kind, data)?;
+        }
+        Ok(Some(spilled))
+    }
+
+    /// Lets a child read the objects.
+    pub(super) fn show(&self, git: Git) -> Git {
+        git.objects(&self.folder)
+    }
+
+    /// Names the folders where all other objects are.
+    fn read_also(&self, folders: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
+        let mut lines = Vec::new();
+        for folder in folders {
+            let folder = std::path::absolute(&folder).unwrap_or(folder);
+            lines.extend_from_slice(folder.as_os_str().as_encoded_bytes());
+            lines.push(b'\n');
+        }
+        let info = self.folder.join("info");
+        fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
+        let file = info.join("alternates");
+        fs::write(&file, lines).map_err(Error::io("write", file))
+    }
+
+    fn write(&self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
+        let hex = id.to_string();
+        let folder = self.folder.join(&hex[..2]);
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        let path = folder.join(&hex[2..]);
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        let compressed = encoder
+            .write_all(&gix::objs::encode::loose_header(kind, data.len() as u64))
+            .and_then(|()| encoder.write_all(data))
+            .and_then(|()| encoder.finish());
+        compressed
+            .and_then(|bytes| fs::write(&path, bytes))
+            .map_err(Error::io("write", path))
+    }
+}
+
+impl Drop for Spilled {
+    fn drop(&mut self) {
+        // What stays behind is swept by the next.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn lock_path(folder: &Path) -> PathBuf {
+    folder.join("lock")
+}
+
+/// Removes the folders whose owners are gone.
+fn sweep(all: &Path, sharing: os::Sharing) {
+    let folders = fs::read_dir(all)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    for folder in folders {
+        // Without a lock file it is about to get one, or to go.
+        let lock = lock_path(&folder);
+        if lock.exists() && matches!(os::Lock::acquire(&lock, sharing, Duration::ZERO), Ok(Some(_))) {
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}

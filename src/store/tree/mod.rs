@@ -1,0 +1,247 @@
+//! Tree against tree: the one place where changes of files are found.
+//!
+//! Equal subtrees are never entered, so the cost is that of the difference, not of the project. Renames with the same
+//! content are paired by id, in git's order of preference; renames by similarity are left to a git child, because gix
+//! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
+
+mod renames;
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::diff::tree::recorder;
+use gix::objs::TreeRefIter;
+use gix::objs::tree::{EntryKind, EntryMode};
+
+pub(crate) use renames::pair_exact;
+
+use super::checkpoint::oid;
+use super::{Error, ObjectId, Repository};
+use crate::model::change::{ChangeKind, Entry, TreeChange};
+use crate::model::path::RepoPath;
+
+/// Which renames to look for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renames {
+    /// None: a renamed file is a deleted and an added one.
+    Off,
+    /// Those with unchanged content.
+    Exact,
+    /// Also those whose files are alike to this many per cent at least, as `git diff -M` finds them. Asks git, which
+    /// sees no object that is held in memory.
+    Similar(u8),
+}
+
+/// The differences between two trees, by path; of a rename, by its new path. `None` is the empty tree. The ids may be
+/// those of trees, commits or tags.
+pub fn diff(
+    repo: &Repository,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    renames: Renames,
+) -> Result<Vec<TreeChange>, Error> {
+    let found = match renames {
+        Renames::Off => raw(repo, old, new)?,
+        Renames::Exact => pair_exact(raw(repo, old, new)?),
+        Renames::Similar(percent) => return renames::similar(repo, old, new, percent),
+    };
+    Ok(found.into_iter().map(TreeChange::from).collect())
+}
+
+/// What stands at a path of a tree; `None` when nothing does. Folders are not looked for.
+pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Option<Entry>, Error> {
+    Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(Entry::from))
+}
+
+/// A file, link or gitlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub(crate) mode: EntryMode,
+    pub(crate) id: ObjectId,
+}
+
+/// A difference in git's own terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diff {
+    pub(crate) path: BString,
+    pub(crate) from: Option<BString>,
+    pub(crate) old: Option<Side>,
+    pub(crate) new: Option<Side>,
+}
+
+impl From<Side> for Entry {
+    fn from(side: Side) -> Self {
+        Self {
+            mode: mode(side),
+            id: oid(side.id),
+        }
+    }
+}
+
+/// The mode as git shows it: old repositories hold `100664` and the like, which git takes for `100644`.
+pub(crate) fn mode(side: Side) -> u32 {
+    match side.mode.kind() {
+        EntryKind::Tree => 0o040_000,
+        EntryKind::Blob => 0o100_644,
+        EntryKind::BlobExecutable => 0o100_755,
+        EntryKind::Link => 0o120_000,
+        EntryKind::Commit => 0o160_000,
+    }
+}
+
+impl From<Diff> for TreeChange {
+    fn from(diff: Diff) -> Self {
+        let kind = match (&diff.old, &diff.new) {
+            _ if diff.from.is_some() => ChangeKind::Renamed,
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            (Some(old), Some(new)) if same_type(old.mode, new.mode) => ChangeKind::Modified,
+            _ => ChangeKind::TypeChanged,
+        };
+        Self {
+            kind,
+            path: RepoPath::new(diff.path),
+            similarity: diff.from.is_some().then_some(100),
+            from: diff.from.map(RepoPath::new),
+            old: diff.old.map(Entry::from),
+            new: diff.new.map(Entry::from),
+        }
+    }
+}
+
+fn same_type(a: EntryMode, b: EntryMode) -> bool {
+    (a.is_blob() && b.is_blob()) || a.kind() == b.kind()
+}
+
+/// All differences without pairing renames, by path.
+pub(crate) fn raw(repo: &Repository, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Diff>, Error> {
+    if old == new {
+        return Ok(Vec::new());
+    }
+    let old = tree_data(repo, old)?;
+    let new = tree_data(repo, new)?;
+    let mut recorder = gix::diff::tree::Recorder::default();
+    gix::diff::tree(
+        TreeRefIter::from_bytes(&old, repo.object_hash()),
+        TreeRefIter::from_bytes(&new, repo.object_hash()),
+        gix::diff::tree::State::default(),
+        &repo.objects,
+        &mut recorder,
+    )
+    .map_err(|error| match error {
+        gix::diff::tree::Error::Failure(source) => Error::gix("compare trees")(source),
+        cancelled @ gix::diff::tree::Error::Cancelled => Error::gix("compare trees")(gix::Error::from_error(cancelled)),
+    })?;
+    let mut found: Vec<_> = recorder.records.into_iter().filter_map(from_record).collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    join_replaced(&mut found);
+    Ok(found)
+}
+
+fn from_record(record: recorder::Change) -> Option<Diff> {
+    let side = |mode: EntryMode, id| (!mode.is_tree()).then_some(Side { mode, id });
+    let (path, old, new) = match record {
+        recorder::Change::Addition {
+            entry_mode, oid, path, ..
+        } => (path, None, side(entry_mode, oid)),
+        recorder::Change::Deletion {
+            entry_mode, oid, path, ..
+        } => (path, side(entry_mode, oid), None),
+        recorder::Change::Modification {
+            previous_entry_mode,
+            previous_oid,
+            entry_mode,
+            oid,
+            path,
+        } => (path, side(previous_entry_mode, previous_oid), side(entry_mode, oid)),
+    };
+    let unchanged = match (&old, &new) {
+        (None, None) => true,
+        (Some(old), Some(new)) => old.id == new.id && old.mode.kind() == new.mode.kind(),
+        _ => false,
+    };
+    (!unchanged).then_some(Diff {
+        path,
+        from: None,
+        old,
+        new,
+    })
+}
+
+/// Makes one change of the deletion and the addition that stand for a path whose kind changed. A path has two records
+/// only then.
+fn join_replaced(found: &mut Vec<Diff>) {
+    found.dedup_by(|later, earlier| {
+        let same = later.path == earlier.path;
+        if same {
+            earlier.old = earlier.old.or(later.old);
+            earlier.new = earlier.new.or(later.new);
+        }
+        same
+    });
+}
+
+/// The bytes of a tree, or of the tree of a commit or tag.
+fn tree_data(repo: &Repository, id: Option<ObjectId>) -> Result<Vec<u8>, Error> {
+    match tree_id(repo, id)? {
+        None => Ok(Vec::new()),
+        Some(id) => Ok(find(repo, id)?.detach().data),
+    }
+}
+
+/// The tree of a tree, commit or tag; `None` is the empty tree, which need not exist as an object.
+pub(crate) fn tree_id(repo: &Repository, id: Option<ObjectId>) -> Result<Option<ObjectId>, Error> {
+    let Some(id) = id.filter(|id| *id != ObjectId::empty_tree(repo.object_hash())) else {
+        return Ok(None);
+    };
+    let object = find(repo, id)?;
+    if object.kind == gix::objs::Kind::Tree {
+        return Ok(Some(id));
+    }
+    let tree = object.peel_to_tree().map_err(|error| Error::Object {
+        id,
+        why: error.to_string(),
+    })?;
+    Ok((!tree.data.is_empty()).then_some(tree.id))
+}
+
+/// An object that must be there.
+pub(crate) fn find(repo: &Repository, id: ObjectId) -> Result<gix::Object<'_>, Error> {
+    match repo.try_find_object(id) {
+        Ok(Some(object)) => Ok(object),
+        Ok(None) => Err(Error::Object {
+            id,
+            why: "it is not in this repository".to_owned(),
+        }),
+        Err(error) => Err(Error::Object {
+            id,
+            why: error.to_string(),
+        }),
+    }
+}
+
+/// What stands at a path; folders do not count.
+pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) -> Result<Option<Side>, Error> {
+    let Some(mut id) = tree_id(repo, tree)? else {
+        return Ok(None);
+    };
+    let mut components = path.split_str(b"/").peekable();
+    while let Some(name) = components.next() {
+        let data = find(repo, id)?.detach().data;
+        let mut found = None;
+        for entry in TreeRefIter::from_bytes(&data, repo.object_hash()) {
+            let entry = entry.map_err(|error| Error::Object {
+                id,
+                why: error.to_string(),
+            })?;
+            if entry.filename == name {
+                found = Some((entry.mode, entry.oid.to_owned()));
+                break;
+            }
+        }
+        match found {
+            Some((mode, next)) if mode.is_tree() && components.peek().is_some() => id = next,
+            Some((mode, id)) if !mode.is_tree() && components.peek().is_none() => return Ok(Some(Side { mode, id })),
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}

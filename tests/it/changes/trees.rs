@@ -1,0 +1,241 @@
+//! Trees against trees, as `git diff-tree` prints them.
+
+use std::fs;
+use std::path::Path;
+
+use git_checkpoint::model::change::TreeChange;
+use git_checkpoint::store::tree::{self, Renames};
+
+use super::{Dice, id, open};
+use crate::support::World;
+
+/// Changes in the form of `git diff-tree --raw -z`, the fields separated by spaces and lines.
+fn raw(changes: &[TreeChange]) -> String {
+    let none = "0".repeat(40);
+    let side = |entry: &Option<git_checkpoint::model::change::Entry>| match entry {
+        None => (0, none.clone()),
+        Some(entry) => (entry.mode, entry.id.to_string()),
+    };
+    let mut out = String::new();
+    for change in changes {
+        let ((old_mode, old), (new_mode, new)) = (side(&change.old), side(&change.new));
+        let score = change.similarity.map_or(String::new(), |score| format!("{score:03}"));
+        let from = change
+            .from
+            .as_ref()
+            .map_or(String::new(), |from| format!("\0{}", lossy(from)));
+        let (letter, path) = (change.kind.letter(), lossy(&change.path));
+        out.push_str(&format!(
+            ":{old_mode:06o} {new_mode:06o} {old} {new} {letter}{score}{from}\0{path}\0"
+        ));
+    }
+    out
+}
+
+fn lossy(path: &git_checkpoint::model::path::RepoPath) -> String {
+    String::from_utf8_lossy(path.as_bytes()).into_owned()
+}
+
+#[track_caller]
+fn same_as_git(world: &World, old: &str, new: &str) -> Vec<TreeChange> {
+    let repo = open(world);
+    let [a, b] = [old, new].map(|name| Some(id(world, name)));
+    for (renames, option) in [
+        (Renames::Off, "--no-renames"),
+        (Renames::Exact, "-M100%"),
+        (Renames::Similar(50), "-M50%"),
+    ] {
+        let ours = tree::diff(&repo, a, b, renames).unwrap();
+        let git = world.git(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", option, old, new]);
+        assert_eq!(
+            raw(&ours),
+            String::from_utf8_lossy(git.success().stdout_bytes()),
+            "{renames:?}"
+        );
+    }
+    tree::diff(&repo, a, b, Renames::Exact).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn every_kind_of_change_is_as_git_prints_it() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let world = World::new();
+    for path in [
+        "same",
+        "edited",
+        "gone",
+        "exec",
+        "to-link",
+        "to-folder",
+        "sub/moved",
+        "sub/deep/er/x",
+        "a.b",
+        "a/c",
+        "twin1",
+        "d/twin2",
+    ] {
+        world.file(
+            path,
+            if path.contains("twin") {
+                "twin\n".into()
+            } else {
+                format!("{path}\n1\n2\n3\n4\n")
+            },
+        );
+    }
+    world.file("folder/x", "x\n");
+    world.file("caf\u{e9} \n", "odd\n");
+    world.file("empty1", "");
+    world.git(["add", "-A"]).success();
+    world
+        .git([
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{},module", "1".repeat(40)),
+        ])
+        .success();
+    world.git(["commit", "-qm", "one"]).success();
+    world.file("edited", "edited\n1\n2\n3\n5\n");
+    for path in [
+        "gone",
+        "to-link",
+        "to-folder",
+        "folder/x",
+        "sub/moved",
+        "twin1",
+        "d/twin2",
+        "empty1",
+    ] {
+        fs::remove_file(world.path(path)).unwrap();
+    }
+    fs::remove_dir(world.path("folder")).unwrap();
+    fs::set_permissions(world.path("exec"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("same", world.path("to-link")).unwrap();
+    world.file("to-folder/y", "y\n");
+    world.file("folder", "x\n");
+    world.file("moved", "sub/moved\n1\n2\n3\n4\n");
+    world.file("e/twin2", "twin\n");
+    world.file("e/twin3", "twin\n");
+    world.file("e/twin4", "twin\n");
+    world.file("empty2", "");
+    world.file("renamed-edited", "gone\n1\n2\n3\n9\n");
+    world.git(["add", "-A"]).success();
+    world
+        .git([
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{},module", "2".repeat(40)),
+        ])
+        .success();
+    world.git(["commit", "-qm", "two"]).success();
+    let changes = same_as_git(&world, "HEAD~1", "HEAD");
+    assert!(changes.len() > 12, "{changes:?}");
+    same_as_git(&world, "HEAD", "HEAD~1");
+    same_as_git(&world, "HEAD", "HEAD");
+}
+
+#[test]
+fn random_trees_agree_with_git() {
+    let mut dice = Dice(9);
+    let world = World::new();
+    let mut contents = 0;
+    for _ in 0..12 {
+        for _ in 0..30 {
+            let path = format!(
+                "{}/{}/{}",
+                ["a", "a.b", "a-", "b"][dice.below(4)],
+                ["x", "y", "x.y"][dice.below(3)],
+                dice.below(9)
+            );
+            match dice.below(3) {
+                0 => drop(fs::remove_file(world.path(&path))),
+                // Few different contents, so that there is a choice of rename sources.
+                1 => world.file(&path, format!("{}\n", dice.below(6))),
+                _ => {
+                    contents += 1;
+                    world.file(&path, format!("{contents}\n"));
+                }
+            }
+        }
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "next", "--allow-empty"]).success();
+    }
+    for n in 0..11 {
+        same_as_git(&world, &format!("HEAD~{}", n + 1), &format!("HEAD~{n}"));
+    }
+    same_as_git(&world, "HEAD~11", "HEAD");
+}
+
+#[test]
+fn the_empty_tree_needs_no_object() {
+    let world = World::with_commit();
+    let repo = open(&world);
+    let head = Some(id(&world, "HEAD"));
+    let added = tree::diff(&repo, None, head, Renames::Exact).unwrap();
+    let deleted = tree::diff(&repo, head, None, Renames::Exact).unwrap();
+    assert_eq!((added.len(), deleted.len()), (2, 2));
+    let empty = git_checkpoint::store::ObjectId::empty_tree(repo.object_hash());
+    assert_eq!(tree::diff(&repo, Some(empty), head, Renames::Exact).unwrap(), added);
+    assert_eq!(tree::diff(&repo, None, head, Renames::Similar(50)).unwrap(), added);
+}
+
+#[test]
+fn old_file_modes_are_no_change() {
+    let world = World::with_commit();
+    let listing = world.git_line(["ls-tree", "HEAD"]).replace("100644", "100664");
+    // mktree writes modes as they come.
+    let odd = world
+        .command("git", ["mktree"])
+        .input(listing + "\n")
+        .run()
+        .success()
+        .stdout()
+        .trim()
+        .to_owned();
+    same_as_git(&world, "HEAD^{tree}", &odd);
+}
+
+#[test]
+fn a_blobless_clone_is_enough() {
+    let world = World::with_commit();
+    world.file("src/main.txt", "other\n");
+    world.git(["commit", "-qam", "second"]).success();
+    world.git(["config", "uploadpack.allowFilter", "true"]).success();
+    let url = format!("file://{}", world.repo().display());
+    world
+        .git(["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "../partial"])
+        .success();
+    world.enter("partial");
+    let before = objects(&world.path(".git/objects"));
+    same_as_git(&world, "HEAD~1", "HEAD");
+    assert_eq!(objects(&world.path(".git/objects")), before, "nothing was fetched");
+}
+
+fn objects(folder: &Path) -> usize {
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| if path.is_dir() { objects(&path) } else { 1 })
+        .sum()
+}
+
+#[test]
+fn an_entry_is_found_by_path() {
+    let world = World::with_commit();
+    let repo = open(&world);
+    let at = |path: &str| {
+        tree::entry(&repo, id(&world, "HEAD"), &path.into())
+            .unwrap()
+            .map(|entry| entry.id.to_string())
+    };
+    assert_eq!(
+        at("src/main.txt"),
+        Some(world.git_line(["rev-parse", "HEAD:src/main.txt"]))
+    );
+    for absent in ["src", "src/main.txt/x", "nothing", "src/nothing", ""] {
+        assert_eq!(at(absent), None, "{absent}");
+    }
+}
