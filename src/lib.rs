@@ -9,5 +9,6 @@ pub mod model;
 pub mod ops;
 pub mod os;
 pub mod render;
+pub mod secrets;
 pub mod store;
 pub mod worktree;

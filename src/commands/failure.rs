@@ -48,9 +48,11 @@ impl From<Error> for CommandError {
             Error::NotFound { ref candidates, .. } if candidates.is_empty() => {
                 of(Kind::NotFound).hint("see what there is: git checkpoint list")
             }
-            Error::NotFound { ref candidates, .. } => {
-                with_candidates(Kind::NotFound, &format!("{error}; did you mean one of these?"), candidates)
-            }
+            Error::NotFound { ref candidates, .. } => with_candidates(
+                Kind::NotFound,
+                &format!("{error}; did you mean one of these?"),
+                candidates,
+            ),
             Error::Ambiguous { ref candidates, .. } => {
                 with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
             }

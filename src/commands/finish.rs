@@ -1,6 +1,11 @@
 use std::path::PathBuf;
 
-use super::{Context, error::CommandError, opened::{self, Whom}, save};
+use super::{
+    Context,
+    error::CommandError,
+    opened::{self, Whom},
+    save,
+};
 use crate::{
     model::{
         document::{Kind, Status},
@@ -43,7 +48,11 @@ const ERROR_LIMIT: u64 = 1 << 20;
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
     let mut request = Request::new(Kind::Finish);
-    request.status = if args.status == "failed" { Status::Failed } else { Status::Completed };
+    request.status = if args.status == "failed" {
+        Status::Failed
+    } else {
+        Status::Completed
+    };
     request.leave = true;
     request.start = false;
     request.summary = args.summary;
@@ -55,7 +64,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let text = text.trim();
         let (message, stack) = text.split_once('\n').unwrap_or((text, ""));
         let stack = Some(stack.to_owned()).filter(|stack| !stack.trim().is_empty());
-        request.error = Some(Failure { message: message.trim_end().to_owned(), stack });
+        request.error = Some(Failure {
+            message: message.trim_end().to_owned(),
+            stack,
+        });
     }
     save::report(context, &opened, request)
 }

@@ -17,12 +17,15 @@ use crate::{
 /// '@' marks the current session of this work tree, '!' a damaged one. An active session that was silent for longer than
 /// checkpoint.interruptedAfter is shown as interrupted.
 #[derive(Debug, clap::Args)]
-#[command(visible_alias = "ls", after_long_help = "\
+#[command(
+    visible_alias = "ls",
+    after_long_help = "\
 Examples:
   What can be taken up again on this branch:
     git checkpoint list --branch main --status paused
   For a script:
-    git checkpoint list --json")]
+    git checkpoint list --json"
+)]
 pub(super) struct Args {
     /// Only sessions of this agent
     #[arg(long, value_name = "NAME")]
@@ -54,7 +57,11 @@ pub(super) struct DateArg {
 impl DateArg {
     /// The style asked for; else relative for people and ISO for programs.
     pub(super) fn style(&self, context: &Context) -> Result<DateStyle, CommandError> {
-        let default = if context.ui.for_people() { "relative" } else { "iso-strict" };
+        let default = if context.ui.for_people() {
+            "relative"
+        } else {
+            "iso-strict"
+        };
         DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| CommandError::of(Kind::Usage, &e))
     }
 }
@@ -72,18 +79,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         since: None,
     };
     let rows = list::sessions(&scene, &filter)?;
-    let view = List { schema: "git-checkpoint.list/1", sessions: rows.into_iter().map(row).collect() };
+    let view = List {
+        schema: "git-checkpoint.list/1",
+        sessions: rows.into_iter().map(row).collect(),
+    };
     if context.ui.options().json {
         return context.ui.json(&view);
     }
     if view.sessions.is_empty() {
-        context.ui.status(crate::render::text::Line::plain("There are no sessions to show."));
+        context
+            .ui
+            .status(crate::render::text::Line::plain("There are no sessions to show."));
         return Ok(());
     }
     context.ui.page();
-    context.ui.data(view.text(context.ui.table_width(), &dates, scene.now, scene.host));
+    context
+        .ui
+        .data(view.text(context.ui.table_width(), &dates, scene.now, scene.host));
     if view.sessions.iter().any(|s| s.status == "damaged") {
-        context.ui.hint("Damaged", "see what is damaged: git checkpoint verify --all");
+        context
+            .ui
+            .hint("Damaged", "see what is damaged: git checkpoint verify --all");
     }
     Ok(())
 }

@@ -56,8 +56,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return context.ui.json(&view);
     }
     context.ui.page();
-    let text =
-        if args.oneline { view.oneline() } else { view.text(context.ui.table_width(), &dates, scene.now) };
+    let text = if args.oneline {
+        view.oneline()
+    } else {
+        view.text(context.ui.table_width(), &dates, scene.now)
+    };
     context.ui.data(text);
     Ok(())
 }

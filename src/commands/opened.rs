@@ -58,7 +58,10 @@ pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, Command
     let env = &context.env;
     let place = store::Environment {
         cwd: env.cwd.clone(),
-        vars: env.variables().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        vars: env
+            .variables()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
     };
     let repo = store::open(&place)?;
     let settings = Settings::read(&repo)?;
@@ -66,7 +69,11 @@ pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, Command
         Some(name) => Some(name.clone()),
         None => env
             .text("CHECKPOINT_SESSION")
-            .map(|text| Name::new(text).map_err(|e| CommandError::of(Kind::Usage, &e).hint("it comes from the environment variable CHECKPOINT_SESSION")))
+            .map(|text| {
+                Name::new(text).map_err(|e| {
+                    CommandError::of(Kind::Usage, &e).hint("it comes from the environment variable CHECKPOINT_SESSION")
+                })
+            })
             .transpose()?,
     };
     let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
@@ -81,5 +88,14 @@ pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, Command
     for problem in context.ui.configure(lookup) {
         context.ui.warning(&problem);
     }
-    Ok(Opened { host: os::host_name(), repo, settings, agent, session, home, index, now })
+    Ok(Opened {
+        host: os::host_name(),
+        repo,
+        settings,
+        agent,
+        session,
+        home,
+        index,
+        now,
+    })
 }

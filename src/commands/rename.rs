@@ -1,6 +1,11 @@
 use serde_json::json;
 
-use super::{Context, error::CommandError, failure, opened::{self, Whom}};
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    opened::{self, Whom},
+};
 use crate::{
     model::name::Name,
     ops::switch,
@@ -35,6 +40,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }));
     }
     let line = Line::plain("Renamed session ").with(Slot::Session, from.as_str());
-    context.ui.receipt(line.with(Slot::Plain, " to ").with(Slot::Session, args.to.as_str()));
+    context
+        .ui
+        .receipt(line.with(Slot::Plain, " to ").with(Slot::Session, args.to.as_str()));
     Ok(())
 }

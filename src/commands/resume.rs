@@ -14,8 +14,7 @@ use crate::{
         resume::{self, Chosen, Resumed},
     },
     render::{
-        age, checkpoint,
-        report,
+        age, checkpoint, report,
         sessions::List,
         slot::Slot,
         text::{Line, Text},
@@ -59,7 +58,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.list {
         return candidates(context, &opened, &dates);
     }
-    let given = args.selector.as_deref().or(args.session_id.as_deref()).map(failure::selector).transpose()?;
+    let given = args
+        .selector
+        .as_deref()
+        .or(args.session_id.as_deref())
+        .map(failure::selector)
+        .transpose()?;
     let selector = match given {
         Some(selector) => Some(selector),
         None => ask(context, &opened)?,
@@ -77,8 +81,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let now = opened.scene().now;
     context.ui.data(text(&resumed, args.brief, context.ui.width(), now));
     match resumed.chosen {
-        Chosen::OnBranch => context.ui.hint("Chosen", "the newest session paused or interrupted on this branch was taken"),
-        Chosen::Newest => context.ui.hint("Chosen", "the newest session was taken; 'git checkpoint list' shows others"),
+        Chosen::OnBranch => context.ui.hint(
+            "Chosen",
+            "the newest session paused or interrupted on this branch was taken",
+        ),
+        Chosen::Newest => context.ui.hint(
+            "Chosen",
+            "the newest session was taken; 'git checkpoint list' shows others",
+        ),
         Chosen::Named | Chosen::Current => {}
     }
     Ok(())
@@ -87,11 +97,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
     let (rows, _) = resume::candidates(&scene)?;
-    let view = List { schema: "git-checkpoint.list/1", sessions: rows.into_iter().map(list::row).collect() };
+    let view = List {
+        schema: "git-checkpoint.list/1",
+        sessions: rows.into_iter().map(list::row).collect(),
+    };
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    context.ui.data(view.text(context.ui.table_width(), dates, scene.now, scene.host));
+    context
+        .ui
+        .data(view.text(context.ui.table_width(), dates, scene.now, scene.host));
     Ok(())
 }
 
@@ -103,7 +118,9 @@ fn ask(context: &Context, opened: &Opened) -> Result<Option<Selector>, CommandEr
         return Ok(None);
     }
     let choices: Vec<Line> = rows.iter().map(|row| choice(row, scene.now)).collect();
-    let answer = context.ui.choose("Which session?", &choices, "name it: git checkpoint resume <session>")?;
+    let answer = context
+        .ui
+        .choose("Which session?", &choices, "name it: git checkpoint resume <session>")?;
     let Some(at) = answer else {
         return Err(CommandError::silent(Kind::Negative));
     };
@@ -161,7 +178,9 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: crate::model::time:
     if resumed.draft > 0 {
         text.push(Line::new());
         let changes = crate::render::count::Count::new(resumed.draft, "change");
-        text.push(Line::plain(format!("{changes} of the draft not saved yet: 'git checkpoint save' saves them")));
+        text.push(Line::plain(format!(
+            "{changes} of the draft not saved yet: 'git checkpoint save' saves them"
+        )));
     }
     text.push(Line::new());
     text.push(Line::plain("No file was changed."));

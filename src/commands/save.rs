@@ -111,7 +111,9 @@ struct Common {
 }
 
 fn step(text: &str) -> Result<(u32, u32), String> {
-    let parsed = text.split_once('/').and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
+    let parsed = text
+        .split_once('/')
+        .and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
     match parsed {
         Some((n, of)) if n <= of => Ok((n, of)),
         _ => Err("give it as N/M, such as 3/7".to_owned()),
@@ -187,7 +189,10 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     warn_redactions(context, &receipt.redactions);
     if !receipt.unreadable.is_empty() {
         let lines: Vec<_> = receipt.unreadable.iter().map(ToString::to_string).collect();
-        context.ui.warning(&format!("the draft of this session has unreadable lines ({}); they stay", lines.join(", ")));
+        context.ui.warning(&format!(
+            "the draft of this session has unreadable lines ({}); they stay",
+            lines.join(", ")
+        ));
     }
     if context.ui.options().json {
         context.ui.json(&view)?;
@@ -200,23 +205,39 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
         let then = format!("continue later with: git checkpoint resume {}", receipt.session);
         context.ui.hint("Save", &then);
     }
-    if receipt.is_partial() { Err(CommandError::silent(Kind::Partial)) } else { Ok(()) }
+    if receipt.is_partial() {
+        Err(CommandError::silent(Kind::Partial))
+    } else {
+        Ok(())
+    }
 }
 
 /// Says what secrets were found, and that they are gone.
 pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
     let (replaced, noticed): (Vec<_>, Vec<_>) = found.iter().partition(|r| r.replaced);
     let list = |found: &[&Redaction]| {
-        found.iter().map(|r| format!("{} in {}", r.kind, r.place)).collect::<Vec<_>>().join("\n  ")
+        found
+            .iter()
+            .map(|r| format!("{} in {}", r.kind, r.place))
+            .collect::<Vec<_>>()
+            .join("\n  ")
     };
     if !replaced.is_empty() {
         let what = crate::render::count::Count::new(replaced.len(), "secret");
         let was = if replaced.len() == 1 { "was" } else { "were" };
-        context.ui.warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
+        context
+            .ui
+            .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
     }
     if !noticed.is_empty() {
-        context.ui.warning(&format!("this looks like a secret and was saved as it is:\n  {}", list(&noticed)));
-        context.ui.hint("Secret", "keep such texts out of the record, or name the rule in checkpoint.redactRule");
+        context.ui.warning(&format!(
+            "this looks like a secret and was saved as it is:\n  {}",
+            list(&noticed)
+        ));
+        context.ui.hint(
+            "Secret",
+            "keep such texts out of the record, or name the rule in checkpoint.redactRule",
+        );
     }
 }
 
@@ -226,24 +247,23 @@ fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Va
     } else {
         read_file(context, path, json::INPUT_LIMIT as u64, what)?
     };
-    json::parse(&bytes, json::INPUT_LIMIT)
-        .map_err(|source| crate::ops::Error::Json { what: what.to_owned(), source }.into())
+    json::parse(&bytes, json::INPUT_LIMIT).map_err(|source| {
+        crate::ops::Error::Json {
+            what: what.to_owned(),
+            source,
+        }
+        .into()
+    })
 }
 
-fn attachments(
-    context: &Context,
-    opened: &Opened,
-    paths: &[PathBuf],
-) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
+fn attachments(context: &Context, opened: &Opened, paths: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
     let limit = opened.scene().settings.max_file_size;
     let mut out = Vec::new();
     for path in paths {
-        let name = path.file_name().map(|name| {
-            crate::model::path::RepoPath::new(name.as_encoded_bytes()).quoted()
-        });
-        let name = name.ok_or_else(|| {
-            CommandError::new(Kind::Usage, format!("'{}' is not a file", path.display()))
-        })?;
+        let name = path
+            .file_name()
+            .map(|name| crate::model::path::RepoPath::new(name.as_encoded_bytes()).quoted());
+        let name = name.ok_or_else(|| CommandError::new(Kind::Usage, format!("'{}' is not a file", path.display())))?;
         out.push((name, read_file(context, path, limit, "the attachment")?));
     }
     Ok(out)
@@ -257,13 +277,21 @@ pub(super) fn read_file(
     what: &str,
 ) -> Result<Vec<u8>, CommandError> {
     let full = context.env.cwd.join(path);
-    let fail = |reason: String| CommandError::new(Kind::Invalid, format!("cannot read {what} '{}': {reason}", path.display()));
+    let fail = |reason: String| {
+        CommandError::new(
+            Kind::Invalid,
+            format!("cannot read {what} '{}': {reason}", path.display()),
+        )
+    };
     let metadata = std::fs::metadata(&full).map_err(|e| fail(os::reason(&e)))?;
     if !metadata.is_file() {
         return Err(fail("it is not a file".to_owned()));
     }
     if metadata.len() > limit {
-        return Err(fail(format!("it has {} bytes, more than the {limit} allowed", metadata.len())));
+        return Err(fail(format!(
+            "it has {} bytes, more than the {limit} allowed",
+            metadata.len()
+        )));
     }
     std::fs::read(&full).map_err(|e| fail(os::reason(&e)))
 }

@@ -45,10 +45,18 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let whom = Whom { session: None, agent: args.agent.clone() };
+    let whom = Whom {
+        session: None,
+        agent: args.agent.clone(),
+    };
     let opened = opened::open(context, &whom)?;
     let mut session = Map::new();
-    let members = [("task", args.task), ("title", args.title), ("type", args.kind), ("feature", args.feature)];
+    let members = [
+        ("task", args.task),
+        ("title", args.title),
+        ("type", args.kind),
+        ("feature", args.feature),
+    ];
     for (key, value) in members {
         if let Some(value) = value {
             session.insert(key.to_owned(), value.into());
@@ -57,11 +65,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if !args.issues.is_empty() {
         session.insert("issues".to_owned(), args.issues.into());
     }
-    let request =
-        ops::start::Request { name: args.name, session: Value::Object(session), if_missing: args.if_missing };
+    let request = ops::start::Request {
+        name: args.name,
+        session: Value::Object(session),
+        if_missing: args.if_missing,
+    };
     let started = ops::start::start(&opened.scene(), request)?;
     let ids = views::Ids::tip(started.id, started.digest.clone());
-    let mut view = views::document(if started.existed { "existing" } else { "started" }, &started.document, &ids);
+    let mut view = views::document(
+        if started.existed { "existing" } else { "started" },
+        &started.document,
+        &ids,
+    );
     view.session = started.name.as_str();
     view.session_is = if started.existed { "meant" } else { "started" };
     view.redactions = views::redactions(&started.redactions);
@@ -72,6 +87,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
-    context.ui.hint("Start", "save what you have: git checkpoint save -m '...'");
+    context
+        .ui
+        .hint("Start", "save what you have: git checkpoint save -m '...'");
     Ok(())
 }

@@ -39,13 +39,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else if context.ui.options().quiet == 0 {
         context.ui.data(text(&status, dirty, scene.now));
         for remote in &status.mirrors {
-            context.ui.warning(&format!("remote '{remote}' mirrors every ref: a push there publishes the checkpoints"));
+            context.ui.warning(&format!(
+                "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
+            ));
         }
         for (key, place) in crate::store::config::unknown(scene.repo) {
             context.ui.warning(&format!("unknown setting '{key}' in {place}"));
         }
     }
-    if args.exit_code && dirty { Err(CommandError::silent(Kind::Negative)) } else { Ok(()) }
+    if args.exit_code && dirty {
+        Err(CommandError::silent(Kind::Negative))
+    } else {
+        Ok(())
+    }
 }
 
 fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
@@ -80,10 +86,18 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
         text.push(line);
     };
     match &status.session {
-        None if status.sessions == 0 => row("session", Line::plain("none yet; 'git checkpoint save' makes the first")),
+        None if status.sessions == 0 => row(
+            "session",
+            Line::plain("none yet; 'git checkpoint save' makes the first"),
+        ),
         None => {
             let others = receipt_count(status.sessions);
-            row("session", Line::plain(format!("none is current; {others}: 'git checkpoint resume' takes one up")));
+            row(
+                "session",
+                Line::plain(format!(
+                    "none is current; {others}: 'git checkpoint resume' takes one up"
+                )),
+            );
         }
         Some(current) => {
             let mut line = Line::new().with(Slot::Session, current.name.as_str());
@@ -96,7 +110,13 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
             row("newest", line.cut(69));
             if current.draft > 0 {
-                row("draft", Line::plain(format!("{} not saved yet", crate::render::count::Count::new(current.draft, "change"))));
+                row(
+                    "draft",
+                    Line::plain(format!(
+                        "{} not saved yet",
+                        crate::render::count::Count::new(current.draft, "change")
+                    )),
+                );
             }
         }
     }
@@ -116,5 +136,9 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
 }
 
 fn receipt_count(sessions: usize) -> String {
-    format!("there {} {}", if sessions == 1 { "is" } else { "are" }, crate::render::count::Count::new(sessions, "session"))
+    format!(
+        "there {} {}",
+        if sessions == 1 { "is" } else { "are" },
+        crate::render::count::Count::new(sessions, "session")
+    )
 }

@@ -1,6 +1,11 @@
 use serde_json::json;
 
-use super::{Context, error::CommandError, failure, opened::{self, Whom}};
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    opened::{self, Whom},
+};
 use crate::{
     ops::switch,
     render::{slot::Slot, text::Line},
@@ -32,7 +37,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }));
     }
     let line = Line::plain("Switched to session ").with(Slot::Session, name.as_str());
-    context.ui.receipt(line.with(Slot::Plain, format!(", {}", document.session.status.word())));
+    context
+        .ui
+        .receipt(line.with(Slot::Plain, format!(", {}", document.session.status.word())));
     context.ui.hint("Switch", "see where it stands: git checkpoint resume");
     Ok(())
 }

@@ -48,10 +48,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else {
         context.ui.data(text(&report));
         for hint in remedies(&report) {
-            context.ui.status(Line::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
+            context
+                .ui
+                .status(Line::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
         }
     }
-    if report.is_valid() { Ok(()) } else { Err(CommandError::silent(Kind::Negative)) }
+    if report.is_valid() {
+        Ok(())
+    } else {
+        Err(CommandError::silent(Kind::Negative))
+    }
 }
 
 fn json_of(report: &Report) -> serde_json::Value {
@@ -91,14 +97,19 @@ fn text(report: &Report) -> Text {
         Count::new(report.objects, "object"),
     ));
     if report.promised > 0 {
-        line.push(Slot::Plain, format!(" ({} not fetched by this partial clone)", report.promised));
+        line.push(
+            Slot::Plain,
+            format!(" ({} not fetched by this partial clone)", report.promised),
+        );
     }
     text.push(line);
     if report.is_valid() {
         text.push(Line::new().with(Slot::Good, "Everything is whole."));
     }
     for issue in &report.issues {
-        let mut line = Line::new().with(Slot::Bad, "damaged  ").with(Slot::Session, &issue.session);
+        let mut line = Line::new()
+            .with(Slot::Bad, "damaged  ")
+            .with(Slot::Session, &issue.session);
         if let Some(checkpoint) = issue.checkpoint {
             line.push(Slot::Plain, " ");
             line.push(Slot::Id, oid(checkpoint).short());
@@ -129,7 +140,10 @@ fn remedy(issue: &Issue) -> String {
         }
         (_, Some(good)) => {
             let good = oid(good);
-            format!("take up the newest whole checkpoint: git checkpoint resume {}", good.short())
+            format!(
+                "take up the newest whole checkpoint: git checkpoint resume {}",
+                good.short()
+            )
         }
         (_, None) => {
             format!("fetch the session from a clone that has it: git fetch <remote> refs/checkpoints/{session}")

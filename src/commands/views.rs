@@ -1,7 +1,11 @@
 //! Outcomes of operations as the values that are rendered, for people and as JSON alike.
 
 use crate::{
-    model::{document::Document, id::{Digest, Oid}, list::Skipped},
+    model::{
+        document::Document,
+        id::{Digest, Oid},
+        list::Skipped,
+    },
     ops::{
         receipt::{self, Outcome, SessionIs},
         redact,
@@ -20,12 +24,20 @@ pub(super) struct Ids {
 impl Ids {
     /// The ids of a receipt.
     pub(super) fn of(receipt: &receipt::Receipt) -> Self {
-        Self { id: receipt.id.map(oid), digest: receipt.digest.clone(), parent: receipt.parent.map(oid) }
+        Self {
+            id: receipt.id.map(oid),
+            digest: receipt.digest.clone(),
+            parent: receipt.parent.map(oid),
+        }
     }
 
     /// The ids of a session's newest checkpoint.
     pub(super) fn tip(id: ObjectId, digest: Digest) -> Self {
-        Self { id: Some(oid(id)), digest: Some(digest), parent: None }
+        Self {
+            id: Some(oid(id)),
+            digest: Some(digest),
+            parent: None,
+        }
     }
 }
 
@@ -80,7 +92,11 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
 
 /// Secrets that were found.
 pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
-    let view = |r: &redact::Redaction| Redaction { kind: r.kind.clone(), place: r.place.clone(), replaced: r.replaced };
+    let view = |r: &redact::Redaction| Redaction {
+        kind: r.kind.clone(),
+        place: r.place.clone(),
+        replaced: r.replaced,
+    };
     found.iter().map(view).collect()
 }
 
@@ -91,7 +107,11 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
     for reason in R::ALL {
         let paths: Vec<_> = skipped.iter().filter(|s| s.reason == reason).collect();
         let Some(first) = paths.first() else { continue };
-        let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+        let more = if paths.len() > 1 {
+            format!(" and {} more", paths.len() - 1)
+        } else {
+            String::new()
+        };
         let why = match reason {
             R::TooLarge => "larger than checkpoint.maxFileSize; raise it to save such files",
             R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
@@ -104,7 +124,11 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
             R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
             R::PathTooLong => "its path is longer than the system can open",
         };
-        lines.push(format!("{} not saved: {}{more}: {why}", Count::new(paths.len(), "path"), first.path.quoted()));
+        lines.push(format!(
+            "{} not saved: {}{more}: {why}",
+            Count::new(paths.len(), "path"),
+            first.path.quoted()
+        ));
     }
     lines
 }

@@ -2,12 +2,7 @@
 
 use super::{Error, Scene};
 use crate::{
-    model::{
-        document::Status,
-        name::Name,
-        operation::Subject,
-        record::Record,
-    },
+    model::{document::Status, name::Name, operation::Subject, record::Record},
     store::{
         ObjectId,
         checkpoint::{self, Checkpoint},
@@ -43,7 +38,11 @@ pub(super) fn named(scene: &Scene<'_>, name: &Name) -> Result<Option<Chosen>, Er
         return Ok(None);
     };
     let tip = load(scene, name.as_str(), tip)?;
-    Ok(Some(Chosen { name: name.clone(), tip, why: Why::Meant }))
+    Ok(Some(Chosen {
+        name: name.clone(),
+        tip,
+        why: Why::Meant,
+    }))
 }
 
 /// The session named by option or environment, else the current one.
@@ -72,11 +71,19 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
         return Ok(Some(chosen));
     }
     for session in session::all(scene.repo)? {
-        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else { continue };
+        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else {
+            continue;
+        };
         // A damaged session among the others cannot be the reason to fail: it is looked at when it is named.
-        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else { continue };
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            continue;
+        };
         if tip.document.session.id == wanted.id {
-            return Ok(Some(Chosen { name, tip, why: Why::Meant }));
+            return Ok(Some(Chosen {
+                name,
+                tip,
+                why: Why::Meant,
+            }));
         }
     }
     Ok(None)
@@ -85,14 +92,22 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
 /// The session paused last on this branch in this work tree.
 pub(super) fn paused_here(scene: &Scene<'_>, branch: Option<&str>, worktree: &str) -> Result<Option<Chosen>, Error> {
     for session in session::all(scene.repo)? {
-        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else { continue };
+        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else {
+            continue;
+        };
         if tip.trailers.status != Some(Status::Paused) || tip.trailers.branch.as_deref() != branch {
             continue;
         }
-        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else { continue };
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            continue;
+        };
         let document = &tip.document;
         if document.worktree.id == worktree && document.host == scene.host && document.git.branch.as_deref() == branch {
-            return Ok(Some(Chosen { name, tip, why: Why::PausedHere }));
+            return Ok(Some(Chosen {
+                name,
+                tip,
+                why: Why::PausedHere,
+            }));
         }
     }
     Ok(None)
@@ -107,8 +122,17 @@ pub(super) fn load(scene: &Scene<'_>, subject: &str, id: ObjectId) -> Result<Che
 pub(super) fn carried(tip: &Checkpoint, name: &Name) -> Subject {
     let mut session = tip.document.session.clone();
     session.name = name.clone();
-    let record = Record { summary: None, error: None, attachments: Vec::new(), ..tip.document.record.clone() };
-    Subject { session, record, log: Vec::new() }
+    let record = Record {
+        summary: None,
+        error: None,
+        attachments: Vec::new(),
+        ..tip.document.record.clone()
+    };
+    Subject {
+        session,
+        record,
+        log: Vec::new(),
+    }
 }
 
 /// The subject with a session's draft applied, and the draft itself.

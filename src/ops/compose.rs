@@ -21,10 +21,10 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, People, Siblings, Written},
-        facts,
+        facts, moment,
         objects::Writer,
     },
-    worktree::{self, PathSummary, Snapshot},
+    worktree::snapshot::{self as files, PathSummary, Snapshot},
 };
 
 /// How often the files are read again when HEAD or the index changes meanwhile.
@@ -54,7 +54,7 @@ impl Present {
 /// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
 pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result<Present, Error> {
     for _ in 0..SETTLE_TRIES {
-        let before = facts::stamp(scene.repo, scene.index)?;
+        let before = moment::stamp(scene.repo, scene.index)?;
         let snapshot = files.then(|| snapshot(scene, writer)).transpose()?;
         let overlay = writer.overlay(scene.repo);
         let index_tree = snapshot.as_ref().map(|s| s.index_tree);
@@ -67,7 +67,7 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
             facts.conflicted = bounded(&status.conflicted);
             facts.settle();
         }
-        if facts::stamp(scene.repo, scene.index)? == before {
+        if moment::stamp(scene.repo, scene.index)? == before {
             return Ok(Present { facts, snapshot });
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
 fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
     let settings = scene.settings;
     let cache = store::worktree_private_dir(scene.repo)?.join("cache");
-    let options = worktree::Options {
+    let options = files::Options {
         max_file_size: settings.max_file_size,
         max_total_size: Some(settings.max_total_size),
         exclude: &settings.exclude,
@@ -86,23 +86,36 @@ fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
         cache: Some(&cache),
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
     };
-    Ok(worktree::take(scene.repo, writer, &options)?)
+    Ok(files::take(scene.repo, writer, &options)?)
 }
 
 fn bounded(summary: &PathSummary) -> Bounded<RepoPath> {
-    let first = summary.first.iter().take(crate::model::facts::LISTED).cloned().collect();
-    Bounded { count: summary.count as u64, first }
+    let first = summary
+        .first
+        .iter()
+        .take(crate::model::facts::LISTED)
+        .cloned()
+        .collect();
+    Bounded {
+        count: summary.count as u64,
+        first,
+    }
 }
 
 /// Who the commits of this command are by.
 pub(super) fn people(scene: &Scene<'_>) -> People {
     let time = checkpoint::git_time(scene.now);
-    People { author: store::author(scene.repo, time), committer: store::who(scene.repo, time) }
+    People {
+        author: store::author(scene.repo, time),
+        committer: store::who(scene.repo, time),
+    }
 }
 
 /// Whom items of the record are by: the agent, else the git user.
 pub(super) fn by(scene: &Scene<'_>, people: &People) -> String {
-    scene.agent.map_or_else(|| people.author.name.to_string(), str::to_owned)
+    scene
+        .agent
+        .map_or_else(|| people.author.name.to_string(), str::to_owned)
 }
 
 /// A session that does not exist yet.
@@ -193,7 +206,11 @@ pub(super) struct Before<'a> {
 impl<'a> From<&'a Chosen> for Before<'a> {
     fn from(chosen: &'a Chosen) -> Self {
         let tip = &chosen.tip;
-        Self { id: tip.entry.id, digest: tip.digest.clone(), checkpoint: Some(tip) }
+        Self {
+            id: tip.entry.id,
+            digest: tip.digest.clone(),
+            checkpoint: Some(tip),
+        }
     }
 }
 
@@ -218,8 +235,7 @@ pub(super) fn attach_snapshot(
         unknown: Map::new(),
     });
     if let Some(tip) = before.checkpoint
-        && let (Some(commit), Some(old), Some(new)) =
-            (tip.snapshot(), &tip.document.snapshot, &document.snapshot)
+        && let (Some(commit), Some(old), Some(new)) = (tip.snapshot(), &tip.document.snapshot, &document.snapshot)
         && (&old.tree, &old.index, &tip.document.git.head) == (&new.tree, &new.index, &document.git.head)
     {
         return Ok(Some(commit));

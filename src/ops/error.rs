@@ -13,7 +13,7 @@ use crate::{
     },
     secrets,
     store::{self, checkpoint::Fault},
-    worktree,
+    worktree::snapshot,
 };
 
 /// Something a selector may have meant.
@@ -36,7 +36,7 @@ pub enum Error {
     Store(#[from] store::Error),
     /// The files could not be read.
     #[error(transparent)]
-    Worktree(#[from] worktree::Error),
+    Worktree(#[from] snapshot::Error),
     /// A checkpoint is damaged, or of a newer format.
     #[error("cannot use checkpoint '{subject}': {fault}")]
     Damaged {
@@ -155,6 +155,9 @@ impl Error {
     /// A damaged checkpoint, for `map_err`.
     pub(super) fn damaged(subject: impl Into<String>) -> impl FnOnce(Fault) -> Self {
         let subject = subject.into();
-        move |fault| Self::Damaged { subject, fault: Box::new(fault) }
+        move |fault| Self::Damaged {
+            subject,
+            fault: Box::new(fault),
+        }
     }
 }

@@ -56,7 +56,11 @@ impl std::str::FromStr for Standing {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        if text == "interrupted" { Ok(Self::Interrupted) } else { text.parse().map(Self::Stated) }
+        if text == "interrupted" {
+            Ok(Self::Interrupted)
+        } else {
+            text.parse().map(Self::Stated)
+        }
     }
 }
 
@@ -81,7 +85,11 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
             let standing = standing(scene, &entry);
             (entry, standing)
         });
-        let row = Row { name: session.name, tip, current };
+        let row = Row {
+            name: session.name,
+            tip,
+            current,
+        };
         if keeps(filter, &row) {
             rows.push(row);
         }
@@ -132,7 +140,10 @@ pub struct Log {
 
 /// The log of a session, of the current one when none is named, at most `limit` checkpoints from the selected one on.
 pub fn log(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>) -> Result<Log, Error> {
-    let current = Selector { base: Base::Current, steps: Vec::new() };
+    let current = Selector {
+        base: Base::Current,
+        steps: Vec::new(),
+    };
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
     let Some(session) = session else {
         return Err(Error::NoSession { any: true });
@@ -145,5 +156,10 @@ pub fn log(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>)
         Some(Ok(entry)) if is_fork(entry) => entry.parents.first().copied(),
         _ => None,
     };
-    Ok(Log { session, entries, source, more })
+    Ok(Log {
+        session,
+        entries,
+        source,
+        more,
+    })
 }

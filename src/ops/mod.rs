@@ -27,7 +27,7 @@ use std::{path::Path, time::Duration};
 
 pub use error::{Candidate, Error};
 
-pub use crate::worktree::Error as WorktreeError;
+pub use crate::worktree::snapshot::Error as WorktreeError;
 
 use crate::{
     model::{name::Name, time::Timestamp},

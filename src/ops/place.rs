@@ -37,7 +37,11 @@ pub(super) fn tip(
     let needed: Vec<ObjectId> = [new.needs.as_slice(), sealed.relied_on(), sealed.written()].concat();
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
         if matches!(error, store::Error::Vanished { .. }) {
-            let back = edit(Some(new.id), old, "checkpoint: taken back, its objects were collected".to_owned());
+            let back = edit(
+                Some(new.id),
+                old,
+                "checkpoint: taken back, its objects were collected".to_owned(),
+            );
             refs::update(scene.repo, &[back], &committer, scene.wait)?;
         }
         return Err(error.into());

@@ -22,7 +22,10 @@ pub struct Redaction {
 /// A rule given as `NAME=REGEX`; without a name it is called `own`.
 fn own_rule(text: &str) -> OwnRule {
     let (kind, pattern) = text.split_once('=').unwrap_or(("own", text));
-    OwnRule { kind: kind.trim().to_owned(), pattern: pattern.to_owned() }
+    OwnRule {
+        kind: kind.trim().to_owned(),
+        pattern: pattern.to_owned(),
+    }
 }
 
 /// Finds secrets as the settings say.
@@ -45,7 +48,10 @@ impl Redactor {
             allow: given.redact_allow.clone(),
             rules: given.redact_rule.iter().map(|rule| own_rule(rule)).collect(),
         };
-        Ok(Self { scanner: Scanner::new(&settings)?, found: Vec::new() })
+        Ok(Self {
+            scanner: Scanner::new(&settings)?,
+            found: Vec::new(),
+        })
     }
 
     /// Takes secrets out of a JSON value, names included.

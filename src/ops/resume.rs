@@ -95,24 +95,33 @@ pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed,
         None => {
             let (rows, why) = candidates(scene)?;
             let Some(row) = rows.first() else {
-                return Err(Error::NoSession { any: !session::all(scene.repo)?.is_empty() });
+                return Err(Error::NoSession {
+                    any: !session::all(scene.repo)?.is_empty(),
+                });
             };
-            (Selector { base: Base::Word(row.name.clone()), steps: Vec::new() }, why)
+            (
+                Selector {
+                    base: Base::Word(row.name.clone()),
+                    steps: Vec::new(),
+                },
+                why,
+            )
         }
     };
     let (session, id) = select::commit(scene, &selector)?;
     let Some(session) = session else {
-        return Err(Error::NotFound { text: store_short(id), candidates: Vec::new() });
+        return Err(Error::NotFound {
+            text: store_short(id),
+            candidates: Vec::new(),
+        });
     };
     let is_tip = session::tip(scene.repo, &session)? == Some(id);
     let (checkpoint, lost) = match choose::load(scene, session.as_str(), id) {
         Ok(checkpoint) => (checkpoint, None),
-        Err(Error::Damaged { subject, fault }) if !fault.is_newer() => {
-            match verify::newest_good(scene, &session, id) {
-                Some((good, lost)) => (good, Some((fault.to_string(), lost))),
-                None => return Err(Error::Damaged { subject, fault }),
-            }
-        }
+        Err(Error::Damaged { subject, fault }) if !fault.is_newer() => match verify::newest_good(scene, &session, id) {
+            Some((good, lost)) => (good, Some((fault.to_string(), lost))),
+            None => return Err(Error::Damaged { subject, fault }),
+        },
         Err(error) => return Err(error),
     };
     let standing = list::standing(scene, &checkpoint.entry);
@@ -126,7 +135,16 @@ pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed,
     start::make_current(scene, &checkpoint.document, &session)?;
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = waiting.after(&checkpoint.document.folded).count();
-    Ok(Resumed { session, is_tip, standing, draft, report, lost, chosen, checkpoint })
+    Ok(Resumed {
+        session,
+        is_tip,
+        standing,
+        draft,
+        report,
+        lost,
+        chosen,
+        checkpoint,
+    })
 }
 
 fn store_short(id: store::ObjectId) -> String {

@@ -30,8 +30,7 @@ use crate::{
         draft::{self, Draft},
         lock,
         objects::{self, Writer},
-        refs,
-        session,
+        refs, session,
     },
 };
 
@@ -115,7 +114,13 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
         };
         let present = compose::present(scene, &writer, request.files)?;
         let target = target(scene, &request, &present)?;
-        let attempt = Attempt { scene, request: &request, operations: &operations, people: &people, present: &present };
+        let attempt = Attempt {
+            scene,
+            request: &request,
+            operations: &operations,
+            people: &people,
+            present: &present,
+        };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
                 let (Outcome::Saved(receipt) | Outcome::Planned(receipt) | Outcome::Unchanged(receipt)) = &mut outcome;
@@ -127,7 +132,10 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
             Err(error) => return Err(error),
         }
     }
-    let session = scene.session.cloned().unwrap_or_else(|| Name::slug("session", "current"));
+    let session = scene
+        .session
+        .cloned()
+        .unwrap_or_else(|| Name::slug("session", "current"));
     Err(Error::Contended { session, tries: TRIES })
 }
 
@@ -144,7 +152,10 @@ fn guard(scene: &Scene<'_>) -> Result<(), Error> {
     if scene.settings.allow_home {
         return Ok(());
     }
-    Err(Error::TooBroad { path: top.display().to_string(), what })
+    Err(Error::TooBroad {
+        path: top.display().to_string(),
+        what,
+    })
 }
 
 fn same_folder(a: &std::path::Path, b: &std::path::Path) -> bool {
@@ -191,7 +202,14 @@ fn operations(scene: &Scene<'_>, request: &mut Request, by: &str) -> Result<Vec<
     };
     let mut operations = Vec::new();
     for change in std::mem::take(&mut request.changes) {
-        let record = patch::prepare(change, &mut Stamp { at: scene.now, by, fresh_id: &mut fresh_id })?;
+        let record = patch::prepare(
+            change,
+            &mut Stamp {
+                at: scene.now,
+                by,
+                fresh_id: &mut fresh_id,
+            },
+        )?;
         operations.push(operation(scene, by, fresh_id(), Some(record), None));
     }
     let mut session = request.session.take().unwrap_or_else(|| Value::Object(Map::new()));
@@ -204,7 +222,16 @@ fn operations(scene: &Scene<'_>, request: &mut Request, by: &str) -> Result<Vec<
 }
 
 fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, session: Option<Value>) -> Operation {
-    Operation { id, at: scene.now, by: by.to_owned(), record, remove: None, session, log: None, unknown: Map::new() }
+    Operation {
+        id,
+        at: scene.now,
+        by: by.to_owned(),
+        record,
+        remove: None,
+        session,
+        log: None,
+        unknown: Map::new(),
+    }
 }
 
 /// The session a checkpoint goes to.
@@ -221,7 +248,10 @@ fn target(scene: &Scene<'_>, request: &Request, present: &Present) -> Result<Tar
         return if request.start {
             Ok(Target::New(name.clone()))
         } else {
-            Err(Error::NotFound { text: name.to_string(), candidates: super::select::similar(scene, name.as_str())? })
+            Err(Error::NotFound {
+                text: name.to_string(),
+                candidates: super::select::similar(scene, name.as_str())?,
+            })
         };
     }
     let branch = present.facts.branch.as_deref();
@@ -229,7 +259,9 @@ fn target(scene: &Scene<'_>, request: &Request, present: &Present) -> Result<Tar
         return Ok(Target::Existing(Box::new(chosen)));
     }
     if !request.start {
-        return Err(Error::NoSession { any: !session::all(scene.repo)?.is_empty() });
+        return Err(Error::NoSession {
+            any: !session::all(scene.repo)?.is_empty(),
+        });
     }
     Ok(Target::New(default_name(branch)?))
 }
@@ -290,12 +322,19 @@ impl Attempt<'_> {
         let session = compose::new_session(self.scene, name.clone())?;
         let facts = self.present.facts.clone();
         let (start, written) = compose::write_start(self.scene, writer, session, facts, self.people)?;
-        let mut subject =
-            Subject { session: start.session.clone(), record: start.record.clone(), log: Vec::new() };
+        let mut subject = Subject {
+            session: start.session.clone(),
+            record: start.record.clone(),
+            log: Vec::new(),
+        };
         for operation in self.operations {
             subject.apply(operation)?;
         }
-        let before = Before { id: written.id, digest: written.digest.clone(), checkpoint: None };
+        let before = Before {
+            id: written.id,
+            digest: written.digest.clone(),
+            checkpoint: None,
+        };
         let (document, mut written_save) = self.write(writer, subject, &before, start.folded, &Siblings::default())?;
         written_save.needs.extend(written.needs);
         Ok(Composed {
@@ -324,7 +363,8 @@ impl Attempt<'_> {
             folded.insert(id.clone(), last);
         }
         let before = Before::from(chosen);
-        let (siblings, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
+        let (siblings, _) =
+            checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
         if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
@@ -347,7 +387,10 @@ impl Attempt<'_> {
         for entry in session::chain(self.scene.repo, chosen.tip.entry.id) {
             let entry = entry.map_err(Error::damaged(chosen.name.as_str()))?;
             if entry.trailers.name.as_deref() == Some(name.as_str()) {
-                return Err(Error::NameTaken { session: chosen.name.clone(), name: name.clone() });
+                return Err(Error::NameTaken {
+                    session: chosen.name.clone(),
+                    name: name.clone(),
+                });
             }
         }
         Ok(())
@@ -431,7 +474,10 @@ impl Attempt<'_> {
             entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
         }
         let bytes: Vec<u8> = lines.iter().flat_map(crate::model::json::to_line).collect();
-        entries.push((format!("{:06}.jsonl", entries.len()), writer.write(ObjectKind::Blob, &bytes)?));
+        entries.push((
+            format!("{:06}.jsonl", entries.len()),
+            writer.write(ObjectKind::Blob, &bytes)?,
+        ));
         Ok(siblings.files(writer, "log", entries)?)
     }
 
@@ -493,14 +539,28 @@ impl Attempt<'_> {
         }
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
-        super::place::tip(scene, &composed.name, composed.parent, &composed.written, sealed, self.request.kind)?;
+        super::place::tip(
+            scene,
+            &composed.name,
+            composed.parent,
+            &composed.written,
+            sealed,
+            self.request.kind,
+        )?;
         let session = &receipt.document.session;
         if let Some(last) = composed.draft.last() {
             draft::clear(scene.repo, &session.id, last, scene.wait)?;
         }
         let now = current::read(scene.repo)?;
-        let whom = SessionRef { id: session.id.clone(), name: composed.name };
-        let next = if self.request.leave { now.left(&whom.id) } else { self.next_current(&now, whom) };
+        let whom = SessionRef {
+            id: session.id.clone(),
+            name: composed.name,
+        };
+        let next = if self.request.leave {
+            now.left(&whom.id)
+        } else {
+            self.next_current(&now, whom)
+        };
         current::write(scene.repo, &next)?;
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
@@ -509,6 +569,10 @@ impl Attempt<'_> {
 
     /// A session named for this command only does not become current when another one is.
     fn next_current(&self, now: &current::Current, whom: SessionRef) -> current::Current {
-        if self.scene.session.is_some() && now.session.is_some() { now.clone() } else { now.switched_to(whom) }
+        if self.scene.session.is_some() && now.session.is_some() {
+            now.clone()
+        } else {
+            now.switched_to(whom)
+        }
     }
 }

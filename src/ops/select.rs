@@ -41,16 +41,30 @@ pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Er
     let (session, id) = commit(scene, selector)?;
     let subject = session.as_ref().map_or_else(|| short(id), ToString::to_string);
     let checkpoint = choose::load(scene, &subject, id)?;
-    let tip = session.as_ref().map(|name| session::tip(scene.repo, name)).transpose()?.flatten();
-    Ok(Selected { is_tip: tip == Some(id), session, checkpoint })
+    let tip = session
+        .as_ref()
+        .map(|name| session::tip(scene.repo, name))
+        .transpose()?
+        .flatten();
+    Ok(Selected {
+        is_tip: tip == Some(id),
+        session,
+        checkpoint,
+    })
 }
 
 /// The session a selector means, with its newest checkpoint; for verbs that take a session, not a checkpoint.
 pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, ObjectId), Error> {
     let (session, _) = commit(scene, selector)?;
     let text = || shown(selector);
-    let name = session.ok_or_else(|| Error::NotFound { text: text(), candidates: Vec::new() })?;
-    let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::NotFound { text: text(), candidates: Vec::new() })?;
+    let name = session.ok_or_else(|| Error::NotFound {
+        text: text(),
+        candidates: Vec::new(),
+    })?;
+    let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::NotFound {
+        text: text(),
+        candidates: Vec::new(),
+    })?;
     Ok((name, tip))
 }
 
@@ -71,8 +85,14 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;
-            let chosen = previous.map(|wanted| choose::by_identity(scene, &wanted)).transpose()?.flatten();
-            let chosen = chosen.ok_or_else(|| Error::NotFound { text: "-".to_owned(), candidates: Vec::new() })?;
+            let chosen = previous
+                .map(|wanted| choose::by_identity(scene, &wanted))
+                .transpose()?
+                .flatten();
+            let chosen = chosen.ok_or_else(|| Error::NotFound {
+                text: "-".to_owned(),
+                candidates: Vec::new(),
+            })?;
             Ok((Some(chosen.name), chosen.tip.entry.id))
         }
         Base::Search(text) => search(scene, text),
@@ -96,15 +116,19 @@ fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<Name>, ObjectId), Err
             best = Some((entry.time, name.clone(), entry.id));
         }
     })?;
-    let (_, name, id) =
-        best.ok_or_else(|| Error::NotFound { text: format!(":/{text}"), candidates: Vec::new() })?;
+    let (_, name, id) = best.ok_or_else(|| Error::NotFound {
+        text: format!(":/{text}"),
+        candidates: Vec::new(),
+    })?;
     Ok((Some(name), id))
 }
 
 /// Calls a function with every checkpoint of every session that can be read.
 fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&Name, &Entry)) -> Result<(), Error> {
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else { continue };
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+            continue;
+        };
         for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
             each(&name, &entry);
         }
@@ -124,17 +148,32 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error
         }
     }
     let by_id = by_prefix(scene, word)?;
-    let by_id = if by_id.is_empty() { sessions_beginning(scene, word)? } else { by_id };
+    let by_id = if by_id.is_empty() {
+        sessions_beginning(scene, word)?
+    } else {
+        by_id
+    };
     match by_id.as_slice() {
         [(name, id, _)] => Ok((name.clone(), *id)),
-        [] => Err(Error::NotFound { text: word.to_owned(), candidates: similar(scene, word)? }),
+        [] => Err(Error::NotFound {
+            text: word.to_owned(),
+            candidates: similar(scene, word)?,
+        }),
         several => {
-            let what = if several.iter().all(|(_, _, is_id)| *is_id) { "checkpoints" } else { "sessions" };
+            let what = if several.iter().all(|(_, _, is_id)| *is_id) {
+                "checkpoints"
+            } else {
+                "sessions"
+            };
             let candidates = several.iter().take(LISTED).map(|(name, id, is_id)| {
                 let selector = if *is_id { None } else { name.as_ref() };
                 candidate(scene, selector, *id)
             });
-            Err(Error::Ambiguous { text: word.to_owned(), what, candidates: candidates.collect() })
+            Err(Error::Ambiguous {
+                text: word.to_owned(),
+                what,
+                candidates: candidates.collect(),
+            })
         }
     }
 }
@@ -162,7 +201,11 @@ fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
     let mut seen = BTreeSet::new();
     each_entry(scene, |name, entry| {
         let by_commit = digest.is_none() && entry.id.to_hex().to_string().starts_with(&digits);
-        let by_digest = entry.trailers.digest.as_ref().is_some_and(|d| d.hex().starts_with(&digits));
+        let by_digest = entry
+            .trailers
+            .digest
+            .as_ref()
+            .is_some_and(|d| d.hex().starts_with(&digits));
         if (by_commit || by_digest) && seen.insert(entry.id) {
             found.push((Some(name.clone()), entry.id, true));
         }
@@ -192,10 +235,16 @@ fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error
 pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, Error> {
     let mut near = Vec::new();
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else { continue };
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+            continue;
+        };
         let distance = distance(word, name.as_str());
         if name.as_str().contains(word) || distance <= word.chars().count().div_ceil(3) {
-            let candidate = Candidate { selector: name.to_string(), subject: tip.subject, at: Some(tip.time) };
+            let candidate = Candidate {
+                selector: name.to_string(),
+                subject: tip.subject,
+                at: Some(tip.time),
+            };
             near.push((distance, candidate));
         }
     }
@@ -235,7 +284,9 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
         }
         Step::Named(text) => {
             let name = Name::new(text.as_str())?;
-            find_named(scene, id, &name).map(|entry| entry.id).ok_or_else(|| missing(format!("@{text}")))
+            find_named(scene, id, &name)
+                .map(|entry| entry.id)
+                .ok_or_else(|| missing(format!("@{text}")))
         }
         Step::Update(n) => {
             let name = session.ok_or_else(|| missing(format!("@{{{n}}}")))?;
@@ -276,13 +327,19 @@ fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     }
     let now = scene.now.unix();
     let git = store::git(scene.repo).env("GIT_TEST_DATE_NOW", now.to_string());
-    let text = git.args(["rev-parse", &format!("--since={date}")]).text().map_err(store::Error::from)?;
+    let text = git
+        .args(["rev-parse", &format!("--since={date}")])
+        .text()
+        .map_err(store::Error::from)?;
     let seconds = text.trim().strip_prefix("--max-age=").and_then(|s| s.parse().ok());
     // What git cannot read as a date it takes for the present moment, without a word.
     let is_now = |date: &str| ["now", "today"].contains(&date.trim().to_ascii_lowercase().as_str());
     match seconds {
         Some(seconds) if seconds != now || is_now(date) => Ok(seconds),
-        _ => Err(Error::NotFound { text: format!("@{{{date}}}"), candidates: Vec::new() }),
+        _ => Err(Error::NotFound {
+            text: format!("@{{{date}}}"),
+            candidates: Vec::new(),
+        }),
     }
 }
 
@@ -305,7 +362,12 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, n) in [("", "abc", 3), ("auth", "auth", 0), ("auht", "auth", 2), ("ath", "auth", 1)] {
+        for (a, b, n) in [
+            ("", "abc", 3),
+            ("auth", "auth", 0),
+            ("auht", "auth", 2),
+            ("ath", "auth", 1),
+        ] {
             assert_eq!(distance(a, b), n, "{a} {b}");
         }
     }

@@ -21,7 +21,11 @@ pub struct Shown {
 pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<Shown, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let checkpoint = &selected.checkpoint;
-    let name = selected.session.as_ref().map_or("checkpoint", |name| name.as_str()).to_owned();
+    let name = selected
+        .session
+        .as_ref()
+        .map_or("checkpoint", |name| name.as_str())
+        .to_owned();
     let lists = checkpoint::lists(scene.repo, checkpoint).map_err(Error::damaged(name.as_str()))?;
     let changes = match &checkpoint.document.snapshot {
         None => Vec::new(),
@@ -29,10 +33,19 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<Shown, Error> {
             let head = checkpoint.document.git.head.as_ref().map(checkpoint::object_id);
             let head = head.map(|id| checkpoint::tree_of(scene.repo, id)).transpose();
             let head = head.map_err(Error::damaged(name.as_str()))?;
-            tree::diff(scene.repo, head, Some(checkpoint::object_id(&snapshot.tree)))?
+            tree::diff(
+                scene.repo,
+                head,
+                Some(checkpoint::object_id(&snapshot.tree)),
+                tree::Renames::Exact,
+            )?
         }
     };
-    Ok(Shown { selected, lists, changes })
+    Ok(Shown {
+        selected,
+        lists,
+        changes,
+    })
 }
 
 /// The exact bytes of a checkpoint's document.

@@ -58,7 +58,14 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
         make_current(scene, &there.tip.document, &name)?;
         let tip = there.tip;
         let (id, digest, document) = (tip.entry.id, tip.digest, tip.document);
-        return Ok(Started { name, id, digest, document, existed: true, redactions: redactor.found });
+        return Ok(Started {
+            name,
+            id,
+            digest,
+            document,
+            existed: true,
+            redactions: redactor.found,
+        });
     }
     let people = compose::people(scene);
     let writer = Writer::durable(scene.repo)?;
@@ -70,12 +77,22 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
     }
     make_current(scene, &document, &name)?;
     let (id, digest) = (written.id, written.digest);
-    Ok(Started { name, id, digest, document, existed: false, redactions: redactor.found })
+    Ok(Started {
+        name,
+        id,
+        digest,
+        document,
+        existed: false,
+        redactions: redactor.found,
+    })
 }
 
 /// Makes a session the current one of this work tree.
 pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &Name) -> Result<(), Error> {
     let now = current::read(scene.repo)?;
-    let whom = current::SessionRef { id: document.session.id.clone(), name: name.clone() };
+    let whom = current::SessionRef {
+        id: document.session.id.clone(),
+        name: name.clone(),
+    };
     Ok(current::write(scene.repo, &now.switched_to(whom))?)
 }

@@ -82,7 +82,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         facts: present.facts,
         session,
         sessions: store::session::all(scene.repo)?.len(),
-        mirrors: store::facts::mirrors(scene.repo),
+        mirrors: store::moment::mirrors(scene.repo),
     })
 }
 
@@ -90,7 +90,12 @@ fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &Present) -> 
     let (Some(saved), Some(now)) = (&tip.document.snapshot, &present.snapshot) else {
         return Ok(None);
     };
-    let changes = tree::diff(overlay, Some(checkpoint::object_id(&saved.tree)), Some(now.tree))?;
+    let changes = tree::diff(
+        overlay,
+        Some(checkpoint::object_id(&saved.tree)),
+        Some(now.tree),
+        tree::Renames::Off,
+    )?;
     Ok(Some(changes.len()))
 }
 

@@ -19,7 +19,11 @@ pub(super) fn of(git: &GitFacts) -> String {
         (git.deleted.count, "deleted"),
         (git.untracked.count, "untracked"),
     ];
-    let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
     if counts.is_empty() {
         return match (&git.head, &git.head_subject) {
             (Some(head), Some(subject)) => format!("{place}: clean at {} '{subject}'", head.short()),
@@ -28,7 +32,13 @@ pub(super) fn of(git: &GitFacts) -> String {
         };
     }
     let mut names: Vec<String> = Vec::new();
-    for list in [&git.conflicted, &git.modified, &git.staged, &git.untracked, &git.deleted] {
+    for list in [
+        &git.conflicted,
+        &git.modified,
+        &git.staged,
+        &git.untracked,
+        &git.deleted,
+    ] {
         for path in &list.first {
             let name = path.quoted();
             if !names.contains(&name) {
@@ -49,7 +59,10 @@ mod tests {
     #[test]
     fn it_says_where_and_what() {
         let paths = |names: &[&str]| names.iter().map(|n| RepoPath::from(*n)).collect::<Bounded<RepoPath>>();
-        let mut git = GitFacts { branch: Some("main".into()), ..GitFacts::default() };
+        let mut git = GitFacts {
+            branch: Some("main".into()),
+            ..GitFacts::default()
+        };
         assert_eq!(of(&git), "main: nothing yet");
         git.head = Some(Oid::new("4c1d9e2".to_owned() + &"0".repeat(33)).expect("hex"));
         git.head_subject = Some("Add parser".into());

@@ -32,8 +32,18 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
     }
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
-        Edit { name: session::ref_name(to), expected: Expected::Absent, new: Some(tip), message: message.clone() },
-        Edit { name: session::ref_name(&from), expected: Expected::Is(tip), new: None, message },
+        Edit {
+            name: session::ref_name(to),
+            expected: Expected::Absent,
+            new: Some(tip),
+            message: message.clone(),
+        },
+        Edit {
+            name: session::ref_name(&from),
+            expected: Expected::Is(tip),
+            new: None,
+            message,
+        },
     ];
     refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     let mut now = current::read(scene.repo)?;

@@ -62,8 +62,17 @@ pub struct Issue {
 }
 
 /// Checks one session, or every session and every other ref of ours.
-pub fn verify(scene: &Scene<'_>, selector: Option<&Selector>, progress: &mut dyn FnMut(usize)) -> Result<Report, Error> {
-    let mut check = Check { scene, report: Report::default(), seen: HashSet::new(), progress };
+pub fn verify(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Report, Error> {
+    let mut check = Check {
+        scene,
+        report: Report::default(),
+        seen: HashSet::new(),
+        progress,
+    };
     match selector {
         Some(selector) => {
             let (name, tip) = match select::session(scene, selector) {
@@ -139,7 +148,14 @@ impl Check<'_, '_> {
 
     fn issue(&mut self, session: &str, id: ObjectId, path: Option<RepoPath>, problem: &'static str, message: String) {
         let session = session.to_owned();
-        self.report.issues.push(Issue { session, checkpoint: Some(id), path, problem, message, good: None });
+        self.report.issues.push(Issue {
+            session,
+            checkpoint: Some(id),
+            path,
+            problem,
+            message,
+            good: None,
+        });
     }
 
     fn fault(&mut self, session: &str, id: ObjectId, fault: &Fault) {
@@ -168,15 +184,30 @@ impl Check<'_, '_> {
         if let Some(expected) = expected.take()
             && expected != checkpoint.digest
         {
-            let message = format!("its successor names the digest {expected}, but it has {}", checkpoint.digest);
+            let message = format!(
+                "its successor names the digest {expected}, but it has {}",
+                checkpoint.digest
+            );
             self.issue(name, id, None, "chain", message);
         }
         expected.clone_from(&checkpoint.document.previous);
         if previous.is_none() && checkpoint.document.kind == CheckpointKind::Start && expected.is_some() {
-            self.issue(name, id, None, "chain", "it is the session's first, but names a predecessor".to_owned());
+            self.issue(
+                name,
+                id,
+                None,
+                "chain",
+                "it is the session's first, but names a predecessor".to_owned(),
+            );
         }
         if previous.is_some() && expected.is_none() {
-            self.issue(name, id, None, "chain", "it names no predecessor, but has one".to_owned());
+            self.issue(
+                name,
+                id,
+                None,
+                "chain",
+                "it names no predecessor, but has one".to_owned(),
+            );
         }
         self.objects(name, &checkpoint);
         previous
@@ -189,7 +220,13 @@ impl Check<'_, '_> {
         let document = &checkpoint.document;
         let (Some(commit), Some(snapshot)) = (checkpoint.snapshot(), &document.snapshot) else {
             if document.snapshot.is_some() {
-                self.issue(name, id, None, "snapshot", "the document names a snapshot, the commit has none".to_owned());
+                self.issue(
+                    name,
+                    id,
+                    None,
+                    "snapshot",
+                    "the document names a snapshot, the commit has none".to_owned(),
+                );
             }
             return;
         };
@@ -215,9 +252,15 @@ impl Check<'_, '_> {
         let document = &checkpoint.document;
         let snapshot = document.snapshot.as_ref().ok_or(None)?;
         let (tree, parents) = checkpoint::commit_parts(repo, commit)?;
-        let [head, index] = parents.as_slice() else { return Err(None) };
+        let [head, index] = parents.as_slice() else {
+            return Err(None);
+        };
         let (index_tree, index_parents) = checkpoint::commit_parts(repo, *index)?;
-        let head_ok = document.git.head.as_ref().is_none_or(|id| checkpoint::object_id(id) == *head);
+        let head_ok = document
+            .git
+            .head
+            .as_ref()
+            .is_none_or(|id| checkpoint::object_id(id) == *head);
         let same = tree == checkpoint::object_id(&snapshot.tree)
             && index_tree == checkpoint::object_id(&snapshot.index)
             && index_parents == [*head]
@@ -235,7 +278,11 @@ impl Check<'_, '_> {
         walk::objects(repo, tree, &mut self.seen, &mut |visit| match visit {
             walk::Visit::Whole => report.objects += 1,
             walk::Visit::Promised => report.promised += 1,
-            walk::Visit::Bad { path, id: object, problem } => {
+            walk::Visit::Bad {
+                path,
+                id: object,
+                problem,
+            } => {
                 let (problem, how) = match problem {
                     Problem::Missing => ("missing", "is missing".to_owned()),
                     Problem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
@@ -243,7 +290,14 @@ impl Check<'_, '_> {
                 let message = format!("object '{object}' of {what} {how}");
                 let session = name.to_owned();
                 let path = Some(path).filter(|p| !p.as_bytes().is_empty());
-                report.issues.push(Issue { session, checkpoint: Some(id), path, problem, message, good: None });
+                report.issues.push(Issue {
+                    session,
+                    checkpoint: Some(id),
+                    path,
+                    problem,
+                    message,
+                    good: None,
+                });
             }
         });
     }
@@ -275,5 +329,7 @@ pub(super) fn newest_good(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Opti
     }
     let log = refs::reflog(scene.repo, &session::ref_name(name)).ok()?;
     let mut older = log.iter().rev().map(|entry| entry.new).filter(|id| *id != tip);
-    older.find_map(|id| choose::load(scene, name.as_str(), id).ok()).map(|checkpoint| (checkpoint, lost))
+    older
+        .find_map(|id| choose::load(scene, name.as_str(), id).ok())
+        .map(|checkpoint| (checkpoint, lost))
 }

@@ -209,6 +209,21 @@ pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
+/// What identifies a file beside its path, so that one that replaced it is told apart; 0 where the system has no such
+/// thing.
+pub fn file_id(metadata: &Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.ino()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        0
+    }
+}
+
 /// How long ago the file was last written, as far as its time stamp and the clock can tell.
 pub fn age(path: &Path) -> Option<std::time::Duration> {
     fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()

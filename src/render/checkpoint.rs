@@ -70,14 +70,25 @@ impl Shown<'_> {
         if let Some(task) = &document.session.task {
             header("Task", Line::plain(task));
         }
-        header("Date", Line::new().with(Slot::Date, dates.show(document.created_at, now)));
+        header(
+            "Date",
+            Line::new().with(Slot::Date, dates.show(document.created_at, now)),
+        );
         let mut kind = document.kind.word().to_owned();
         if let Some(trigger) = &document.trigger {
             kind = format!("{kind} ({trigger})");
         }
-        header("Kind", Line::plain(format!("{kind}, session {}", document.session.status.word())));
+        header(
+            "Kind",
+            Line::plain(format!("{kind}, session {}", document.session.status.word())),
+        );
         header("Code", receipt::code(&document.git));
-        header("Place", Line::new().with(Slot::Path, &document.worktree.path).with(Slot::Dim, format!(" on {}", document.host)));
+        header(
+            "Place",
+            Line::new()
+                .with(Slot::Path, &document.worktree.path)
+                .with(Slot::Dim, format!(" on {}", document.host)),
+        );
         if let Some(summary) = &document.record.summary {
             text.push(Line::new());
             text.append(Text::wrapped(summary, 4, columns));
@@ -117,7 +128,11 @@ impl Shown<'_> {
             heading(&mut text, "Not saved", self.lists.skipped.len());
         }
         for skipped in limited(&self.lists.skipped, self.all) {
-            let slot = if skipped.reason.is_failure() { Slot::Bad } else { Slot::Plain };
+            let slot = if skipped.reason.is_failure() {
+                Slot::Bad
+            } else {
+                Slot::Plain
+            };
             text.push(
                 Line::plain("  ")
                     .with(Slot::Path, skipped.path.quoted())
@@ -153,7 +168,12 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
         more(&mut text, rows.len(), all);
     };
     let tasks = |wanted: &[TaskStatus]| {
-        record.tasks.iter().filter(|t| wanted.contains(&t.status)).map(|t| t.title.clone()).collect::<Vec<_>>()
+        record
+            .tasks
+            .iter()
+            .filter(|t| wanted.contains(&t.status))
+            .map(|t| t.title.clone())
+            .collect::<Vec<_>>()
     };
     let plain = |rows: Vec<String>| rows.into_iter().map(|row| (Slot::Plain, row)).collect::<Vec<_>>();
     let mut done: Vec<String> = record.accomplishments.iter().map(|n| format!("x {}", n.text)).collect();
@@ -163,21 +183,52 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
     done.reverse();
     list("Done, newest first", plain(done));
     list("In progress", plain(tasks(&[TaskStatus::InProgress])));
-    let next = record.next_steps.iter().zip(1..).map(|(n, i)| format!("{i} {}", n.text)).collect();
+    let next = record
+        .next_steps
+        .iter()
+        .zip(1..)
+        .map(|(n, i)| format!("{i} {}", n.text))
+        .collect();
     list("Next", plain(next));
     let open = record.todos.iter().filter(|t| !t.done).map(|t| t.text.clone());
     list("To do", plain(open.chain(tasks(&[TaskStatus::Todo])).collect()));
-    let decisions = record.decisions.iter().map(|d| reasoned(&d.text, d.reason.as_deref(), "because"));
+    let decisions = record
+        .decisions
+        .iter()
+        .map(|d| reasoned(&d.text, d.reason.as_deref(), "because"));
     list("Decisions", plain(decisions.collect()));
-    let blockers = record.blockers.iter().map(|b| reasoned(&b.text, b.needs.as_deref(), "needs"));
+    let blockers = record
+        .blockers
+        .iter()
+        .map(|b| reasoned(&b.text, b.needs.as_deref(), "needs"));
     let blocked = tasks(&[TaskStatus::Blocked]).into_iter().map(|t| format!("task: {t}"));
-    list("Blockers", blockers.chain(blocked).map(|row| (Slot::Caution, row)).collect());
-    let questions = record.questions.iter().filter(|q| q.answer.is_none()).map(|q| q.text.clone());
+    list(
+        "Blockers",
+        blockers.chain(blocked).map(|row| (Slot::Caution, row)).collect(),
+    );
+    let questions = record
+        .questions
+        .iter()
+        .filter(|q| q.answer.is_none())
+        .map(|q| q.text.clone());
     list("Open questions", plain(questions.collect()));
-    let approvals = record.approvals.iter().filter(|a| a.answer.is_none()).map(|a| a.question.clone());
-    list("Waiting for approval", approvals.map(|row| (Slot::Caution, row)).collect());
-    list("On resuming", plain(record.resume_instructions.iter().map(|n| n.text.clone()).collect()));
-    let files = record.attachments.iter().map(|a| format!("{}  {}", a.name, Size(a.size)));
+    let approvals = record
+        .approvals
+        .iter()
+        .filter(|a| a.answer.is_none())
+        .map(|a| a.question.clone());
+    list(
+        "Waiting for approval",
+        approvals.map(|row| (Slot::Caution, row)).collect(),
+    );
+    list(
+        "On resuming",
+        plain(record.resume_instructions.iter().map(|n| n.text.clone()).collect()),
+    );
+    let files = record
+        .attachments
+        .iter()
+        .map(|a| format!("{}  {}", a.name, Size(a.size)));
     list("Attachments", plain(files.collect()));
     if let Some(error) = &record.error {
         pair(&mut text, "Error", &error.message);
@@ -191,12 +242,20 @@ fn reasoned(text: &str, reason: Option<&str>, word: &str) -> String {
 
 fn pair(text: &mut Text, label: &str, value: &str) {
     text.push(Line::new());
-    text.push(Line::new().with(Slot::Heading, label).with(Slot::Plain, format!("  {value}")));
+    text.push(
+        Line::new()
+            .with(Slot::Heading, label)
+            .with(Slot::Plain, format!("  {value}")),
+    );
 }
 
 fn heading(text: &mut Text, title: &str, count: usize) {
     text.push(Line::new());
-    text.push(Line::new().with(Slot::Heading, title).with(Slot::Plain, format!(" ({count})")));
+    text.push(
+        Line::new()
+            .with(Slot::Heading, title)
+            .with(Slot::Plain, format!(" ({count})")),
+    );
 }
 
 fn limited<T>(rows: &[T], all: bool) -> &[T] {

@@ -6,6 +6,7 @@ pub mod checkpoint;
 pub mod count;
 pub mod escape;
 pub mod receipt;
+pub mod report;
 pub mod sessions;
 pub mod slot;
 pub mod table;

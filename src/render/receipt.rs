@@ -68,7 +68,10 @@ pub struct SkippedPath {
 
 impl From<&Skipped> for SkippedPath {
     fn from(skipped: &Skipped) -> Self {
-        Self { path: skipped.path.quoted(), reason: skipped.reason.word() }
+        Self {
+            path: skipped.path.quoted(),
+            reason: skipped.reason.word(),
+        }
     }
 }
 
@@ -124,7 +127,11 @@ impl Counts {
                 words.push(format!("{n} {word}"));
             }
         }
-        for (n, word) in [(self.decisions, "decision"), (self.blockers, "blocker"), (self.approvals, "open approval")] {
+        for (n, word) in [
+            (self.decisions, "decision"),
+            (self.blockers, "blocker"),
+            (self.approvals, "open approval"),
+        ] {
             if n > 0 {
                 words.push(Count::new(n, word).to_string());
             }
@@ -148,7 +155,10 @@ pub fn code(git: &GitFacts) -> Line {
         None => line.push(Slot::Plain, ", no commit yet"),
     }
     let counts = changes(git);
-    line.push(Slot::Plain, format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }));
+    line.push(
+        Slot::Plain,
+        format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }),
+    );
     line
 }
 
@@ -161,7 +171,10 @@ pub fn changes(git: &GitFacts) -> String {
         (git.deleted.count, "deleted"),
         (git.untracked.count, "untracked"),
     ];
-    let words = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    let words = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"));
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -204,7 +217,10 @@ impl Receipt<'_> {
         }
         if self.new_bytes > 0 {
             let stored = format!("refs/checkpoints/{}", self.session);
-            detail("stored", Line::plain(stored).with(Slot::Dim, format!(", {} of new objects", Size(self.new_bytes))));
+            detail(
+                "stored",
+                Line::plain(stored).with(Slot::Dim, format!(", {} of new objects", Size(self.new_bytes))),
+            );
         }
         text
     }

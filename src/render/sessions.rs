@@ -176,7 +176,11 @@ impl Log {
         }
         let mut text = table.render(columns);
         if let Some(source) = &self.forked_from {
-            text.push(Line::new().with(Slot::Dim, "forked from ").with(Slot::Id, source.short()));
+            text.push(
+                Line::new()
+                    .with(Slot::Dim, "forked from ")
+                    .with(Slot::Id, source.short()),
+            );
         }
         if let Some(damage) = &self.damage {
             text.push(Line::new().with(Slot::Bad, "damaged: ").with(Slot::Plain, damage));
@@ -188,7 +192,11 @@ impl Log {
     pub fn oneline(&self) -> Text {
         let mut text = Text::new();
         for row in &self.checkpoints {
-            text.push(Line::new().with(Slot::Id, row.id.short()).with(Slot::Plain, format!(" {}", row.summary)));
+            text.push(
+                Line::new()
+                    .with(Slot::Id, row.id.short())
+                    .with(Slot::Plain, format!(" {}", row.summary)),
+            );
         }
         text
     }

@@ -64,7 +64,7 @@ impl Settings {
             _ => Redact::On,
         };
         Ok(Self {
-            allow_home: found.last("allowHome", word)? == "true",
+            allow_home: found.last("allowHome", word)? == "on",
             compact_at: found.last("compactAt", |value, _| size(value))?,
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             exclude: found.list("exclude")?,

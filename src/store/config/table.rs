@@ -36,8 +36,8 @@ pub struct Setting {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "allowHome",
-        kind: Kind::Word(&["false", "true"]),
-        default: "false",
+        kind: Kind::Word(&["off", "on"]),
+        default: "off",
         doc: "save even when the repository is the home folder or the root of the file system",
     },
     Setting {
