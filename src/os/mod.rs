@@ -10,7 +10,7 @@ mod machine;
 pub mod terminal;
 
 pub use file::{Sharing, age, create_dir_durable, links, private_dir, private_file, same_file, sync_dir, touch};
-pub use lock::{Lock, retry, try_lock};
+pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, random_token, umask};
 
 use std::io;

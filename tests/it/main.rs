@@ -8,4 +8,6 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod layers;
+#[cfg(unix)]
+mod store;
 mod support;
