@@ -47,6 +47,11 @@ pub fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> io::Result<Option<T
     }
 }
 
+/// Locks an open file exclusively, however long it takes: for files that others lock for a moment only.
+pub fn lock(file: &File) -> io::Result<()> {
+    file.lock()
+}
+
 /// Tries to lock an open file exclusively; `false` when another handle holds it.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {

@@ -14,6 +14,13 @@ use super::{Error, Repository, env_config, place};
 /// Room for decoded objects: the trees of two snapshots of some thousand folders, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
 
+/// How many packs gix can know in the life of a handle. Its own minimum of 32 is passed when many processes save at once,
+/// and then it takes every object it has not seen yet for missing. A slot costs some 100 bytes.
+const SLOTS: gix::odb::store::init::Slots = gix::odb::store::init::Slots::AsNeededByDiskState {
+    multiplier: 2.0,
+    minimum: 1024,
+};
+
 /// Extensions whose repositories we read and write rightly, in git's spelling lower-cased.
 const EXTENSIONS: &[&str] = &[
     "compatobjectformat",
@@ -111,7 +118,8 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
                 .into(),
         );
     }
-    Ok(gix::open::Options::default().cli_overrides(settings))
+    let options = gix::open::Options::default().cli_overrides(settings);
+    Ok(options.object_store_slots(SLOTS))
 }
 
 struct Found {
@@ -304,6 +312,7 @@ fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), E
         Some(list) => proxy_folder(repo, &objects, list, environment)?,
     };
     let options = gix::odb::store::init::Options {
+        slots: SLOTS,
         current_dir: Some(environment.cwd.clone()),
         ..Default::default()
     };

@@ -10,6 +10,8 @@
 mod changes;
 mod layers;
 mod snapshot;
+#[cfg(unix)]
+mod store;
 mod support;
 #[cfg(unix)]
 mod terminal;

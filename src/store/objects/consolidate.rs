@@ -15,6 +15,7 @@ use gix::odb::pack::index;
 use super::body::Body;
 use super::pack::{self, Entry};
 use super::{name, seal};
+use crate::os;
 use crate::store::{Error, Repository, lock, place};
 
 /// More packs of ours than this are too many. Well below git's 50, as the user's own count as well.
@@ -22,12 +23,15 @@ const TOO_MANY: usize = 16;
 /// An entry larger than this stays where it is: copying it again and again costs more than one more pack.
 const LARGE_PACK: u64 = 512 * 1024 * 1024;
 
+/// How long merged packs stay.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// What [`consolidate`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Consolidated {
-    /// Packs merged into one and removed.
+    /// Packs removed, because an earlier call had merged them.
     pub merged: usize,
-    /// Packs of ours that there are now.
+    /// Packs of ours that were found.
     pub packs: usize,
 }
 
@@ -39,61 +43,101 @@ struct Candidate {
 /// Merges our packs if there are more than 16 of them. A cheap look at the folder otherwise.
 ///
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
-/// they have listed already), and with packs under a `.keep`.
+/// they have listed already), and with packs under a `.keep`. The merged packs go with a later call, at least a second
+/// after: somebody reading the folder meanwhile sees the new one or the old ones, not neither.
 pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     let folder = place::objects_dir(repo).join("pack");
-    let found = ours(&folder)?;
-    if found.len() <= TOO_MANY || maintained(repo) {
-        return Ok(Consolidated {
-            merged: 0,
-            packs: found.len(),
-        });
-    }
-    let _lock = match lock::common(repo, "consolidate", "the packs", Duration::ZERO) {
-        Err(Error::Busy { .. }) => {
-            return Ok(Consolidated {
-                merged: 0,
-                packs: found.len(),
-            });
-        }
-        lock => lock?,
-    };
-    // Again under the lock: another process may have been at it.
-    let found = ours(&folder)?;
-    let chosen = choose(&found);
+    let mut found = ours(&folder)?;
+    let note = note(repo);
     let none = Consolidated {
         merged: 0,
         packs: found.len(),
     };
-    if found.len() <= TOO_MANY || chosen.len() < 2 {
+    if (found.len() <= TOO_MANY && !note.exists()) || maintained(repo) {
         return Ok(none);
     }
-    let mut body = Body::new(folder.clone(), place::sharing(repo));
-    let mut merged = Vec::new();
-    for candidate in chosen {
+    let _lock = match lock::common(repo, "consolidate", "the packs", Duration::ZERO) {
+        Err(Error::Busy { .. }) => return Ok(none),
+        lock => lock?,
+    };
+    let merged = match remove_superseded(&folder, &note)? {
+        Removed::NotYet => return Ok(none),
+        Removed::Some(merged) => merged,
+    };
+    // Again under the lock: another process may have been at it.
+    found = ours(&folder)?;
+    if found.len() > TOO_MANY {
+        merge(repo, &folder, &note, choose(&found))?;
+    }
+    Ok(Consolidated {
+        merged,
+        packs: found.len(),
+    })
+}
+
+/// Where the names of merged packs stand until they are removed: the new one, then the old ones, a line each.
+fn note(repo: &Repository) -> PathBuf {
+    repo.common_dir().join("checkpoint").join("superseded")
+}
+
+enum Removed {
+    NotYet,
+    Some(usize),
+}
+
+/// Removes the packs that an earlier call merged.
+fn remove_superseded(folder: &Path, note: &Path) -> Result<Removed, Error> {
+    let text = match fs::read_to_string(note) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::Some(0)),
+        Err(error) => return Err(Error::io("read", note)(error)),
+    };
+    if os::age(note).is_some_and(|age| age < GRACE) {
+        return Ok(Removed::NotYet);
+    }
+    let mut lines = text.lines().filter(|line| name::is_ours(line));
+    let mut count = 0;
+    // Without the new one, the old ones may be all there is: a gc has been at work, and takes care of them as well.
+    if lines
+        .next()
+        .is_some_and(|new| folder.join(new).with_extension("idx").exists())
+    {
+        for old in lines {
+            seal::remove(&folder.join(old))?;
+            count += 1;
+        }
+    }
+    fs::remove_file(note).map_err(Error::io("remove", note))?;
+    Ok(Removed::Some(count))
+}
+
+/// Copies the packs into a new one and notes them down.
+fn merge(repo: &Repository, folder: &Path, note: &Path, chosen: &[Candidate]) -> Result<(), Error> {
+    let sharing = place::sharing(repo);
+    let mut body = Body::new(folder.to_owned(), sharing);
+    let mut old = String::new();
+    for candidate in chosen.iter().filter(|_| chosen.len() > 1) {
         match copy(&candidate.base, repo.object_hash(), &mut body)? {
-            Copied::All => merged.push(&candidate.base),
+            Copied::All => {
+                old.extend(candidate.base.file_name().and_then(|name| name.to_str()));
+                old.push('\n');
+            }
             // Damage is for `verify` to tell; copying it would spread it.
             Copied::Unusable => {}
         }
     }
     let Some(closed) = body.close(repo.object_hash())? else {
-        return Ok(none);
+        return Ok(());
     };
-    let keep = seal::place(closed, &folder, place::sharing(repo))?;
-    // A gc that began meanwhile has listed the old packs and would fail without them.
-    let remove = !maintained(repo);
-    if remove {
-        for base in &merged {
-            seal::remove(base)?;
-        }
-    }
-    keep.release()?;
-    let merged = if remove { merged.len() } else { 0 };
-    Ok(Consolidated {
-        merged,
-        packs: found.len() + 1 - merged,
-    })
+    let keep = seal::place(closed, folder, sharing)?;
+    place::private_dir(repo)?;
+    // A note cut off by a kill names fewer packs, and those stay until they are merged again.
+    let written = os::private_file(note, sharing).and_then(|mut file| {
+        file.set_len(0)?;
+        io::Write::write_all(&mut file, format!("{}\n{old}", keep.pack_name()).as_bytes())
+    });
+    written.map_err(Error::io("write", note))?;
+    keep.release()
 }
 
 /// Our packs without a `.keep`, smallest first.

@@ -366,7 +366,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The objects of an operation, durable, and protected from a gc while this is held.
 ///
-/// Call [`release`](Self::release) once a ref names them. Dropped without it, the objects are left to the next gc.
+/// Call [`release`](Self::release) once a ref names them. Dropped without it, the objects are left to the next gc; so
+/// after a lost race keep this until the repeated attempt is done, because that one finds the objects and relies on them.
 #[must_use]
 pub struct Sealed {
     keep: Option<seal::Keep>,

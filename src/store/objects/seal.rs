@@ -100,9 +100,10 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
     #[cfg(not(unix))]
     let _ = mode;
     let file = options.open(path)?;
-    match os::try_lock(&file).and_then(|locked| Ok(locked && os::links(&file)? > 0)) {
-        Ok(true) => Ok(Some(file)),
-        Ok(false) => Ok(None),
+    // A sweeper may hold the lock for a moment: to remove the file, which it cannot know to be new, or to leave it.
+    match os::lock(&file).and_then(|()| os::links(&file)) {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(file)),
         Err(error) => {
             let _ = fs::remove_file(path);
             Err(error)
@@ -130,6 +131,12 @@ impl Keep {
             written.map_err(Error::io("write", path))?;
             return Ok(keep);
         }
+    }
+
+    /// The name of the pack it protects, without folder and extension.
+    pub(super) fn pack_name(&self) -> String {
+        let stem = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        stem.unwrap_or_default()
     }
 
     /// Removes the file, which tells git that the pack is like any other.

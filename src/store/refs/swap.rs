@@ -57,6 +57,15 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
 
 /// Makes all changes. The caller holds our lock on refs and has recovered.
 pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+    let applied = try_apply(repo, edits, who, wait);
+    for edit in edits.iter().filter(|edit| edit.new.is_none() || applied.is_err()) {
+        // Taking a lock made the folders of a ref that does not exist.
+        tidy(repo, &edit.name);
+    }
+    applied
+}
+
+fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
     let mut order: Vec<&Edit> = edits.iter().collect();
     order.sort_by_key(|edit| edit.new.is_none());
     let mut names = BTreeSet::new();
@@ -197,7 +206,6 @@ fn commit(
     for Locked { edit, lock, .. } in deletions {
         reflog::remove(repo, &edit.name)?;
         drop(lock);
-        tidy(repo, &edit.name);
     }
     if several { journal::clear(repo) } else { Ok(()) }
 }

@@ -1,0 +1,1 @@
+//! Which repository is opened, how, and why not.

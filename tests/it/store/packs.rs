@@ -1,0 +1,214 @@
+//! Many saves make few packs, whatever else works on them at the same time.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use git_checkpoint::store::Kind;
+use git_checkpoint::store::objects::{self, Writer};
+use git_checkpoint::store::refs::{self, Expected};
+
+use super::{assert_clean, edit, leftovers, now, open, packs, save, settle, write_commit};
+use crate::support::World;
+
+#[test]
+fn packs_stay_few_and_keep_their_objects() {
+    let world = World::new();
+    let repo = open(&world);
+    for round in 0..60 {
+        save(&repo, "s", format!("{round}").as_bytes()).unwrap();
+    }
+    settle(&repo);
+    assert!(packs(&world) <= 17, "{} packs", packs(&world));
+    for round in 0..100 {
+        // Slow enough for each merge to be completed.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        save(&repo, "s", format!("slow {round}").as_bytes()).unwrap();
+        assert!(packs(&world) <= 90, "{} packs after {round} saves", packs(&world));
+    }
+    settle(&repo);
+    assert!(packs(&world) <= 17, "{} packs", packs(&world));
+    let log = world.git_line(["rev-list", "--count", "refs/checkpoints/s"]);
+    assert_eq!(log, "160");
+    assert_clean(&world);
+    for entry in fs::read_dir(world.path(".git/objects/pack")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "idx") {
+            world.git(["verify-pack", path.to_str().unwrap()]).success();
+        }
+    }
+}
+
+#[test]
+fn others_packs_and_kept_ones_are_left_alone() {
+    let world = World::with_commit();
+    world.git(["gc", "--quiet"]).success();
+    let repo = open(&world);
+    save(&repo, "s", b"kept by the user").unwrap();
+    let ours = || {
+        let folder = fs::read_dir(world.path(".git/objects/pack")).unwrap();
+        let mut found: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found.retain(|path| path.extension().is_some_and(|extension| extension == "pack"));
+        found
+    };
+    let before = ours();
+    assert_eq!(before.len(), 2);
+    for pack in &before {
+        fs::write(pack.with_extension("keep"), "the user's").unwrap();
+    }
+    for round in 0..40 {
+        save(&repo, "s", format!("{round}").as_bytes()).unwrap();
+    }
+    for pack in &before {
+        assert!(
+            pack.exists() && pack.with_extension("keep").exists(),
+            "{}",
+            pack.display()
+        );
+        fs::remove_file(pack.with_extension("keep")).unwrap();
+    }
+    settle(&repo);
+    assert!(packs(&world) <= 19, "{} packs", packs(&world));
+    assert_clean(&world);
+}
+
+#[test]
+fn a_damaged_pack_is_neither_copied_nor_removed() {
+    let world = World::new();
+    let repo = open(&world);
+    save(&repo, "s", b"to be damaged").unwrap();
+    let folder = || {
+        fs::read_dir(world.path(".git/objects/pack"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+    };
+    let pack = folder()
+        .find(|path| path.extension().is_some_and(|extension| extension == "pack"))
+        .unwrap();
+    let mut bytes = fs::read(&pack).unwrap();
+    bytes[30] ^= 0x40;
+    fs::remove_file(&pack).unwrap();
+    fs::write(&pack, bytes).unwrap();
+    for round in 0..30 {
+        let writer = Writer::durable(&repo).unwrap();
+        let id = write_commit(&writer, format!("{round}").as_bytes(), None).unwrap();
+        let sealed = writer.finish().unwrap();
+        let who = git_checkpoint::store::who(&repo, now(0));
+        let name = format!("refs/checkpoints/s{round}");
+        refs::update(&repo, &[edit(&name, Expected::Absent, Some(id))], &who, super::WAIT).unwrap();
+        sealed.release().unwrap();
+        objects::consolidate(&repo).unwrap();
+    }
+    settle(&repo);
+    assert!(pack.exists());
+    assert!(packs(&world) <= 18, "{} packs", packs(&world));
+}
+
+#[test]
+fn a_reader_finds_every_object_while_packs_are_merged() {
+    let world = World::new();
+    let repo = open(&world);
+    let first = save(&repo, "s", b"first").unwrap();
+    let mut reader = std::process::Command::new("git")
+        .args(["cat-file", "--batch-check"])
+        .current_dir(world.repo())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut questions = reader.stdin.take().unwrap();
+    let mut answers = BufReader::new(reader.stdout.take().unwrap());
+    let mut ids = vec![first];
+    for round in 0..60 {
+        ids.push(save(&repo, "s", format!("{round}").as_bytes()).unwrap());
+        for id in &ids {
+            writeln!(questions, "{id}").unwrap();
+            let mut answer = String::new();
+            answers.read_line(&mut answer).unwrap();
+            assert!(
+                answer.starts_with(&format!("{id} commit ")),
+                "after {round} saves: {answer}"
+            );
+        }
+        // gix as well, with a handle from before.
+        assert!(ids.iter().all(|id| repo.find_commit(*id).is_ok()));
+    }
+    drop(questions);
+    reader.wait().unwrap();
+    assert_clean(&world);
+}
+
+#[test]
+fn a_gc_at_once_removes_neither_what_is_sealed_nor_what_is_written() {
+    let world = World::new();
+    let repo = open(&world);
+    let writer = Writer::durable(&repo).unwrap();
+    let id = write_commit(&writer, b"not named yet", None).unwrap();
+    // Large enough for a temporary file, which git must not take for its own.
+    writer
+        .write_stream(
+            Kind::Blob,
+            10 << 20,
+            &mut std::io::Read::take(super::actor::Noise(5), 10 << 20),
+        )
+        .unwrap();
+    world.git(["gc", "--quiet", "--prune=now"]).success();
+    let sealed = writer.finish().unwrap();
+    world.git(["gc", "--quiet", "--prune=now"]).success();
+    world.git(["repack", "-a", "-d", "--quiet"]).success();
+    let who = git_checkpoint::store::who(&repo, now(0));
+    refs::update(
+        &repo,
+        &[edit("refs/checkpoints/s", Expected::Absent, Some(id))],
+        &who,
+        super::WAIT,
+    )
+    .unwrap();
+    sealed.release().unwrap();
+    world.git(["gc", "--quiet", "--prune=now"]).success();
+    assert_clean(&world);
+    assert_eq!(world.git_line(["show", "refs/checkpoints/s:file.txt"]), "not named yet");
+}
+
+#[test]
+fn what_dead_processes_left_is_swept_and_nothing_else() {
+    let world = World::new();
+    let repo = open(&world);
+    save(&repo, "s", b"hello").unwrap();
+    let folder = world.path(".git/objects/pack");
+    let pack = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let pack = pack
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|found| found == "pack"))
+        .unwrap();
+    // Of a dead process: a temporary file, a keep with and without text, a pack without an index.
+    fs::write(folder.join("checkpoint_tmp_abc"), "half a pack").unwrap();
+    fs::write(pack.with_extension("keep"), "").unwrap();
+    // Somebody else's.
+    fs::write(folder.join("tmp_pack_abc"), "git's").unwrap();
+    fs::write(folder.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.keep"), "").unwrap();
+    fs::write(folder.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.pack"), "").unwrap();
+    // Of a living one.
+    let writer = Writer::durable(&repo).unwrap();
+    writer
+        .write_stream(
+            Kind::Blob,
+            10 << 20,
+            &mut std::io::Read::take(super::actor::Noise(5), 10 << 20),
+        )
+        .unwrap();
+    let other = Writer::durable(&repo).unwrap();
+    write_commit(&other, b"sealed", None).unwrap();
+    let sealed = other.finish().unwrap();
+    objects::sweep(&repo).unwrap();
+    let left = leftovers(&world.path(".git"));
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(folder.join("tmp_pack_abc").exists());
+    drop((writer, sealed));
+    fs::remove_file(pack.with_extension("idx")).unwrap();
+    objects::sweep(&repo).unwrap();
+    assert!(!pack.exists());
+    let left = leftovers(&world.path(".git"));
+    assert_eq!(left.len(), 2, "{left:?}");
+}
