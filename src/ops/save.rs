@@ -564,6 +564,8 @@ impl Attempt<'_> {
         current::write(scene.repo, &next)?;
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
+        // The checkpoint is safe by now: that packs could not be merged is for the next save to find out.
+        let _ = objects::consolidate(scene.repo);
         Ok(Outcome::Saved(receipt))
     }
 

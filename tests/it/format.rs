@@ -11,7 +11,9 @@ const BY_HAND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/format/vers
 /// The contents of the document's shell blocks.
 fn recipes() -> Vec<String> {
     let blocks = FORMAT.split("```sh\n").skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+    blocks
+        .map(|block| block.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -19,19 +21,31 @@ fn a_repository_of_version_1_made_by_hand_is_read() {
     let world = World::without_repository();
     fs::remove_dir(world.repo()).unwrap();
     world.enter("");
-    world.command("sh", ["-c", &format!("umask 022 && sh {BY_HAND} repo")]).run().success();
+    world
+        .command("sh", ["-c", &format!("umask 022 && sh {BY_HAND} repo")])
+        .run()
+        .success();
     world.enter("repo");
     let list = world.checkpoint(["list", "--json"]).success().stdout_json();
     assert_eq!(list["sessions"][0]["session"], "by-hand");
     assert_eq!(list["sessions"][0]["summary"], "Parser done");
     let shown = world.checkpoint(["show", "by-hand", "--json"]).success().stdout_json();
     assert_eq!(shown["document"]["record"]["next_steps"][0]["text"], "make tests green");
-    assert_eq!(shown["document"]["later"]["kept"].to_string(), "1.50", "members of later versions keep their digits");
+    assert_eq!(
+        shown["document"]["later"]["kept"].to_string(),
+        "1.50",
+        "members of later versions keep their digits"
+    );
     assert_eq!(shown["changes"][0]["path"], "main.rs");
     world.checkpoint(["verify", "--all"]).success();
-    world.checkpoint(["resume", "by-hand"]).success().stdout_has("make tests green");
+    world
+        .checkpoint(["resume", "by-hand"])
+        .success()
+        .stdout_has("make tests green");
     // And it goes on: the next checkpoint keeps what is not understood and chains on the digest.
-    world.checkpoint(["save", "--session", "by-hand", "-m", "more"]).success();
+    world
+        .checkpoint(["save", "--session", "by-hand", "-m", "more"])
+        .success();
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict"]).success();
 }
@@ -61,7 +75,13 @@ fn the_recipes_for_restoring_by_hand_work() {
         assert_eq!(read(&format!("{place}/private.txt")), "mine\n", "{place}");
         assert_eq!(read(&format!("{place}/src/staged.txt")), "staged\n", "{place}");
     }
-    let mode = fs::metadata(world.root().join("plain/private.txt")).unwrap().permissions().mode();
+    let mode = fs::metadata(world.root().join("plain/private.txt"))
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
-    world.git(["status", "--porcelain"]).success().stdout_is("A  src/staged.txt\n M src/main.txt\n?? private.txt\n");
+    world
+        .git(["status", "--porcelain"])
+        .success()
+        .stdout_is("A  src/staged.txt\n M src/main.txt\n?? private.txt\n");
 }

@@ -8,8 +8,11 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod changes;
+mod format;
 mod layers;
 mod snapshot;
+#[cfg(unix)]
+mod stories;
 #[cfg(unix)]
 mod store;
 mod support;

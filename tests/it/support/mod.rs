@@ -18,6 +18,6 @@ pub use fingerprint::Fingerprint;
 pub use output::Output;
 #[cfg(unix)]
 pub use terminal::Terminal;
-pub use world::World;
+pub use world::{PROGRAM, World, as_nobody};
 
 mod self_test;

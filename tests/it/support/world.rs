@@ -183,7 +183,31 @@ pub struct Run<'w> {
     limit: Duration,
 }
 
+/// Runs the built program as an unprivileged user, for whom permissions count; `None`, and a line that says so, where
+/// the tests do not run as root or there is no `setpriv`.
+pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = A>) -> Option<Output> {
+    let own = fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m)).unwrap_or(1);
+    if own != 0 || !Path::new("/usr/bin/setpriv").exists() {
+        eprintln!("skipped: needs root and setpriv");
+        return None;
+    }
+    // The program itself may lie where nobody may look.
+    let program = world.root().join("git-checkpoint");
+    fs::copy(PROGRAM, &program).unwrap();
+    let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"].map(Into::into).to_vec();
+    all.push(program.into());
+    all.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+    let run = world.command("/usr/bin/setpriv", all).env("GIT_CONFIG_COUNT", "1");
+    Some(run.env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", "*").run())
+}
+
 impl Run<'_> {
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
     /// Sets a variable.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);

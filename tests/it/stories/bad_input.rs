@@ -1,0 +1,154 @@
+//! Bad input gets a clear error with what to do next, and changes nothing.
+
+use std::fs;
+
+use crate::support::{PROGRAM, World};
+
+#[test]
+fn selectors_and_names() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["show"])
+        .code(3)
+        .stderr_has("there are no sessions yet")
+        .stderr_has("git checkpoint save");
+    world.checkpoint(["start", "auth-refactor"]).success();
+    world.checkpoint(["start", "auth-fork"]).success();
+    world
+        .checkpoint(["show", "auth-"])
+        .code(3)
+        .stderr_has("'auth-' matches 2 sessions")
+        .stderr_has("auth-refactor");
+    world
+        .checkpoint(["show", "auth-refactr"])
+        .code(3)
+        .stderr_has("did you mean")
+        .stderr_has("auth-refactor");
+    world
+        .checkpoint(["show", "nothing"])
+        .code(3)
+        .stderr_has("no session or checkpoint 'nothing'");
+    world
+        .checkpoint(["show", "auth-fork~5"])
+        .code(3)
+        .stderr_has("has no checkpoint '~5'");
+    world
+        .checkpoint(["show", "a^2"])
+        .code(129)
+        .stderr_has("is not a selector");
+    world.checkpoint(["show", "auth-fork@{gibberish}"]).code(3);
+    for name in [
+        "Upper",
+        "a/b",
+        "../x",
+        "con",
+        "a.lock",
+        "-x",
+        "head",
+        "a b",
+        "x\u{1b}[31m",
+    ] {
+        world
+            .checkpoint(["start", "--", name])
+            .code(129)
+            .stderr_has("is not a valid name")
+            .stderr_lacks("\u{1b}");
+    }
+    world
+        .checkpoint(["save", "--session", "auth-fork", "--name", "taken"])
+        .success();
+    world
+        .checkpoint(["save", "--session", "auth-fork", "--name", "taken"])
+        .code(128)
+        .stderr_has("named 'taken' already");
+    world.checkpoint(["sav"]).code(129).stderr_has("save");
+    world.checkpoint(["save", "--step", "9/3"]).code(129).stderr_has("N/M");
+}
+
+#[test]
+fn json_that_cannot_be_used() {
+    let world = World::with_commit();
+    let deep = "[".repeat(100_000);
+    let cases = [
+        ("{", "not valid JSON"),
+        (r#"{"state": 1, "state": 2}"#, "stands twice"),
+        (deep.as_str(), "recursion limit"),
+        ("[]", "a record must be a JSON object"),
+        (r#"{"tasks": 5}"#, "'tasks' must be a list"),
+        (r#"{"tasks": [{"title": "x", "status": "dancing"}]}"#, "'tasks[0]'"),
+        ("\u{feff}{}", "not valid JSON"),
+    ];
+    for (input, reason) in cases {
+        let run = world.command(PROGRAM, ["save", "--record", "-"]).input(input).run();
+        run.code(128).stderr_has(reason);
+        assert!(!run.stderr().contains("Error {"), "{}", run.stderr());
+    }
+    let run = world
+        .command(PROGRAM, ["save", "--record", "-", "--json"])
+        .input("{")
+        .run();
+    assert_eq!(run.code(128).stderr_json()["error"]["code"], "invalid");
+    world.file("../big.json", vec![b' '; (16 << 20) + 1]);
+    world
+        .checkpoint(["save", "--record", "../big.json"])
+        .code(128)
+        .stderr_has("more than the");
+    world
+        .checkpoint(["save", "--attach", "../absent"])
+        .code(128)
+        .stderr_has("'../absent'");
+    world
+        .checkpoint(["save", "--attach", "src"])
+        .code(128)
+        .stderr_has("not a file");
+    world.git(["for-each-ref", "refs/checkpoints"]).success().no_stdout();
+}
+
+#[test]
+fn no_repository_a_bare_one_and_the_home_folder() {
+    let world = World::without_repository();
+    world.checkpoint(["save"]).code(128).stderr_has("not a git repository");
+    let world = World::with_commit();
+    world.git(["clone", "-q", "--bare", ".", "../bare.git"]).success();
+    world.enter("bare.git");
+    world.checkpoint(["save"]).code(128).stderr_has("bare");
+    world.checkpoint(["list"]).success();
+    let world = World::with_commit();
+    let home = world.repo();
+    let run = || world.command(PROGRAM, ["save"]).env("HOME", &home);
+    run()
+        .run()
+        .code(128)
+        .stderr_has("your home folder")
+        .stderr_has("checkpoint.allowHome");
+    let allowed = run()
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "checkpoint.allowHome");
+    allowed.env("GIT_CONFIG_VALUE_0", "true").run().success();
+}
+
+#[test]
+fn a_ref_in_the_way_of_all_sessions() {
+    let world = World::with_commit();
+    world.git(["update-ref", "refs/checkpoints", "HEAD"]).success();
+    world.checkpoint(["save"]).code(128).stderr_has("refs/checkpoints");
+}
+
+#[test]
+fn a_held_lock_is_waited_for_and_then_named() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.file("x", "x");
+    fs::write(world.path(".git/refs/checkpoints/s.lock"), "").unwrap();
+    let run = world
+        .command(PROGRAM, ["save", "--session", "s", "-m", "y"])
+        .env("GIT_CONFIG_COUNT", "1");
+    let run = run
+        .env("GIT_CONFIG_KEY_0", "checkpoint.lockTimeout")
+        .env("GIT_CONFIG_VALUE_0", "1s")
+        .run();
+    run.code(5).stderr_has("refs/checkpoints/s.lock");
+    fs::remove_file(world.path(".git/refs/checkpoints/s.lock")).unwrap();
+    world.checkpoint(["save", "--session", "s", "-m", "y"]).success();
+    world.git(["fsck", "--strict"]).success();
+}

@@ -1,0 +1,8 @@
+//! Stories: what a user does with the program, told command by command and checked with git.
+
+mod bad_input;
+mod damage;
+mod many;
+mod neutral;
+mod save;
+mod session;

@@ -1,0 +1,176 @@
+//! Promise 1: saving disturbs nothing of the user's, in every ordinary shape of repository.
+
+use std::fs;
+
+use crate::support::{PROGRAM, World};
+
+/// Saves, pauses, looks and resumes, and compares everything of the user's before and after.
+fn disturbs_nothing(world: &World, what: &str) {
+    let before = world.fingerprint();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    for args in [
+        vec!["status"],
+        vec!["list"],
+        vec!["show", "s"],
+        vec!["resume", "s"],
+        vec!["pause"],
+        vec!["verify", "--all"],
+    ] {
+        world.checkpoint(args).success();
+    }
+    assert_eq!(world.fingerprint(), before, "{what}");
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn a_dirty_work_tree() {
+    let world = World::with_commit();
+    world.file("staged.txt", "staged\n");
+    world.git(["add", "staged.txt"]).success();
+    world.file("src/main.txt", "changed\n");
+    world.file("odd/nl\nname \"quoted\" -x", "odd\n");
+    world.file(":colon", "odd\n");
+    world.file(".gitignore", "*.o\n");
+    world.file("a.o", "ignored\n");
+    disturbs_nothing(&world, "dirty");
+    world
+        .git(["ls-tree", "-r", "--name-only", "-z", "refs/checkpoints/s^2"])
+        .success()
+        .stdout_lacks("a.o")
+        .stdout_has(":colon");
+}
+
+#[test]
+fn no_commit_yet_detached_and_merging() {
+    let world = World::new();
+    world.file("a", "a\n");
+    disturbs_nothing(&world, "unborn");
+    let shown = world.checkpoint(["show", "s", "--json"]).success().stdout_json();
+    assert!(shown["document"]["git"]["head"].is_null());
+
+    let world = World::with_commit();
+    world.git(["checkout", "-q", "--detach"]).success();
+    disturbs_nothing(&world, "detached");
+
+    let world = World::with_commit();
+    world.git(["switch", "-q", "-c", "side"]).success();
+    world.file("src/main.txt", "side\n");
+    world.git(["commit", "-qam", "side"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("src/main.txt", "main\n");
+    world.git(["commit", "-qam", "main"]).success();
+    world.git(["merge", "side"]).code(1);
+    disturbs_nothing(&world, "merging");
+    let list = world
+        .git(["show", "refs/checkpoints/s:lists/conflicts"])
+        .success()
+        .stdout()
+        .to_owned();
+    assert_eq!(list.lines().count(), 3, "{list}");
+    world
+        .git(["show", "refs/checkpoints/s:conflicts/1"])
+        .success()
+        .stdout_is("main\n");
+}
+
+#[test]
+fn hooks_signing_and_no_identity() {
+    let world = World::with_commit();
+    for hook in [
+        "pre-commit",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+        "post-checkout",
+        "pre-push",
+    ] {
+        let path = world.path(format!(".git/hooks/{hook}"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "#!/bin/sh\ntouch ../hook-ran\nexit 1\n").unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    world.git(["config", "commit.gpgSign", "true"]).success();
+    world.git(["config", "gpg.program", "/bin/false"]).success();
+    world.file("x", "x");
+    disturbs_nothing(&world, "hooks and signing");
+    assert!(!world.root().join("hook-ran").exists());
+
+    let mut run = world.command(PROGRAM, ["save", "--session", "s", "--allow-empty"]);
+    for name in [
+        "GIT_AUTHOR_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_COMMITTER_EMAIL",
+    ] {
+        run = run.without_env(name);
+    }
+    run.run().success();
+    assert_eq!(
+        world.git_line(["log", "-1", "--format=%an <%ae>", "refs/checkpoints/s"]),
+        "git-checkpoint <git-checkpoint@localhost>"
+    );
+}
+
+#[test]
+fn linked_work_trees_and_subfolders() {
+    let world = World::with_commit();
+    world
+        .git(["worktree", "add", "-q", "-b", "linked", "../linked"])
+        .success();
+    world.checkpoint(["save", "--session", "main-one", "-m", "x"]).success();
+    let before = world.fingerprint();
+    world.enter("linked");
+    world.file("only-here.txt", "x\n");
+    world
+        .checkpoint(["save", "--session", "s", "-m", "from the linked one"])
+        .success();
+    world
+        .git(["ls-tree", "-r", "--name-only", "refs/checkpoints/s^2"])
+        .success()
+        .stdout_has("only-here.txt");
+    let shown = world.checkpoint(["show", "s", "--json"]).success().stdout_json();
+    assert_eq!(shown["document"]["worktree"]["id"], "linked-linked");
+    assert_eq!(shown["document"]["git"]["branch"], "linked");
+    world.enter("repo");
+    assert_eq!(world.fingerprint(), before);
+
+    // From a subfolder the whole work tree is saved.
+    let run = world
+        .command(PROGRAM, ["save", "--session", "deep", "-m", "x"])
+        .within("src");
+    run.run().success();
+    world
+        .git(["ls-tree", "-r", "--name-only", "refs/checkpoints/deep^2"])
+        .success()
+        .stdout_has("README.md");
+}
+
+#[test]
+fn called_as_git_would() {
+    let world = World::with_commit();
+    let folder = std::path::Path::new(PROGRAM).parent().unwrap();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display());
+    let git = |args: &[&str]| world.command("git", args).env("PATH", &path).run();
+    git(&["checkpoint", "save", "--session", "s", "-m", "x"]).success();
+    git(&["-C", "src", "checkpoint", "log", "s"]).success().stdout_has("x");
+    git(&["--git-dir=.git", "checkpoint", "log", "s"])
+        .success()
+        .stdout_has("x");
+    git(&["-c", "alias.cp=checkpoint", "cp", "log", "s"])
+        .success()
+        .stdout_has("x");
+    git(&["-c", "checkpoint.maxFileSize=nonsense", "checkpoint", "save"])
+        .code(128)
+        .stderr_has("checkpoint.maxFileSize");
+    git(&[
+        "-c",
+        "checkpoint.exclude=*.txt",
+        "checkpoint",
+        "save",
+        "--session",
+        "s",
+        "-m",
+        "y",
+    ])
+    .success();
+}

@@ -1,0 +1,310 @@
+//! The life of a session: start, save, pause, resume, finish; which one is current, and what it is called.
+
+use crate::support::World;
+
+#[test]
+fn start_save_edit_commit_pause_resume_finish() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["start", "auth", "--agent", "claude", "--task", "move login"])
+        .success()
+        .stdout_has("auth, new");
+    world.file("src/main.txt", "one\n2\nthree\n");
+    world
+        .checkpoint(["save", "-m", "parser done", "-n", "make tests green", "-d", "keep v1"])
+        .success();
+    world.git(["commit", "-qam", "second"]).success();
+    world.file("notes.txt", "untracked\n");
+    let paused = world
+        .checkpoint(["pause", "-a", "schema written", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&paused["status"], &paused["kind"]),
+        (&"paused".into(), &"pause".into())
+    );
+    assert_eq!(paused["record"]["done"], 1);
+    assert_eq!(paused["record"]["pending"], 1, "next steps carry over");
+    world.checkpoint(["status"]).success().stdout_has("none is current");
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("Session auth")
+        .stdout_has("1 make tests green")
+        .stdout_has("keep v1")
+        .stdout_has("was paused")
+        .stdout_has("No file was changed.");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("auth")
+        .stdout_has("not saved yet");
+    let finished = world
+        .checkpoint(["finish", "-m", "merged", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&finished["status"], &finished["kind"]),
+        (&"completed".into(), &"finish".into())
+    );
+
+    let log = world.git_line(["log", "--first-parent", "--format=%s", "checkpoints/auth"]);
+    let mut subjects: Vec<&str> = log.lines().collect();
+    assert!(subjects.remove(1).starts_with("main: 1 untracked"), "{log}");
+    assert_eq!(subjects, ["merged", "parser done", "start auth"]);
+    world.git(["fsck", "--strict"]).success().no_stderr();
+}
+
+#[test]
+fn every_line_of_plain_git_works() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("src/main.txt", "one\nTWO\nthree\n");
+    world.checkpoint(["save", "-m", "first"]).success();
+    world.file("fresh.txt", "new\n");
+    world.checkpoint(["save", "-m", "second"]).success();
+    let log = world.git_line(["log", "--first-parent", "--format=%s", "checkpoints/s"]);
+    assert_eq!(log, "second\nfirst\nstart s");
+    world
+        .git(["show", "checkpoints/s:checkpoint.json"])
+        .success()
+        .stdout_has("\"schema\": \"git-checkpoint/1\"");
+    world
+        .git(["diff", "checkpoints/s~1", "checkpoints/s"])
+        .success()
+        .stdout_has("second");
+    world
+        .git(["diff", "HEAD", "checkpoints/s^2"])
+        .success()
+        .stdout_has("+TWO")
+        .stdout_has("fresh.txt");
+    world
+        .git(["diff", "--name-only", "checkpoints/s~1^2", "checkpoints/s^2"])
+        .success()
+        .stdout_is("fresh.txt\n");
+    world
+        .git(["worktree", "add", "--quiet", "../try", "checkpoints/s^2"])
+        .success();
+    assert_eq!(
+        std::fs::read_to_string(world.root().join("try/fresh.txt")).unwrap(),
+        "new\n"
+    );
+    world.git(["reset", "-q", "--hard"]).success();
+    std::fs::remove_file(world.path("fresh.txt")).unwrap();
+    world
+        .git(["stash", "apply", "-q", "--index", "checkpoints/s^2"])
+        .success();
+    world
+        .git(["status", "--porcelain"])
+        .success()
+        .stdout_is(" M src/main.txt\n?? fresh.txt\n");
+    world.git(["init", "-q", "--bare", "../remote.git"]).success();
+    world
+        .git(["push", "-q", "../remote.git", "refs/checkpoints/s"])
+        .success();
+    world.git(["-C", "../remote.git", "fsck", "--strict"]).success();
+}
+
+#[test]
+fn save_without_a_session_continues_what_was_paused_here_else_starts_one() {
+    let world = World::with_commit();
+    let first = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(first["session_is"], "started");
+    let name = first["session"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("main-") && name.len() == "main-".len() + 8, "{name}");
+    world.checkpoint(["pause"]).success();
+    world.git(["switch", "-q", "-c", "other"]).success();
+    let other = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(other["session_is"], "started", "paused on another branch");
+    world.checkpoint(["pause"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("x", "x");
+    let again = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(
+        (again["session_is"].as_str(), again["session"].as_str()),
+        (Some("continued"), Some(name.as_str()))
+    );
+    assert_eq!(again["status"], "active");
+}
+
+#[test]
+fn nothing_new_makes_no_checkpoint() {
+    let world = World::with_commit();
+    let saved = world
+        .checkpoint(["save", "-m", "one", "--json"])
+        .success()
+        .stdout_json();
+    let again = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(
+        (again["outcome"].as_str(), &again["id"]),
+        (Some("unchanged"), &saved["id"])
+    );
+    let same_words = world
+        .checkpoint(["save", "-m", "one", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(same_words["outcome"], "unchanged");
+    let forced = world
+        .checkpoint(["save", "--allow-empty", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(forced["outcome"], "saved");
+    let snapshot = |id: &serde_json::Value| world.git_line(["rev-parse", &format!("{}^2", id.as_str().unwrap())]);
+    assert_eq!(
+        snapshot(&forced["id"]),
+        snapshot(&saved["id"]),
+        "the same snapshot commit is used again"
+    );
+    for change in [
+        vec!["save", "-d", "decided"],
+        vec!["save", "--name", "here"],
+        vec!["pause"],
+    ] {
+        let outcome = world
+            .checkpoint(change.iter().copied().chain(["--json"]))
+            .success()
+            .stdout_json();
+        assert_eq!(outcome["outcome"], "saved", "{change:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let world = World::with_commit();
+    world.file("x", "x");
+    let files = |world: &World| world.command("find", [".git", "-type", "f"]).run().stdout().to_owned();
+    let before = files(&world);
+    let planned = world
+        .checkpoint(["save", "--dry-run", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(planned["outcome"], "planned");
+    assert_eq!(planned["git"]["untracked"]["count"], 1);
+    let no_locks = |text: &str| {
+        text.lines()
+            .filter(|l| !l.contains("/checkpoint/"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(no_locks(&files(&world)), no_locks(&before));
+    world.git(["for-each-ref", "refs/checkpoints"]).success().no_stdout();
+}
+
+#[test]
+fn switch_rename_and_the_session_before() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "one"]).success();
+    world.checkpoint(["start", "two"]).success();
+    world.checkpoint(["switch", "-"]).success().stdout_has("one");
+    world.checkpoint(["rename", "@", "uno"]).success();
+    world.checkpoint(["status"]).success().stdout_has("uno");
+    world.checkpoint(["save", "-m", "after the renaming"]).success();
+    world
+        .git(["show-ref", "--verify", "-q", "refs/checkpoints/one"])
+        .code(1);
+    world.checkpoint(["verify", "uno"]).success();
+    world
+        .checkpoint(["rename", "uno", "two"])
+        .code(128)
+        .stderr_has("exists already");
+    // A ref renamed with git alone is still the current session.
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/uno"]);
+    world.git(["update-ref", "refs/checkpoints/moved", &tip]).success();
+    world.git(["update-ref", "-d", "refs/checkpoints/uno"]).success();
+    world.checkpoint(["status"]).success().stdout_has("moved");
+}
+
+#[test]
+fn a_session_named_for_one_command_does_not_become_current() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "mine"]).success();
+    world.checkpoint(["save", "--session", "other", "-m", "x"]).success();
+    world.checkpoint(["status"]).success().stdout_has("mine");
+    let run = world
+        .command(crate::support::PROGRAM, ["save", "-m", "y", "--json"])
+        .env("CHECKPOINT_SESSION", "other");
+    assert_eq!(
+        run.env("CHECKPOINT_AGENT", "codex").run().success().stdout_json()["session"],
+        "other"
+    );
+    let log = world.checkpoint(["log", "other", "--json"]).success().stdout_json();
+    assert_eq!(log["checkpoints"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn start_refuses_a_name_that_is_taken_unless_told() {
+    let world = World::with_commit();
+    let first = world.checkpoint(["start", "a", "--json"]).success().stdout_json();
+    world
+        .checkpoint(["start", "a"])
+        .code(128)
+        .stderr_has("session 'a' exists already")
+        .stderr_has("resume a");
+    let again = world
+        .checkpoint(["start", "a", "--if-missing", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&again["id"], again["outcome"].as_str()),
+        (&first["id"], Some("existing"))
+    );
+}
+
+#[test]
+fn an_active_session_that_fell_silent_is_interrupted() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.advance(31 * 60);
+    world.checkpoint(["list"]).success().stdout_has("interrupted");
+    let resumed = world.checkpoint(["resume", "s", "--json"]).success().stdout_json();
+    assert_eq!(
+        (&resumed["interrupted"], resumed["status_before"].as_str()),
+        (&true.into(), Some("interrupted"))
+    );
+    let silent = world
+        .command(crate::support::PROGRAM, ["list", "--json"])
+        .env("GIT_CONFIG_COUNT", "1");
+    let silent = silent
+        .env("GIT_CONFIG_KEY_0", "checkpoint.interruptedAfter")
+        .env("GIT_CONFIG_VALUE_0", "2h");
+    assert_eq!(silent.run().success().stdout_json()["sessions"][0]["status"], "active");
+}
+
+#[test]
+fn selectors() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    for n in ["one", "two", "three"] {
+        world.file("n", n);
+        world
+            .checkpoint(["save", "-m", &format!("number {n}"), "--name", n])
+            .success();
+    }
+    world.checkpoint(["start", "t"]).success();
+    world.checkpoint(["start", "sample"]).success();
+    let id = |selector: &str| {
+        let shown = world.checkpoint(["show", selector, "--json"]).success().stdout_json();
+        shown["id"].as_str().unwrap().to_owned()
+    };
+    let git = |rev: &str| world.git_line(["rev-parse", rev]);
+    assert_eq!(id("s"), git("refs/checkpoints/s"));
+    assert_eq!(id("refs/checkpoints/s"), id("s"));
+    assert_eq!(id("s~1"), git("refs/checkpoints/s~1"));
+    assert_eq!(id("s@one"), git("refs/checkpoints/s~2"));
+    assert_eq!(id("s@three~1"), id("s@two"));
+    assert_eq!(id("s@{1}"), git("refs/checkpoints/s@{1}"));
+    assert_eq!(id(":/NUMBER two"), id("s@two"));
+    assert_eq!(id(&id("s@two")[..7]), id("s@two"));
+    let digest = world.checkpoint(["show", "s@two", "--json"]).stdout_json()["digest"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(id(&digest), id("s@two"));
+    assert_eq!(id(&digest["sha256:".len()..][..10]), id("s@two"));
+    assert_eq!(id("@"), git("refs/checkpoints/sample"));
+    world.checkpoint(["switch", "s"]).success();
+    assert_eq!(id("two"), id("s@two"), "a checkpoint's name in the current session");
+    assert_eq!(id("-"), git("refs/checkpoints/sample"));
+    assert_eq!(id("samp"), id("sample"), "the beginning of a session's name");
+    assert_eq!(id("s@{2026-01-02T03:04:00+00:00}").len(), 40, "git resolves it");
+}
