@@ -132,7 +132,7 @@ pub struct Renamed {
 pub struct Operation {
     /// Which one.
     pub kind: OperationKind,
-    /// The branch being rebased, by its short name; HEAD is detached meanwhile.
+    /// The branch being rebased or bisected, by its short name; HEAD is detached meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The step that a rebase, a mailbox or a sequence of picks stands at, counted from 1.

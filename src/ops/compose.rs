@@ -57,8 +57,8 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
         let before = moment::stamp(scene.repo, scene.index)?;
         let snapshot = files.then(|| snapshot(scene, writer)).transpose()?;
         let overlay = writer.overlay(scene.repo);
-        let index_tree = snapshot.as_ref().map(|s| s.index_tree);
-        let mut facts = facts::git_facts(&overlay, index_tree)?;
+        let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
+        let mut facts = facts::git_facts(&overlay, index)?;
         if let Some(snapshot) = &snapshot {
             let status = &snapshot.status;
             facts.modified = bounded(&status.modified);

@@ -31,9 +31,9 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// Whether `a` is `b` or an ancestor of it.
+    /// Whether `a` is `b` or an ancestor of it. (That is known as soon as they have met with nothing left over.)
     pub fn is_forward(&self) -> bool {
-        self.complete && self.ahead.is_empty() && self.base.is_some()
+        self.ahead.is_empty() && self.base.is_some()
     }
 }
 
@@ -88,6 +88,18 @@ pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Re
         complete,
         shallow: walk.shallow_seen,
     })
+}
+
+/// A commit and its ancestors, newest first, at most `limit`; and whether these are all.
+pub fn reachable(repo: &Repository, tip: ObjectId, limit: usize) -> Result<(Vec<ObjectId>, bool), Error> {
+    let mut walk = Walk::new(repo)?;
+    walk.add(tip, 1, 0)?;
+    while walk.order.len() < limit {
+        let Some((id, flags, _)) = walk.pop(0) else { break };
+        walk.spread(id, flags, 0)?;
+    }
+    let complete = walk.queue.is_empty();
+    Ok((walk.order, complete))
 }
 
 /// Which of at most 64 `tips` contain `commit`. `None` where the walk was not finished within `limit` commits.

@@ -51,6 +51,8 @@ pub struct Options<'a> {
 pub struct PathMerge {
     /// The path in theirs; of a deleted file, in base.
     pub saved: RepoPath,
+    /// The path in base, of a file that theirs renamed.
+    pub from: Option<RepoPath>,
     /// The path in ours that the result is for.
     pub path: RepoPath,
     /// Whether both sides fit together.
@@ -205,6 +207,7 @@ impl Merge<'_> {
         let here = self.ours_at(old.as_bstr(), change.old);
         let made = |path: &BString, ours: Option<Side>, (verdict, result): (MergeVerdict, Outcome)| PathMerge {
             saved: RepoPath::new(change.path.to_vec()),
+            from: change.from.as_ref().map(|from| RepoPath::new(from.to_vec())),
             path: RepoPath::new(path.to_vec()),
             verdict,
             result,

@@ -1,0 +1,178 @@
+//! What became of a branch and of its upstream.
+
+use super::rewrite::{Limits, counted};
+use super::{Error, ObjectId, Repository, is_rename};
+use crate::model::report::{Count, Fate, UpstreamFate};
+use crate::store::{facts, graph, refs};
+
+/// Branches whose reflogs are searched for a rename.
+const SEARCHED: usize = 200;
+
+/// A branch of then, now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// What became of it.
+    pub fate: Fate,
+    /// The commit it points to; of a renamed branch the commit of the new one.
+    pub tip: Option<ObjectId>,
+    /// Its new full name.
+    pub renamed_to: Option<String>,
+}
+
+/// What became of the branch with this full name, which pointed to `then` at the time `since` (seconds since 1970).
+///
+/// A rename is told by the reflogs, where they are kept; without them the branch counts as deleted.
+pub fn branch_of(
+    repo: &Repository,
+    name: &str,
+    then: Option<ObjectId>,
+    since: i64,
+    limits: Limits,
+) -> Result<Tip, Error> {
+    let tip = facts::resolve(repo, name)?;
+    let Some(now) = tip else {
+        if let Some((renamed_to, tip)) = renamed(repo, name, since)? {
+            return Ok(Tip {
+                fate: Fate::Renamed,
+                tip: Some(tip),
+                renamed_to: Some(renamed_to),
+            });
+        }
+        let unborn = then.is_none() && refs::head(repo)?.branch.as_deref() == Some(name);
+        return Ok(Tip {
+            fate: if unborn { Fate::Unborn } else { Fate::Deleted },
+            tip: None,
+            renamed_to: None,
+        });
+    };
+    let fate = match then {
+        None => Fate::Born,
+        Some(then) if then == now => Fate::Same,
+        Some(then) => {
+            let relation = graph::relation(repo, then, now, limits.walked)?;
+            match (relation.ahead.is_empty(), relation.behind.is_empty()) {
+                (true, _) => Fate::Forward,
+                (_, true) => Fate::Rewound,
+                _ => Fate::Rewritten,
+            }
+        }
+    };
+    Ok(Tip {
+        fate,
+        tip,
+        renamed_to: None,
+    })
+}
+
+/// The branch whose reflog tells that it once had this name.
+fn renamed(repo: &Repository, name: &str, since: i64) -> Result<Option<(String, ObjectId)>, Error> {
+    let mut branches: Vec<_> = refs::list(repo, "refs/heads/")?
+        .into_iter()
+        .filter_map(|(name, id)| Some((name, id.ok()?)))
+        .collect();
+    // The one checked out is the likeliest.
+    if let Some(head) = refs::head(repo)?.branch {
+        branches.sort_by_key(|(name, _)| *name != head);
+    }
+    for (branch, tip) in branches.into_iter().take(SEARCHED) {
+        let log = refs::reflog(repo, &branch)?;
+        if log
+            .iter()
+            .any(|entry| entry.who.time.seconds >= since && is_rename(entry.message.as_str().into(), name))
+        {
+            return Ok(Some((branch, tip)));
+        }
+    }
+    Ok(None)
+}
+
+/// The branches that contain a commit: HEAD's first, then the upstream and the remote's default branch, then the other
+/// local ones. At most 64 are asked, and `except` is not.
+pub fn containing(
+    repo: &Repository,
+    commit: ObjectId,
+    upstream: Option<&str>,
+    except: Option<&str>,
+    limits: Limits,
+) -> Result<Vec<String>, Error> {
+    let head = refs::head(repo)?;
+    let mut tips: Vec<(String, ObjectId)> = Vec::new();
+    let mut add = |name: String, id: Option<ObjectId>| {
+        if let Some(id) = id
+            && Some(&*name) != except
+            && tips.len() < 64
+            && !tips.iter().any(|(known, _)| *known == name)
+        {
+            tips.push((name, id));
+        }
+    };
+    add(head.branch.unwrap_or_else(|| "HEAD".to_owned()), head.id);
+    for name in upstream
+        .into_iter()
+        .chain(["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"])
+    {
+        add(name.to_owned(), facts::resolve(repo, name).ok().flatten());
+    }
+    for (name, id) in refs::list(repo, "refs/heads/")? {
+        add(name, id.ok());
+    }
+    let ids: Vec<_> = tips.iter().map(|(_, id)| *id).collect();
+    let found = graph::containing(repo, commit, &ids, limits.walked)?;
+    let names = tips.into_iter().zip(found).filter(|(_, found)| *found == Some(true));
+    Ok(names.map(|((name, _), _)| facts::short(&name)).collect())
+}
+
+/// An upstream of then, now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamNow {
+    /// What became of it.
+    pub fate: UpstreamFate,
+    /// The commit it points to.
+    pub tip: Option<ObjectId>,
+    /// Commits gained.
+    pub gained: Option<Count>,
+    /// Commits lost.
+    pub dropped: Option<Count>,
+}
+
+/// What became of the upstream with this short name, which pointed to `then`.
+pub fn upstream_of(
+    repo: &Repository,
+    name: &str,
+    then: Option<ObjectId>,
+    limits: Limits,
+) -> Result<UpstreamNow, Error> {
+    let mut tip = None;
+    for prefix in ["refs/remotes/", "refs/heads/", "refs/"] {
+        tip = facts::resolve(repo, &format!("{prefix}{name}"))?;
+        if tip.is_some() {
+            break;
+        }
+    }
+    let now = |fate, gained, dropped| UpstreamNow {
+        fate,
+        tip,
+        gained,
+        dropped,
+    };
+    Ok(match (then, tip) {
+        (_, None) => now(UpstreamFate::Gone, None, None),
+        (None, Some(_)) => now(UpstreamFate::Same, None, None),
+        (Some(then), Some(tip)) if then == tip => now(UpstreamFate::Same, None, None),
+        // Nothing keeps the old commit after a force-push was fetched; it may have been collected.
+        (Some(then), Some(_)) if !repo.has_object(then) => now(UpstreamFate::Rewritten, None, None),
+        (Some(then), Some(tip)) => {
+            let relation = graph::relation(repo, then, tip, limits.walked)?;
+            let gained = Some(counted(&relation.behind, relation.complete));
+            if relation.ahead.is_empty() {
+                now(UpstreamFate::Forward, gained, None)
+            } else {
+                now(
+                    UpstreamFate::Rewritten,
+                    gained,
+                    Some(counted(&relation.ahead, relation.complete)),
+                )
+            }
+        }
+    })
+}
