@@ -189,11 +189,10 @@ fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
         ui.error(error);
     }
     match (result, ui.finish()) {
-        (Err(error), _) | (Ok(()), Err(error)) => {
-            if error.kind() == Kind::Fatal {
-                // A failing standard output is found only now.
-                ui.error(&error);
-            }
+        (Err(error), _) => error.exit_code(),
+        // A failing standard output is found only now.
+        (Ok(()), Err(error)) => {
+            ui.error(&error);
             error.exit_code()
         }
         (Ok(()), Ok(())) => ExitCode::SUCCESS,

@@ -113,7 +113,7 @@ impl Check<'_, '_> {
     /// The newest good value of a damaged ref is looked for in its reflog.
     fn damaged_ref(&mut self, full: &str, damage: &Damage) {
         let log = refs::reflog(self.scene.repo, full).unwrap_or_default();
-        let mut values = log.iter().rev().map(|entry| entry.new);
+        let mut values = log.iter().map(|entry| entry.new);
         let good = values.find(|id| checkpoint::load(self.scene.repo, *id).is_ok());
         self.report.issues.push(Issue {
             session: full.strip_prefix(session::PREFIX).unwrap_or(full).to_owned(),
@@ -328,7 +328,7 @@ pub(super) fn newest_good(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Opti
         lost += 1;
     }
     let log = refs::reflog(scene.repo, &session::ref_name(name)).ok()?;
-    let mut older = log.iter().rev().map(|entry| entry.new).filter(|id| *id != tip);
+    let mut older = log.iter().map(|entry| entry.new).filter(|id| *id != tip);
     older
         .find_map(|id| choose::load(scene, name.as_str(), id).ok())
         .map(|checkpoint| (checkpoint, lost))
