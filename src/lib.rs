@@ -7,4 +7,5 @@ pub mod git;
 pub mod model;
 pub mod os;
 pub mod render;
+pub mod secrets;
 pub mod store;
