@@ -1,0 +1,215 @@
+//! Redaction of a JSON value: every string and every member name, each string read together with the name it stands under, so that
+//! `{"aws_secret_access_key": "..."}` is understood though the value alone has no known form.
+//!
+//! Left alone: signatures, encrypted reasoning, images (`{"type": "base64", "media_type": ..., "data": ...}`), and warnings about ids.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::opaque::{is_opaque_name, is_run};
+use super::scan::{Hit, Scanner};
+use super::{Mode, Severity, marker};
+
+/// A secret in a JSON value: what and where, never the secret itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonFinding {
+    /// Where the string stands, as a JSON pointer (RFC 6901). Secrets in member names are replaced here in every mode.
+    pub pointer: String,
+    /// The secret is in the name of the member at `pointer`, not in its value.
+    pub in_name: bool,
+    /// Name of the kind, as in the marker.
+    pub kind: Cow<'static, str>,
+    /// How sure it is.
+    pub severity: Severity,
+    /// The bytes of the secret in the string as it was, without JSON's escapes.
+    pub range: Range<usize>,
+    /// A marker stands in its place now.
+    pub replaced: bool,
+}
+
+impl fmt::Display for JsonFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.in_name { " in the name of" } else { " at" };
+        write!(f, "{}{place} '{}'", self.kind, self.pointer)
+    }
+}
+
+/// The least part of an image or signature that is looked at: a token put where they belong stands at its beginning.
+const HEAD: usize = 4096;
+
+/// Longer member names are data, not names that speak of a value.
+const NAME: usize = 256;
+
+impl Scanner {
+    /// Replaces every secret in `value` and reports what was found, in document order. Numbers, order of members and everything outside the
+    /// findings stay as they are. Two members whose names become the same marker are told apart by a number.
+    pub fn redact_json(&self, value: &mut Value) -> Vec<JsonFinding> {
+        let mut walk = Walk { scanner: self, pointer: String::new(), findings: Vec::new() };
+        if self.mode() != Mode::Off {
+            walk.value(value, None, false);
+        }
+        walk.findings
+    }
+}
+
+struct Walk<'s> {
+    scanner: &'s Scanner,
+    pointer: String,
+    findings: Vec<JsonFinding>,
+}
+
+impl Walk<'_> {
+    /// `name` is the name that speaks of this value: that of its member, of the member whose array it is in, or of its pair.
+    fn value(&mut self, value: &mut Value, name: Option<&str>, image: bool) {
+        match value {
+            Value::String(text) => {
+                if let Some(redacted) = self.string(text, name, image) {
+                    *text = redacted;
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let len = self.descend(&index.to_string());
+                    self.value(item, name, image);
+                    self.pointer.truncate(len);
+                }
+            }
+            Value::Object(members) => self.object(members),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn object(&mut self, members: &mut Map<String, Value>) {
+        let image = is_image(members);
+        let paired = pair_name(members);
+        let mut renamed = Vec::new();
+        for (name, value) in members.iter_mut() {
+            let (shown, hits) = self.name(name);
+            let len = self.descend(&shown);
+            self.report(name, &hits, 0, true);
+            let speaks = match &paired {
+                Some(paired) if name.eq_ignore_ascii_case("value") => paired,
+                _ => name,
+            };
+            self.value(value, Some(speaks).filter(|name| name.len() <= NAME).map(String::as_str), image);
+            self.pointer.truncate(len);
+            if self.scanner.mode() == Mode::On && shown != *name {
+                renamed.push((name.clone(), shown));
+            }
+        }
+        if !renamed.is_empty() {
+            rename(members, renamed);
+        }
+    }
+
+    /// A member name with its secrets replaced, and where they are.
+    fn name(&self, name: &str) -> (String, Vec<Hit>) {
+        let mut hits = self.scanner.hits(name.as_bytes());
+        // A name that sounds like a secret is not one.
+        hits.retain(|hit| hit.severity == Severity::Secret);
+        (self.replace(name, &hits, 0), hits)
+    }
+
+    /// The string with its secrets replaced, if there are any to replace.
+    fn string(&mut self, text: &str, name: Option<&str>, image: bool) -> Option<String> {
+        let opaque = (image || name.is_some_and(is_opaque_name)) && is_run(text.as_bytes());
+        let head = if opaque { &text[..text.len().min(HEAD)] } else { text };
+        let shift = name.map_or(0, |name| name.len() + 5);
+        let mut hits = match name {
+            // As it would stand in the file, but for the escapes.
+            Some(name) => self.scanner.hits_within(&format!("\"{name}\": \"{head}\""), shift..shift + head.len()),
+            None => self.scanner.hits(head.as_bytes()),
+        };
+        if opaque {
+            hits.retain(|hit| hit.severity == Severity::Secret && hit.start == shift);
+            if let [hit] = &mut *hits {
+                // All of it is one run, so it belongs to the token that it begins with.
+                hit.end = shift + text.len();
+            }
+        } else if name.is_some_and(is_id_name) {
+            hits.retain(|hit| hit.severity == Severity::Secret);
+        }
+        self.report(text, &hits, shift, false);
+        let replaced = self.scanner.mode() == Mode::On && super::redact::any_secret(&hits);
+        replaced.then(|| self.replace(text, &hits, shift))
+    }
+
+    fn replace(&self, text: &str, hits: &[Hit], shift: usize) -> String {
+        let mut redacted = String::with_capacity(text.len());
+        let mut at = 0;
+        for hit in hits.iter().filter(|hit| hit.severity == Severity::Secret) {
+            redacted.push_str(&text[at..hit.start - shift]);
+            redacted.push_str(&marker(&self.scanner.kind(hit.name)));
+            at = hit.end - shift;
+        }
+        redacted.push_str(&text[at..]);
+        redacted
+    }
+
+    fn report(&mut self, text: &str, hits: &[Hit], shift: usize, in_name: bool) {
+        debug_assert!(hits.iter().all(|hit| hit.end - shift <= text.len()), "a finding lies in its string");
+        self.findings.extend(hits.iter().map(|hit| JsonFinding {
+            pointer: self.pointer.clone(),
+            in_name,
+            kind: self.scanner.kind(hit.name),
+            severity: hit.severity,
+            range: hit.start - shift..hit.end - shift,
+            replaced: self.scanner.mode() == Mode::On && hit.severity == Severity::Secret,
+        }));
+    }
+
+    /// Adds a step to the pointer; returns the length to go back to.
+    fn descend(&mut self, step: &str) -> usize {
+        let len = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        len
+    }
+}
+
+/// An image block: a media type or the word `base64` beside the data.
+fn is_image(members: &Map<String, Value>) -> bool {
+    let is = |name: &str, value: &str| members.get(name).and_then(Value::as_str) == Some(value);
+    members.contains_key("data")
+        && (["media_type", "mediaType", "mimeType", "mime_type"].iter().any(|name| members.contains_key(*name))
+            || is("type", "base64")
+            || is("type", "redacted_thinking"))
+}
+
+/// The name in `{"name": "AUTHORIZATION", "value": "..."}`, as HTTP archives, Kubernetes and Docker write headers and variables.
+fn pair_name(members: &Map<String, Value>) -> Option<String> {
+    let value = members.keys().any(|name| name.eq_ignore_ascii_case("value"));
+    let name = members.iter().find(|(name, _)| ["name", "key", "header", "variable"].iter().any(|known| name.eq_ignore_ascii_case(known)));
+    name.filter(|_| value).and_then(|(_, name)| name.as_str()).map(str::to_owned)
+}
+
+/// A member that holds an id or a digest; those look random and are no secrets.
+fn is_id_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower == "id"
+        || name.ends_with("Id")
+        || ["_id", "-id", "uuid", "sha", "sha1", "sha256", "sha512", "oid", "commit", "tree", "digest", "hash", "checksum", "integrity", "etag", "cursor"]
+            .iter()
+            .any(|end| lower.ends_with(end))
+}
+
+/// Gives members new names, in place and order; a name that is taken gets a number.
+fn rename(members: &mut Map<String, Value>, renamed: Vec<(String, String)>) {
+    let mut renamed = renamed.into_iter().peekable();
+    let old = std::mem::take(members);
+    let taken: std::collections::HashSet<String> = old.keys().cloned().collect();
+    for (name, value) in old {
+        let new = match renamed.next_if(|(old, _)| *old == name) {
+            Some((_, new)) => {
+                let free = |name: &String| !members.contains_key(name) && !taken.contains(name);
+                let mut numbered = (2_u32..).map(|n| format!("{new} ({n})"));
+                if free(&new) { new.clone() } else { numbered.find(free).unwrap_or_default() }
+            }
+            None => name,
+        };
+        members.insert(new, value);
+    }
+}
