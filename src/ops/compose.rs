@@ -142,7 +142,6 @@ pub(super) fn new_session(scene: &Scene<'_>, name: Name) -> Result<Session, Erro
 
 /// A document of a session with everything but what its caller decides: no name, trigger, snapshot or predecessor.
 pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: GitFacts) -> Document {
-    let path = scene.repo.workdir().unwrap_or_else(|| scene.repo.git_dir());
     Document {
         schema: SCHEMA.to_owned(),
         session,
@@ -152,10 +151,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: G
         created_at: scene.now,
         tool: tool(),
         host: scene.host.to_owned(),
-        worktree: Worktree {
-            id: store::worktree_id(scene.repo),
-            path: RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted(),
-        },
+        worktree: worktree(scene),
         record: Record::default(),
         git: facts,
         snapshot: None,
@@ -168,6 +164,15 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: G
         folded: BTreeMap::new(),
         included: None,
         unknown: Map::new(),
+    }
+}
+
+/// This work tree, as documents name it.
+pub(super) fn worktree(scene: &Scene<'_>) -> Worktree {
+    let path = scene.repo.workdir().unwrap_or_else(|| scene.repo.git_dir());
+    Worktree {
+        id: store::worktree_id(scene.repo),
+        path: RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! prints, asks, or reads the clock or the environment; it passes the repository along and calls the store and the
 //! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
-mod changes;
+pub mod changes;
 mod choose;
 mod compose;
 mod error;

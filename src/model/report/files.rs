@@ -21,6 +21,8 @@ pub struct Files {
     /// Between the files as saved and the files of now; absent when the checkpoint holds no files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_saved: Option<Changes>,
+    /// Paths that then or now were skipped (too large, excluded, unreadable), so that nothing is known of a difference.
+    pub not_compared: Bounded<RepoPath>,
 }
 
 /// The files that held uncommitted changes when the checkpoint was made, and what became of those changes.

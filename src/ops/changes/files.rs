@@ -1,0 +1,328 @@
+//! The lines on files: all that differ, those with saved changes, and what is uncommitted now.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Limits, Now, Then, id_of, kept};
+use crate::{
+    model::{
+        change::{ChangeKind, Entry, TreeChange},
+        facts::{Bounded, LISTED},
+        list::Skipped,
+        path::RepoPath,
+        report::{CommitInfo, Failure, Files, MergeVerdict, Part, Saved, SavedFile, SavedState, Verdict, WorkTree},
+    },
+    store::{
+        Error, ObjectId, Repository,
+        checkpoint::object_id,
+        history, lines as line_counts,
+        merge::{self, Labels, Outcome, PathMerge, Trees},
+        tree::{self, Renames},
+    },
+};
+
+/// The three lines. `new` are the commits since, newest first.
+pub(super) fn lines(
+    repo: &Repository,
+    then: Then<'_>,
+    now: Now<'_>,
+    limits: Limits,
+    new: &[ObjectId],
+    failed: &mut Vec<Failure>,
+) -> (Option<Files>, Option<Saved>, Option<WorkTree>) {
+    let Some(present) = now.tree else {
+        return (None, None, None);
+    };
+    let sides = Sides {
+        old_head: id_of(then.git.head.as_ref()),
+        head: id_of(now.git.head.as_ref()),
+        saved: then.files.map(|files| object_id(&files.tree)),
+        present,
+    };
+    let unseen = Unseen::of(then.skipped, now.skipped);
+    let uncommitted = tree::diff(repo, sides.head, Some(present), Renames::Exact);
+    let uncommitted = match uncommitted {
+        Ok(changes) => changes,
+        Err(error) => {
+            kept::<(), _>(Part::Files, Err(error), failed);
+            return (None, None, None);
+        }
+    };
+    let files = kept(Part::Files, files(repo, sides, &unseen, &uncommitted), failed);
+    let merged = kept(Part::Saved, merged(repo, sides, limits), failed);
+    let worktree = worktree(then, now, &uncommitted, merged.as_deref());
+    let saved = merged.and_then(|merged| {
+        let saved = saved(repo, sides, limits, new, &unseen, &uncommitted, merged);
+        kept(Part::Saved, saved, failed)
+    });
+    (files, saved, Some(worktree))
+}
+
+/// The commits and trees that are compared.
+#[derive(Clone, Copy)]
+struct Sides {
+    old_head: Option<ObjectId>,
+    head: Option<ObjectId>,
+    saved: Option<ObjectId>,
+    present: ObjectId,
+}
+
+/// Paths that one of the trees does not hold although the files are or were there: skipped is not absent.
+struct Unseen(BTreeSet<Vec<u8>>);
+
+impl Unseen {
+    fn of(then: &[Skipped], now: &[Skipped]) -> Self {
+        Self(
+            then.iter()
+                .chain(now)
+                .map(|skipped| skipped.path.as_bytes().to_vec())
+                .collect(),
+        )
+    }
+
+    /// Whether nothing can be said of a path: it, or a folder it is in, was skipped.
+    fn covers(&self, path: &RepoPath) -> bool {
+        let path = path.as_bytes();
+        let folders = path
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'/')
+            .map(|(at, _)| &path[..at]);
+        !self.0.is_empty() && folders.chain([path]).any(|path| self.0.contains(path))
+    }
+}
+
+fn files(repo: &Repository, sides: Sides, unseen: &Unseen, uncommitted: &[TreeChange]) -> Result<Files, Error> {
+    let committed = tree::diff(repo, sides.old_head, sides.head, Renames::Exact)?;
+    let mut not_compared = Bounded::default();
+    let since_saved = match sides.saved {
+        None => None,
+        Some(saved) => {
+            let (skipped, differing): (Vec<_>, Vec<_>) =
+                tree::diff(repo, Some(saved), Some(sides.present), Renames::Exact)?
+                    .into_iter()
+                    .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
+            not_compared = skipped.into_iter().map(|change| change.path).collect();
+            Some(differing.into_iter().collect::<crate::model::change::Changes>())
+        }
+    };
+    let same = match &since_saved {
+        Some(changes) => changes.is_empty(),
+        None => committed.is_empty() && uncommitted.is_empty(),
+    };
+    Ok(Files {
+        verdict: if same { Verdict::Same } else { Verdict::Moved },
+        committed: committed.into_iter().collect(),
+        uncommitted: uncommitted.iter().cloned().collect(),
+        since_saved,
+        not_compared,
+    })
+}
+
+/// The saved changes merged with the present; nothing when no files were saved.
+fn merged(repo: &Repository, sides: Sides, limits: Limits) -> Result<Vec<PathMerge>, Error> {
+    let Some(saved) = sides.saved else {
+        return Ok(Vec::new());
+    };
+    let trees = Trees {
+        base: sides.old_head,
+        ours: Some(sides.present),
+        theirs: Some(saved),
+    };
+    let options = merge::Options {
+        labels: Labels {
+            base: "base",
+            ours: "present",
+            theirs: "checkpoint",
+        },
+        drivers: false,
+        rename_candidates: limits.rename_candidates,
+    };
+    merge::three_way(repo, trees, options)
+}
+
+fn saved(
+    repo: &Repository,
+    sides: Sides,
+    limits: Limits,
+    new: &[ObjectId],
+    unseen: &Unseen,
+    uncommitted: &[TreeChange],
+    merged: Vec<PathMerge>,
+) -> Result<Saved, Error> {
+    let dirty: BTreeSet<&RepoPath> = uncommitted
+        .iter()
+        .flat_map(|change| [&change.path, change.old_path()])
+        .collect();
+    let mut sum = Saved {
+        verdict: Verdict::Same,
+        count: 0,
+        same: 0,
+        committed: 0,
+        included: 0,
+        reverted: 0,
+        changed: 0,
+        missing: 0,
+        conflict: 0,
+        first: Vec::new(),
+    };
+    let mut files = Vec::new();
+    for path in merged
+        .into_iter()
+        .filter(|path| !unseen.covers(&path.saved) && !unseen.covers(&path.path))
+    {
+        let committed = !dirty.contains(&path.path) && !dirty.contains(&path.saved);
+        let state = state(&path, committed && sides.head != sides.old_head);
+        *match state {
+            SavedState::Same => &mut sum.same,
+            SavedState::Committed => &mut sum.committed,
+            SavedState::Included => &mut sum.included,
+            SavedState::Reverted => &mut sum.reverted,
+            SavedState::Changed => &mut sum.changed,
+            SavedState::Missing => &mut sum.missing,
+            SavedState::Conflict => &mut sum.conflict,
+        } += 1;
+        sum.count += 1;
+        sum.verdict = sum.verdict.max(verdict(state));
+        files.push((path, state));
+    }
+    // What needs attention first; the sort keeps the order of paths among equals.
+    files.sort_by_key(|(_, state)| std::cmp::Reverse(verdict(*state)));
+    files.truncate(LISTED);
+    let touched = touched(repo, limits, new, &files)?;
+    for (path, state) in files {
+        sum.first.push(file(repo, path, state, &touched)?);
+    }
+    Ok(sum)
+}
+
+/// What became of a saved change. `committed` is whether the path is as in HEAD, and HEAD is not the one of then.
+fn state(path: &PathMerge, committed: bool) -> SavedState {
+    if path.ours == path.theirs && path.removes.is_none() {
+        return if committed {
+            SavedState::Committed
+        } else {
+            SavedState::Same
+        };
+    }
+    if path.ours.is_none() && path.theirs.is_some() {
+        return SavedState::Missing;
+    }
+    if path.verdict.is_conflict() {
+        return SavedState::Conflict;
+    }
+    if path.ours == path.base {
+        return SavedState::Reverted;
+    }
+    if path.result == Outcome::Keep && path.removes.is_none() {
+        return SavedState::Included;
+    }
+    SavedState::Changed
+}
+
+fn verdict(state: SavedState) -> Verdict {
+    match state {
+        SavedState::Same => Verdict::Same,
+        SavedState::Committed | SavedState::Included => Verdict::Moved,
+        SavedState::Reverted | SavedState::Changed => Verdict::Check,
+        SavedState::Missing => Verdict::Missing,
+        SavedState::Conflict => Verdict::Conflict,
+    }
+}
+
+/// The last commit since that touched each of the files that are not as saved.
+fn touched(
+    repo: &Repository,
+    limits: Limits,
+    new: &[ObjectId],
+    files: &[(PathMerge, SavedState)],
+) -> Result<HashMap<RepoPath, CommitInfo>, Error> {
+    let wanted: BTreeSet<RepoPath> = files
+        .iter()
+        .filter(|(_, state)| *state != SavedState::Same)
+        .flat_map(|(path, _)| [path.saved.clone(), path.path.clone()])
+        .collect();
+    let wanted: Vec<_> = wanted.into_iter().collect();
+    history::last_touched(repo, new, &wanted, limits.searched)
+}
+
+fn file(
+    repo: &Repository,
+    path: PathMerge,
+    state: SavedState,
+    touched: &HashMap<RepoPath, CommitInfo>,
+) -> Result<SavedFile, Error> {
+    let differs = !matches!(state, SavedState::Same | SavedState::Committed | SavedState::Missing);
+    let lines = match (&path.theirs, &path.ours) {
+        (Some(_), Some(_)) if differs => {
+            let change = TreeChange {
+                kind: ChangeKind::Modified,
+                path: path.path.clone(),
+                from: None,
+                similarity: None,
+                old: path.theirs.clone(),
+                new: path.ours.clone(),
+            };
+            line_counts::count(repo, &change)?
+        }
+        _ => None,
+    };
+    let commit = touched.get(&path.path).or_else(|| touched.get(&path.saved)).cloned();
+    let merge: Option<MergeVerdict> =
+        (state != SavedState::Same && state != SavedState::Committed).then_some(path.verdict);
+    Ok(SavedFile {
+        verdict: verdict(state),
+        state,
+        saved_as: saved_as(&path),
+        now: (path.path != path.saved && path.ours.is_some()).then_some(path.path),
+        path: path.saved,
+        merge,
+        lines,
+        commit,
+    })
+}
+
+fn saved_as(path: &PathMerge) -> ChangeKind {
+    let kind = |entry: &Entry| entry.mode & 0o170_000;
+    match (&path.base, &path.theirs) {
+        _ if path.from.is_some() => ChangeKind::Renamed,
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Deleted,
+        (Some(base), Some(theirs)) if kind(base) == kind(theirs) => ChangeKind::Modified,
+        _ => ChangeKind::TypeChanged,
+    }
+}
+
+fn worktree(then: Then<'_>, now: Now<'_>, uncommitted: &[TreeChange], merged: Option<&[PathMerge]>) -> WorkTree {
+    let known: BTreeSet<&RepoPath> = merged
+        .into_iter()
+        .flatten()
+        .flat_map(|path| [&path.saved, &path.path])
+        .collect();
+    let not_in_checkpoint: Bounded<RepoPath> = uncommitted
+        .iter()
+        .map(|change| &change.path)
+        .filter(|path| !known.contains(path))
+        .cloned()
+        .collect();
+    let unmerged = now.git.conflicted.count > 0 && now.git.conflicted != then.git.conflicted;
+    let index_same = match (then.files, now.index) {
+        (Some(files), Some(index)) => Some(object_id(&files.index) == index),
+        _ => None,
+    };
+    let verdict = match () {
+        () if unmerged => Verdict::Conflict,
+        () if not_in_checkpoint.count > 0 => Verdict::Kept,
+        () => Verdict::Same,
+    };
+    WorkTree {
+        verdict,
+        staged: now.git.staged.clone(),
+        modified: now.git.modified.clone(),
+        deleted: now.git.deleted.clone(),
+        untracked: now.git.untracked.clone(),
+        conflicted: now.git.conflicted.clone(),
+        renamed: now.git.renamed.clone(),
+        not_in_checkpoint,
+        index_same,
+    }
+}

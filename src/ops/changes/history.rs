@@ -1,0 +1,156 @@
+//! The lines on branch, commits and upstream.
+
+use super::{Limits, Now, Then, id_of, kept};
+use crate::{
+    model::report::{Branch, Commits, Count, Failure, Fate, Pair, Part, Upstream, UpstreamFate, Verdict},
+    store::{
+        Error, ObjectId, Repository,
+        checkpoint::oid,
+        facts, graph,
+        history::{self, Tip, UpstreamNow},
+    },
+};
+
+/// Branch and commits, and the new commits, newest first.
+pub(super) fn lines(
+    repo: &Repository,
+    then: Then<'_>,
+    now: Now<'_>,
+    limits: Limits,
+    failed: &mut Vec<Failure>,
+) -> (Option<Branch>, Option<Commits>, Vec<ObjectId>) {
+    let tip = kept(Part::Branch, tip(repo, then, limits), failed);
+    let renamed_to = tip.as_ref().and_then(|tip| tip.renamed_to.as_deref().map(facts::short));
+    let same_branch = then.git.branch == now.git.branch || (renamed_to.is_some() && renamed_to == now.git.branch);
+    let (old, new) = (id_of(then.git.head.as_ref()), id_of(now.git.head.as_ref()));
+    let followed = history::follow(repo, old, new, same_branch, limits.walks);
+    let (commits, since) = kept(Part::Commits, followed, failed).unzip();
+    let branch = tip.and_then(|tip| {
+        let branch = branch(repo, then, now, tip, same_branch, commits.as_ref(), limits);
+        kept(Part::Branch, branch, failed)
+    });
+    (branch, commits, since.unwrap_or_default())
+}
+
+fn tip(repo: &Repository, then: Then<'_>, limits: Limits) -> Result<Tip, Error> {
+    let Some(name) = &then.git.branch else {
+        return Ok(Tip {
+            fate: Fate::None,
+            tip: None,
+            renamed_to: None,
+        });
+    };
+    let old = id_of(then.git.head.as_ref());
+    history::branch_of(repo, &full(name), old, then.at.unix(), limits.walks)
+}
+
+/// The full name of a branch from the one in a document.
+fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+fn branch(
+    repo: &Repository,
+    then: Then<'_>,
+    now: Now<'_>,
+    tip: Tip,
+    same_branch: bool,
+    commits: Option<&Commits>,
+    limits: Limits,
+) -> Result<Branch, Error> {
+    let left = !same_branch && then.git.branch.is_some();
+    let merged_into = match id_of(then.git.head.as_ref()) {
+        Some(old) if left => {
+            let upstream = then.git.upstream.as_ref().map(|name| format!("refs/remotes/{name}"));
+            let own = then.git.branch.as_deref().map(full);
+            history::containing(repo, old, upstream.as_deref(), own.as_deref(), limits.walks)?
+        }
+        _ => Vec::new(),
+    };
+    let fine = commits.is_some_and(|commits| matches!(commits.verdict, Verdict::Same | Verdict::Moved));
+    let verdict = match tip.fate {
+        Fate::Deleted if merged_into.is_empty() && !fine => Verdict::Missing,
+        _ if !same_branch => {
+            if fine && !merged_into.is_empty() {
+                Verdict::Moved
+            } else {
+                Verdict::Check
+            }
+        }
+        Fate::None | Fate::Unborn | Fate::Same => Verdict::Same,
+        _ if fine => Verdict::Moved,
+        _ => Verdict::Check,
+    };
+    Ok(Branch {
+        verdict,
+        name: Pair {
+            then: then.git.branch.clone(),
+            now: now.git.branch.clone(),
+        },
+        head: Pair {
+            then: then.git.head.clone(),
+            now: now.git.head.clone(),
+        },
+        fate: tip.fate,
+        tip: tip.tip.map(oid),
+        renamed_to: tip.renamed_to.as_deref().map(facts::short),
+        merged_into,
+    })
+}
+
+/// What became of the upstream of then, and how HEAD stands to its upstream now.
+pub(super) fn upstream(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -> Result<Upstream, Error> {
+    let found = match (&then.git.upstream, &now.git.upstream) {
+        (Some(name), _) => history::upstream_of(repo, name, id_of(then.git.upstream_head.as_ref()), limits.walks)?,
+        (None, other) => UpstreamNow {
+            fate: if other.is_some() {
+                UpstreamFate::New
+            } else {
+                UpstreamFate::None
+            },
+            tip: id_of(now.git.upstream_head.as_ref()),
+            gained: None,
+            dropped: None,
+        },
+    };
+    let (ahead, behind) = standing(repo, now, limits)?;
+    let verdict = match found.fate {
+        UpstreamFate::None | UpstreamFate::Same => Verdict::Same,
+        UpstreamFate::New | UpstreamFate::Forward => Verdict::Moved,
+        UpstreamFate::Rewritten => Verdict::Check,
+        UpstreamFate::Gone => Verdict::Missing,
+    };
+    Ok(Upstream {
+        verdict,
+        fate: found.fate,
+        name: Pair {
+            then: then.git.upstream.clone(),
+            now: now.git.upstream.clone(),
+        },
+        head: Pair {
+            then: then.git.upstream_head.clone(),
+            now: found.tip.map(oid),
+        },
+        gained: found.gained,
+        dropped: found.dropped,
+        ahead,
+        behind,
+    })
+}
+
+/// Commits that HEAD and its upstream do not share. The facts count few; here there is time for more.
+fn standing(repo: &Repository, now: Now<'_>, limits: Limits) -> Result<(Option<Count>, Option<Count>), Error> {
+    let counted = |count| Count { count, at_least: false };
+    if !now.git.ahead_behind_at_least {
+        return Ok((now.git.ahead.map(counted), now.git.behind.map(counted)));
+    }
+    let (Some(head), Some(upstream)) = (id_of(now.git.head.as_ref()), id_of(now.git.upstream_head.as_ref())) else {
+        return Ok((None, None));
+    };
+    let relation = graph::relation(repo, head, upstream, limits.walks.walked)?;
+    let count = |ids: &[ObjectId]| Count {
+        count: ids.len() as u64,
+        at_least: !relation.complete,
+    };
+    Ok((Some(count(&relation.ahead)), Some(count(&relation.behind))))
+}

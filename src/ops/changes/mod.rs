@@ -1,0 +1,277 @@
+//! The change report: what is not as a checkpoint left it.
+//!
+//! From two states, then and now, with nothing written. Each part is found out by itself: one that fails is named in
+//! the report and the others still come. Everything compared is trees and commits; the files are looked at once, by
+//! whoever took the snapshot of the present.
+
+mod files;
+mod history;
+
+use std::time::Duration;
+
+use super::{Error, Scene, compose};
+use crate::{
+    model::{
+        document::{SnapshotRef, Worktree},
+        facts::GitFacts,
+        id::Oid,
+        list::Skipped,
+        report::{Age, ChangeReport, Drift, Failure, History, Operations, Pair, Part, Place, PlaceIs, Stash, Verdict},
+        time::Timestamp,
+    },
+    store::{
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id},
+        history::Limits as Walks,
+    },
+};
+
+/// The state that a checkpoint recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Then<'a> {
+    /// Where the repository stood.
+    pub git: &'a GitFacts,
+    /// The trees of files and index, when they were saved.
+    pub files: Option<&'a SnapshotRef>,
+    /// The work tree.
+    pub worktree: &'a Worktree,
+    /// The machine.
+    pub host: &'a str,
+    /// When.
+    pub at: Timestamp,
+    /// What the tree of the files does not hold although it was there.
+    pub skipped: &'a [Skipped],
+}
+
+/// The state now.
+#[derive(Clone, Copy, Debug)]
+pub struct Now<'a> {
+    /// Where the repository stands, with the counts of the work tree.
+    pub git: &'a GitFacts,
+    /// The tree of the files; none without a work tree.
+    pub tree: Option<ObjectId>,
+    /// The tree of the index.
+    pub index: Option<ObjectId>,
+    /// The work tree.
+    pub worktree: &'a Worktree,
+    /// The machine.
+    pub host: &'a str,
+    /// When.
+    pub at: Timestamp,
+    /// What the tree of the files does not hold although it is there.
+    pub skipped: &'a [Skipped],
+}
+
+/// How much work may be done, and what counts as old.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Walks through the history.
+    pub walks: Walks,
+    /// Commits that are searched for the last one that touched a file.
+    pub searched: usize,
+    /// Files read to find the new names of files that were renamed and changed.
+    pub rename_candidates: usize,
+    /// The age beyond which a checkpoint is stale.
+    pub max_age: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            walks: Walks::INTERACTIVE,
+            searched: 1000,
+            rename_candidates: 1000,
+            max_age: None,
+        }
+    }
+}
+
+/// What changed between then and now. `repo` must be able to read the trees of the present; what has to be computed
+/// (merged files) is kept in its memory or in that of a copy.
+pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -> ChangeReport {
+    let repo = &repo.clone().with_object_memory();
+    let mut failed = Vec::new();
+    let (branch, commits, new) = history::lines(repo, then, now, limits, &mut failed);
+    let (files, saved, worktree) = files::lines(repo, then, now, limits, &new, &mut failed);
+    let upstream = kept(Part::Upstream, history::upstream(repo, then, now, limits), &mut failed);
+    let mut report = ChangeReport {
+        drift: Drift::default(),
+        age: age(then.at, now.at, limits.max_age),
+        place: place(then, now),
+        branch,
+        commits,
+        files,
+        saved,
+        worktree,
+        upstream,
+        operation: Some(operation(then.git, now.git)),
+        stash: Some(stash(then.git, now.git)),
+        failed,
+    };
+    report.drift = drift(&report, then, now);
+    report
+}
+
+/// What changed since a checkpoint was made. `overlay` reads the trees of `present`.
+pub(super) fn since(
+    scene: &Scene<'_>,
+    overlay: &Repository,
+    saved: &Checkpoint,
+    present: &compose::Present,
+) -> Result<ChangeReport, Error> {
+    let document = &saved.document;
+    let lists = checkpoint::lists(overlay, saved);
+    let skipped = lists.as_ref().map(|lists| lists.skipped.clone()).unwrap_or_default();
+    let present_lists = present.lists();
+    let worktree = compose::worktree(scene);
+    let snapshot = present.snapshot.as_ref();
+    let then = Then {
+        git: &document.git,
+        files: document.snapshot.as_ref(),
+        worktree: &document.worktree,
+        host: &document.host,
+        at: document.created_at,
+        skipped: &skipped,
+    };
+    let now = Now {
+        git: &present.facts,
+        tree: snapshot.map(|snapshot| snapshot.tree),
+        index: snapshot.map(|snapshot| snapshot.index_tree),
+        worktree: &worktree,
+        host: scene.host,
+        at: scene.now,
+        skipped: &present_lists.skipped,
+    };
+    let mut report = report(overlay, then, now, Limits::default());
+    if let Err(fault) = lists {
+        report.failed.push(Failure {
+            part: Part::Files,
+            reason: fault.to_string(),
+        });
+    }
+    Ok(report)
+}
+
+/// The value, or a line that says why there is none.
+fn kept<T, E: std::fmt::Display>(part: Part, found: Result<T, E>, failed: &mut Vec<Failure>) -> Option<T> {
+    match found {
+        Ok(value) => Some(value),
+        Err(error) => {
+            failed.push(Failure {
+                part,
+                reason: error.to_string(),
+            });
+            None
+        }
+    }
+}
+
+fn id_of(id: Option<&Oid>) -> Option<ObjectId> {
+    id.map(object_id)
+}
+
+fn age(saved_at: Timestamp, now: Timestamp, limit: Option<Duration>) -> Age {
+    /// Clocks of two machines may differ by this many seconds before that is worth a word.
+    const SKEW: i64 = 120;
+    let seconds = now.unix() - saved_at.unix();
+    let limit = limit.map(|limit| limit.as_secs());
+    let stale = limit.is_some_and(|limit| u64::try_from(seconds).is_ok_and(|seconds| seconds > limit));
+    Age {
+        verdict: if stale || seconds < -SKEW {
+            Verdict::Check
+        } else {
+            Verdict::Same
+        },
+        saved_at,
+        now,
+        seconds,
+        limit,
+    }
+}
+
+fn place(then: Then<'_>, now: Now<'_>) -> Place {
+    let pair = |then: &str, now: &str| Pair {
+        then: then.to_owned(),
+        now: now.to_owned(),
+    };
+    let host = pair(then.host, now.host);
+    let worktree = pair(&then.worktree.id, &now.worktree.id);
+    let path = pair(&then.worktree.path, &now.worktree.path);
+    let is = match (host.is_same(), worktree.is_same(), path.is_same()) {
+        (true, true, true) => PlaceIs::Same,
+        (false, ..) => PlaceIs::OtherHost,
+        (true, false, _) => PlaceIs::OtherWorktree,
+        (true, true, false) => PlaceIs::OtherFolder,
+    };
+    Place {
+        verdict: if is == PlaceIs::Same {
+            Verdict::Same
+        } else {
+            Verdict::Differs
+        },
+        is,
+        host,
+        worktree,
+        path,
+    }
+}
+
+fn operation(then: &GitFacts, now: &GitFacts) -> Operations {
+    let is = Pair {
+        then: then.operation.clone(),
+        now: now.operation.clone(),
+    };
+    let verdict = match (&is.then, &is.now) {
+        (then, now) if then == now => Verdict::Same,
+        (Some(_), None) => Verdict::Moved,
+        _ => Verdict::Check,
+    };
+    Operations { verdict, is }
+}
+
+fn stash(then: &GitFacts, now: &GitFacts) -> Stash {
+    let count = Pair {
+        then: then.stash_count,
+        now: now.stash_count,
+    };
+    let verdict = match count.now.cmp(&count.then) {
+        std::cmp::Ordering::Equal => Verdict::Same,
+        std::cmp::Ordering::Greater => Verdict::Moved,
+        std::cmp::Ordering::Less => Verdict::Check,
+    };
+    Stash { verdict, count }
+}
+
+fn drift(report: &ChangeReport, then: Then<'_>, now: Now<'_>) -> Drift {
+    let mut reasons = Vec::new();
+    let mut add = |part, yes: bool| {
+        if yes {
+            reasons.push(part);
+        }
+    };
+    let unknown = |part| report.failed.iter().any(|failure| failure.part == part);
+    let same_head = then.git.head == now.git.head;
+    let moved = report
+        .commits
+        .as_ref()
+        .is_some_and(|commits| commits.how != History::Same);
+    let changed = report
+        .files
+        .as_ref()
+        .is_some_and(|files| files.verdict != Verdict::Same);
+    let index = report.worktree.as_ref().and_then(|tree| tree.index_same) == Some(false);
+    add(Part::Age, report.age.verdict == Verdict::Check);
+    add(Part::Branch, then.git.branch != now.git.branch || unknown(Part::Branch));
+    add(Part::Commits, !same_head || moved || unknown(Part::Commits));
+    add(Part::Files, changed || unknown(Part::Files) || unknown(Part::Saved));
+    add(Part::Index, index && same_head);
+    let begun = report
+        .operation
+        .as_ref()
+        .is_some_and(|line| line.verdict != Verdict::Same);
+    add(Part::Operation, begun);
+    Drift {
+        drifted: !reasons.is_empty(),
+        reasons,
+    }
+}
