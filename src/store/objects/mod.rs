@@ -240,6 +240,15 @@ impl Writer {
         Ok(hasher.try_finalize().map_err(Error::gix("hash an object"))?)
     }
 
+    /// Whether an object need not be given to this writer because it is stored, soundly, in the repository or by the
+    /// writer itself. One that is counts as relied on.
+    pub fn has(&self, repo: &Repository, id: &ObjectId) -> bool {
+        match &self.target {
+            Target::Memory => repo.has_object(id) || self.contains(id),
+            Target::Pack(pack) => pack.has(id),
+        }
+    }
+
     /// Whether this writer was given the object and has it, in its pack or in memory.
     pub fn contains(&self, id: &ObjectId) -> bool {
         let packed = matches!(&self.target, Target::Pack(pack) if lock(&pack.body).contains(id));

@@ -14,6 +14,7 @@ use gix::filter::plumbing::{Driver, eol};
 use gix::glob::pattern::Case;
 
 use super::Error;
+use super::cache;
 use super::encoding::Encoding;
 use super::globals::read_rules;
 use super::settings::Settings;
@@ -37,6 +38,8 @@ pub(super) struct Attributes {
     info: Option<Arc<[u8]>>,
     /// Whether any rule can concern the content of a file.
     relevant: bool,
+    /// Differs where other rules hold.
+    digest: u64,
 }
 
 impl Attributes {
@@ -52,12 +55,13 @@ impl Attributes {
             collection: MetadataCollection::default(),
             info: None,
             relevant: false,
+            digest: 0,
         };
         this.push(b"[attr]binary -diff -merge -text", Path::new("[builtin]"), None, true);
         for path in [os::system_attributes(), user].into_iter().flatten() {
             if let Some(bytes) = read_rules(&path, MAX_SIZE)? {
                 this.push(&bytes, &path, None, true);
-                this.count(&bytes);
+                this.count(&bytes, b"");
             }
         }
         if let Some(bytes) = read_rules(&repo.common_dir().join("info").join("attributes"), MAX_SIZE)? {
@@ -75,6 +79,7 @@ impl Attributes {
             collection: self.collection.clone(),
             info: self.info.clone(),
             relevant: self.relevant,
+            digest: self.digest,
         };
         if this.info.is_some() {
             this.search.pop_pattern_list();
@@ -85,11 +90,16 @@ impl Attributes {
         if let Ok(source) = gix::path::from_byte_slice(&source) {
             this.push(content, source, Some(Path::new("")), folder.is_empty());
         }
-        this.count(content);
+        this.count(content, folder);
         if this.info.is_some() {
             this.push_info();
         }
         this
+    }
+
+    /// A number that differs between folders where other rules hold.
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// Whether no file in the folder is stored in another form than it has on disk.
@@ -100,7 +110,7 @@ impl Attributes {
     fn push_info(&mut self) {
         if let Some(info) = self.info.clone() {
             self.push(&info, Path::new("info/attributes"), None, true);
-            self.count(&info);
+            self.count(&info, b"/");
         }
     }
 
@@ -123,7 +133,8 @@ impl Attributes {
             .add_patterns_buffer(content, source, root, &mut self.collection, macros);
     }
 
-    fn count(&mut self, content: &[u8]) {
+    fn count(&mut self, content: &[u8], folder: &[u8]) {
+        self.digest = cache::digest((self.digest, content, folder));
         self.relevant |= WORDS.iter().any(|word| content.contains_str(word));
     }
 }
@@ -148,6 +159,36 @@ pub(super) enum Filter<'a> {
 }
 
 impl Conversion<'_> {
+    /// What happens to a link.
+    pub(super) fn none() -> Self {
+        Self {
+            eol: eol::AttributesDigest::Binary,
+            ident: false,
+            encoding: None,
+            filter: Filter::None,
+        }
+    }
+
+    /// Whether a blob of the same size as the file on disk gives these bytes back.
+    pub(super) fn keeps_size(&self, settings: &Settings) -> bool {
+        !self.ident && self.encoding.is_none() && self.eol.to_eol(settings.eol) != Some(eol::Mode::CrLf)
+    }
+
+    /// Whether at most line ends are converted.
+    pub(super) fn can_be_streamed(&self) -> bool {
+        !self.ident && self.encoding.is_none() && matches!(self.filter, Filter::None)
+    }
+
+    /// A number that differs between conversions.
+    pub(super) fn digest(&self) -> u64 {
+        let filter = match self.filter {
+            Filter::None => String::new(),
+            Filter::Lfs => "lfs".to_owned(),
+            Filter::Driver(driver) => format!("{driver:?}"),
+        };
+        cache::digest((format!("{:?} {:?}", self.encoding, self.eol), self.ident, filter))
+    }
+
     /// Whether content of any kind is stored as it is.
     pub(super) fn is_identity(&self) -> bool {
         self.eol == eol::AttributesDigest::Binary

@@ -5,16 +5,19 @@
 //! listed with its reason and never mistaken for absent.
 
 mod attributes;
+mod cache;
 mod content;
 mod convert;
 mod encoding;
 mod error;
 mod filter;
 mod folder;
+mod fsck;
 mod globals;
 mod ident;
 mod ignore;
 mod index;
+mod lfs;
 mod names;
 mod nested;
 mod queue;
@@ -26,19 +29,22 @@ mod trees;
 mod unmerged;
 mod walk;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use status::{PathSummary, Status};
 
-use crate::model::list::{Lists, SkipReason};
+use crate::model::list::{Held, Lists, SkipReason};
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
 use attributes::Attributes;
+use cache::{Cache, Next};
 use content::{Outcome, Reader};
-use index::Index;
+use index::{EntryExt, Index};
+use lfs::Lfs;
 use settings::Settings;
 use walk::{Candidate, Change, Found, Ground, What, Why};
 
@@ -96,6 +102,13 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let ignore = ignore::Globals::read(repo, settings.case())?;
     let exclude = ignore::Globals::of_patterns(options.exclude, settings.case());
     let own = nested::own_folders(repo, root);
+    let hash = repo.object_hash();
+    let cache = options
+        .cache
+        .map_or_else(|| Cache::empty(hash), |path| Cache::read(path, hash, settings.digest()));
+    let next = options
+        .cache
+        .and_then(|path| Next::begin(path, hash, settings.digest()));
     let ground = Ground {
         settings: &settings,
         index: &index,
@@ -105,6 +118,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         umask: options.umask,
         max_file_size: options.max_file_size,
         own: &own,
+        cache: &cache,
         open: AtomicUsize::new(0),
     };
     let threads = options.threads.max(1);
@@ -115,29 +129,70 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         ground: &ground,
         writer,
         attributes: &attributes,
+        lfs: &Lfs::of(repo)?,
+        cache: &cache,
+        next: next.as_ref(),
+        partial: is_partial(repo),
+        head: repo.head_tree_id().ok().map(gix::Id::detach),
     };
-    let outcomes = reader.read(repo, &candidates, threads)?;
-    for (candidate, outcome) in candidates.iter().zip(outcomes) {
-        settle(&mut found, &index, candidate, outcome);
+    let results = reader.read(repo, &candidates, threads)?;
+    let mut entering = Entering {
+        found: &mut found,
+        ground: &ground,
+        unsettled: HashSet::new(),
+        held: Vec::new(),
+    };
+    for (candidate, result) in candidates.iter().zip(&results) {
+        entering.enter(candidate, result.outcome);
+    }
+    let Entering { unsettled, held, .. } = entering;
+    if let Some(next) = next {
+        let in_order = found.folders.iter().filter(|folder| !unsettled.contains(&folder.id));
+        let folders = in_order.filter_map(|folder| folder.fingerprint).collect();
+        let known = candidates.iter().zip(&results).filter_map(|(candidate, result)| {
+            let keep = candidate.why != Why::Clean || unsettled.contains(&candidate.folder);
+            let keep = keep || found.folders[candidate.folder as usize].fingerprint.is_none();
+            result
+                .record
+                .as_ref()
+                .filter(|_| keep)
+                .map(|record| (&*candidate.path, record))
+        });
+        next.finish(&cache, known.collect::<Vec<_>>().into_iter(), &folders);
     }
     let unmerged = unmerged::list(&index, writer)?;
     let trees = trees::build(repo, writer, &index, &found.folders)?;
+    for path in &unmerged.paths {
+        found.tally.conflicted.add(path);
+    }
     let mut lists = found.lists;
     lists.intent_to_add = unmerged.intent_to_add;
     lists.conflicts = unmerged.conflicts;
+    let (paths, held_blobs): (Vec<_>, Vec<_>) = held.into_iter().unzip();
+    lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
-    for path in unmerged.paths {
-        found.tally.conflicted.add(&path);
-    }
     Ok(Snapshot {
         tree: trees.work,
         index_tree: trees.index,
         lists,
         conflict_blobs: unmerged.blobs,
-        held_blobs: Vec::new(),
+        held_blobs,
         umask: options.umask,
         status: found.tally.finish(),
     })
+}
+
+/// Whether objects may be missing here because they are on a remote.
+fn is_partial(repo: &Repository) -> bool {
+    let config = repo.config_snapshot();
+    let promisor = |section: &gix::config::file::SectionRef<'_>| section.value("promisor").is_some();
+    config.string("extensions.partialClone").is_some()
+        || config
+            .plumbing()
+            .sections_by_name("remote")
+            .into_iter()
+            .flatten()
+            .any(|section| promisor(&section))
 }
 
 /// The candidates in the order of their paths, less the untracked ones beyond the limit on all of them.
@@ -161,41 +216,65 @@ fn within_budget(found: &mut Found, max_total_size: Option<u64>) -> Vec<Candidat
     candidates
 }
 
-/// Enters what became of a candidate.
-fn settle(found: &mut Found, index: &Index, candidate: &Candidate, outcome: Outcome) {
-    use index::EntryExt;
-    let path = &candidate.path;
-    let entry = candidate.entry.map(|at| index.entry(at));
-    let unmerged = entry.is_some_and(|entry| entry.is_pending() && !entry.is_intent_to_add());
-    let what = match outcome {
-        Outcome::Same => return,
-        Outcome::Skipped(reason) => return found.skip(path, reason),
-        Outcome::Gone if entry.is_none() => return,
-        Outcome::Gone => {
-            if !unmerged {
-                found.tally.deleted.add(path);
-            }
-            What::Gone
+/// What became of the candidates, on its way into folders, lists and status.
+struct Entering<'a> {
+    found: &'a mut Found,
+    ground: &'a Ground<'a>,
+    /// Folders with an unchanged file whose blob does not give its bytes, or may not do so next time.
+    unsettled: HashSet<u32>,
+    /// In the order of the paths.
+    held: Vec<(RepoPath, ObjectId)>,
+}
+
+impl Entering<'_> {
+    fn enter(&mut self, candidate: &Candidate, outcome: Outcome) {
+        let path = &candidate.path;
+        let found = &mut *self.found;
+        let entry = candidate.entry.map(|at| self.ground.index.entry(at));
+        let unmerged = entry.is_some_and(|entry| entry.is_pending() && !entry.is_intent_to_add());
+        if candidate.why == Why::Clean && !matches!(outcome, Outcome::Same { settled: true }) {
+            self.unsettled.insert(candidate.folder);
         }
-        Outcome::Put(put) => {
-            if put.modified && !unmerged {
-                found.tally.modified.add(path);
-            }
-            if put.raw {
-                found.lists.raw.push(RepoPath::from(&**path));
-            }
-            if !put.modified && entry.is_some_and(|entry| entry.id == put.id && !entry.is_pending()) {
-                return;
-            }
-            What::Put {
-                mode: put.mode,
-                id: put.id,
-            }
+        if entry.is_none() && matches!(outcome, Outcome::Put(_) | Outcome::Held(_)) {
+            found.note_mode(self.ground, path, &candidate.meta, None);
         }
-    };
-    let name = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-    found.folders[candidate.folder as usize].changes.push(Change {
-        name: path[name..].into(),
-        what,
-    });
+        let what = match outcome {
+            Outcome::Same { .. } => return,
+            Outcome::Skipped(reason) => return found.skip(path, reason),
+            Outcome::Gone if entry.is_none() => return,
+            Outcome::Gone => {
+                if !unmerged {
+                    found.tally.deleted.add(path);
+                }
+                What::Gone
+            }
+            Outcome::Held(id) => {
+                if entry.is_some_and(|entry| entry.id != id) {
+                    found.tally.modified.add(path);
+                }
+                self.held.push((RepoPath::from(&**path), id));
+                What::Gone
+            }
+            Outcome::Put(put) => {
+                if put.modified && !unmerged {
+                    found.tally.modified.add(path);
+                }
+                if put.raw {
+                    found.lists.raw.push(RepoPath::from(&**path));
+                }
+                if !put.modified && entry.is_some_and(|entry| entry.id == put.id && !entry.is_pending()) {
+                    return;
+                }
+                What::Put {
+                    mode: put.mode,
+                    id: put.id,
+                }
+            }
+        };
+        let name = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        found.folders[candidate.folder as usize].changes.push(Change {
+            name: path[name..].into(),
+            what,
+        });
+    }
 }

@@ -5,6 +5,7 @@ use gix::filter::plumbing::{Driver, eol};
 use gix::glob::pattern::Case;
 
 use super::Error;
+use super::cache;
 use crate::store::Repository;
 
 /// Values of `core.*` and `filter.*`.
@@ -41,6 +42,18 @@ impl Settings {
             eol: filter.eol_config,
             drivers: filter.drivers,
         })
+    }
+
+    /// A number that differs when other blobs could come from the same files.
+    pub(super) fn digest(&self) -> u64 {
+        let drivers: Vec<_> = self.drivers.iter().map(|driver| format!("{driver:?}")).collect();
+        cache::digest((
+            self.file_mode,
+            self.symlinks,
+            self.ignore_case,
+            format!("{:?}", self.eol),
+            drivers,
+        ))
     }
 
     /// How names are matched with patterns.

@@ -8,8 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gix::index::Entry;
+use gix::index::entry::Mode as EntryMode;
+
 use super::Error;
 use super::attributes::Attributes;
+use super::cache::Cache;
 use super::folder::Visit;
 use super::ignore::{Chain, Globals};
 use super::index::Index;
@@ -18,7 +22,7 @@ use super::settings::Settings;
 use super::status::Tally;
 use crate::model::list::{Lists, SkipReason, Skipped};
 use crate::model::path::RepoPath;
-use crate::os::dir::{Dir, Meta, Names};
+use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::{ObjectId, Repository};
 
 /// Folders that may be kept open for the folders below them, well below the usual limit of 1024 files; beyond that a
@@ -39,6 +43,7 @@ pub(super) struct Ground<'a> {
     pub max_file_size: u64,
     /// Device and number of the repository's own folders, which may lie in the work tree under any name.
     pub own: &'a [(u64, u64)],
+    pub cache: &'a Cache,
     /// Folders open for those below them.
     pub open: AtomicUsize,
 }
@@ -87,6 +92,9 @@ pub(super) struct Folder {
     pub attributes: Arc<Attributes>,
     /// Names that are not as the index has them, in any order.
     pub changes: Vec<Change>,
+    /// A digest of the unchanged files, under which the cache knows whether their blobs give these bytes. `None` if
+    /// there are none, or they are candidates in any case.
+    pub fingerprint: Option<u64>,
 }
 
 /// A name that is not as the index has it.
@@ -139,6 +147,22 @@ impl Found {
             path: RepoPath::from(path),
             reason,
         });
+    }
+
+    /// Lists the permission bits of a file if a checkout would give others.
+    pub(super) fn note_mode(&mut self, ground: &Ground<'_>, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
+        if meta.kind != Kind::File {
+            return;
+        }
+        let executable = if ground.settings.file_mode {
+            meta.is_executable()
+        } else {
+            entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
+        };
+        let usual = if executable { 0o777 } else { 0o666 } & !ground.umask;
+        if meta.mode != usual {
+            self.lists.modes.push((RepoPath::from(path), meta.mode));
+        }
     }
 
     fn merge(&mut self, other: Self) {

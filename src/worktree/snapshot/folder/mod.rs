@@ -4,6 +4,7 @@ mod rules;
 mod tracked;
 mod untracked;
 
+use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use super::attributes::Attributes;
 use super::ignore::Chain;
 use super::index::Group;
 use super::stat;
-use super::walk::{Above, Change, Folder, Found, Ground, Mode, Task, What};
+use super::walk::{Above, Candidate, Change, Folder, Found, Ground, Mode, Task, What, Why};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
-use crate::os::dir::{Dir, Kind, Names};
+use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::Repository;
 
 const GITLINK: u16 = 0o160_000;
@@ -32,7 +33,16 @@ pub(super) struct Visit<'a, 'b> {
     ignore: Chain,
     attributes: Arc<Attributes>,
     changes: Vec<Change>,
+    /// Tracked files that are as the index saw them.
+    clean: Vec<Clean>,
     below: Vec<Below>,
+}
+
+/// A file that git calls unchanged.
+struct Clean {
+    /// The index entry.
+    at: usize,
+    meta: Meta,
 }
 
 /// A folder to be read next.
@@ -68,6 +78,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             ignore: task.above.ignore.clone(),
             attributes: Arc::clone(&task.above.attributes),
             changes: Vec::new(),
+            clean: Vec::new(),
             below: Vec::new(),
         };
         let dir = match task.mode {
@@ -113,7 +124,8 @@ impl<'a, 'b> Visit<'a, 'b> {
         self.found.skip(path, reason);
     }
 
-    fn finish(self, dir: Option<Dir>) {
+    fn finish(mut self, dir: Option<Dir>) {
+        let fingerprint = self.fingerprint();
         if !self.below.is_empty() {
             let above = Arc::new(Above {
                 dir: dir.filter(|_| self.ground.may_stay_open()),
@@ -139,6 +151,47 @@ impl<'a, 'b> Visit<'a, 'b> {
             entries: self.task.entries.clone(),
             attributes: self.attributes,
             changes: self.changes,
+            fingerprint,
+        });
+    }
+
+    /// A digest of what decides whether the unchanged files are what their blobs give; unless the cache knows it, they
+    /// are read as far as need be.
+    fn fingerprint(&mut self) -> Option<u64> {
+        if self.clean.is_empty() {
+            return None;
+        }
+        let index = self.ground.index;
+        let named = !self.attributes.leave_content(self.ground.settings);
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.attributes.digest());
+        for clean in &self.clean {
+            let entry = index.entry(clean.at);
+            // Eight bytes of an id tell blobs apart.
+            hasher.write(&entry.id.as_bytes()[..8]);
+            hasher.write_u64(clean.meta.size);
+            hasher.write_u32(entry.mode.bits());
+            if named {
+                hasher.write(&index.path(clean.at)[self.path.len()..]);
+                hasher.write_u8(0);
+            }
+        }
+        let fingerprint = hasher.finish();
+        if !self.ground.cache.knows(fingerprint) {
+            for clean in std::mem::take(&mut self.clean) {
+                self.candidate(index.path(clean.at).to_vec(), Some(clean.at), clean.meta, Why::Clean);
+            }
+        }
+        Some(fingerprint)
+    }
+
+    fn candidate(&mut self, path: Vec<u8>, entry: Option<usize>, meta: Meta, why: Why) {
+        self.found.candidates.push(Candidate {
+            folder: self.task.id,
+            path: path.into(),
+            entry,
+            meta,
+            why,
         });
     }
 

@@ -4,16 +4,16 @@ use std::io;
 use std::ops::Range;
 
 use gix::index::Entry;
-use gix::index::entry::{Mode as EntryMode, Stage};
+use gix::index::entry::Stage;
 
-use super::{GITLINK, Visit};
+use super::{Clean, GITLINK, Visit};
 use crate::model::list::SkipReason;
-use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, Kind, Meta};
 use crate::worktree::snapshot::index::{EntryExt, Group};
+use crate::worktree::snapshot::names;
 use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::stat::{self, Verdict};
-use crate::worktree::snapshot::walk::{Candidate, Mode, What, Why};
+use crate::worktree::snapshot::walk::{Mode, What, Why};
 
 impl<'a> Visit<'a, '_> {
     /// A folder that is not there: all is deleted but what is not checked out anyway.
@@ -118,20 +118,16 @@ impl<'a> Visit<'a, '_> {
         }
         let at = self.entry_at(group);
         let entry = self.ground.index.entry(at);
-        self.note_mode(&path, meta, Some(entry));
-        let why = match stat::compare(entry, meta, self.ground) {
-            _ if entry.is_pending() => Why::Changed,
-            Verdict::Clean if self.attributes.leave_content(self.ground.settings) => return,
-            Verdict::Clean => Why::Clean,
-            Verdict::Unknown => Why::Changed,
-        };
-        self.found.candidates.push(Candidate {
-            folder: self.task.id,
-            path: path.into(),
-            entry: Some(at),
-            meta: *meta,
-            why,
-        });
+        self.found.note_mode(self.ground, &path, meta, Some(entry));
+        match stat::compare(entry, meta, self.ground) {
+            // Files that git itself reads are looked at in any case, and links are what they are.
+            Verdict::Clean if meta.kind == Kind::File && names::meaning(group.name).is_some() => {
+                self.candidate(path, Some(at), *meta, Why::Clean);
+            }
+            Verdict::Clean if meta.kind == Kind::File => self.clean.push(Clean { at, meta: *meta }),
+            Verdict::Clean => {}
+            Verdict::Unknown => self.candidate(path, Some(at), *meta, Why::Changed),
+        }
     }
 
     /// A gitlink of the index with a folder on disk.
@@ -151,22 +147,6 @@ impl<'a> Visit<'a, '_> {
             Nested::Without | Nested::Unknown | Nested::No { empty: false } => {
                 self.found.skip(path, SkipReason::NestedRepository);
             }
-        }
-    }
-
-    /// Lists the permission bits if a checkout would give others.
-    pub(super) fn note_mode(&mut self, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
-        if meta.kind != Kind::File {
-            return;
-        }
-        let executable = if self.ground.settings.file_mode {
-            meta.is_executable()
-        } else {
-            entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
-        };
-        let usual = if executable { 0o777 } else { 0o666 } & !self.ground.umask;
-        if meta.mode != usual {
-            self.found.lists.modes.push((RepoPath::from(path), meta.mode));
         }
     }
 }

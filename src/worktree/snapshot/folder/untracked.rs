@@ -7,7 +7,7 @@ use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::worktree::snapshot::names;
 use crate::worktree::snapshot::nested::{self, Nested};
-use crate::worktree::snapshot::walk::{Candidate, Change, Mode, What, Why};
+use crate::worktree::snapshot::walk::{Change, Mode, What, Why};
 
 impl Visit<'_, '_> {
     /// A name that only the disk has.
@@ -73,14 +73,7 @@ impl Visit<'_, '_> {
         if meta.size > self.ground.max_file_size {
             return self.found.skip(&path, SkipReason::TooLarge);
         }
-        self.note_mode(&path, meta, None);
-        self.found.candidates.push(Candidate {
-            folder: self.task.id,
-            path: path.into(),
-            entry: None,
-            meta: *meta,
-            why: Why::Untracked,
-        });
+        self.candidate(path, None, *meta, Why::Untracked);
     }
 
     /// A folder without index entries that is a repository of its own, or this repository.

@@ -1,0 +1,225 @@
+//! Getting at the bytes of one file, whatever happens to it meanwhile.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+
+use gix::index::entry::Mode as EntryMode;
+
+use super::{Form, Outcome, Stop, Thread};
+use crate::model::list::SkipReason;
+use crate::os::dir::{self, Kind, Meta};
+use crate::store::objects::StreamError;
+use crate::store::{Kind as ObjectKind, ObjectId};
+use crate::worktree::snapshot::Error;
+use crate::worktree::snapshot::attributes::{Conversion, Filter};
+use crate::worktree::snapshot::convert::{self, Streamed};
+use crate::worktree::snapshot::walk::{Candidate, Why};
+
+/// Files above this size are streamed where their content need not be held at once.
+const STREAMED: u64 = 1024 * 1024;
+
+const LINK: u16 = 0o120_000;
+const FILE: u16 = 0o100_644;
+const EXECUTABLE: u16 = 0o100_755;
+
+impl Thread<'_> {
+    /// Reads a file once. Gives what it is stored as and the stat data that belongs to it.
+    pub(super) fn attempt(&mut self, candidate: &Candidate, conversion: &Conversion<'_>) -> Result<(Form, Meta), Stop> {
+        let name_at = candidate
+            .path
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(0, |slash| slash + 1);
+        let (folder, name) = candidate.path.split_at(name_at);
+        let known = self
+            .folder
+            .take_if(|(id, _)| *id == candidate.folder)
+            .map(|(_, dir)| dir);
+        let dir = match known.map_or_else(|| self.reader.ground.open(folder), Ok) {
+            Ok(dir) => dir,
+            Err(error) => return Err(gone_or_unreadable(&error)),
+        };
+        let (_, dir) = self.folder.insert((candidate.folder, dir));
+        match dir.file(name) {
+            Ok(file) => self.file(candidate, conversion, file),
+            Err(error) if dir::is_link(&error) => {
+                let before = dir.stat(name).map_err(|error| gone_or_unreadable(&error))?;
+                let target = dir.link(name).map_err(|error| gone_or_unreadable(&error))?;
+                let after = dir.stat(name).map_err(|error| gone_or_unreadable(&error))?;
+                if before != after {
+                    return Err(Stop::Again);
+                }
+                let id = self
+                    .reader
+                    .writer
+                    .write(ObjectKind::Blob, &target)
+                    .map_err(Error::from)?;
+                Ok((Form::plain(LINK, id), after))
+            }
+            // A socket cannot be opened at all.
+            Err(error) => Err(match dir.stat(name) {
+                Ok(meta) if meta.kind == Kind::Special => Stop::skip(SkipReason::Special),
+                Ok(meta) if meta.kind != candidate.meta.kind => Stop::Again,
+                _ => gone_or_unreadable(&error),
+            }),
+        }
+    }
+
+    fn file(
+        &mut self,
+        candidate: &Candidate,
+        conversion: &Conversion<'_>,
+        mut file: File,
+    ) -> Result<(Form, Meta), Stop> {
+        let meta = dir::file_meta(&file).map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+        match meta.kind {
+            Kind::File => {}
+            Kind::Special => return Err(Stop::skip(SkipReason::Special)),
+            _ => return Err(Stop::Again),
+        }
+        if candidate.why == Why::Untracked && meta.size > self.reader.ground.max_file_size {
+            return Err(Stop::skip(SkipReason::TooLarge));
+        }
+        let mode = self.mode(candidate, &meta);
+        let form = if let Filter::Lfs = conversion.filter {
+            self.lfs(candidate, mode, &mut file, &meta)?
+        } else if meta.size > STREAMED && conversion.can_be_streamed() {
+            self.large(candidate, conversion, mode, &mut file, &meta)?
+        } else {
+            let content = read_whole(&mut file, &meta)?;
+            unchanged(&file, &meta)?;
+            return Ok((self.whole(candidate, conversion, mode, content)?, meta));
+        };
+        unchanged(&file, &meta)?;
+        Ok((form, meta))
+    }
+
+    /// The mode in a tree: as on disk, or as in the index where the disk cannot tell.
+    fn mode(&self, candidate: &Candidate, meta: &Meta) -> u16 {
+        let settings = self.reader.ground.settings;
+        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).mode);
+        match entry {
+            Some(EntryMode::SYMLINK) if !settings.symlinks => LINK,
+            Some(EntryMode::FILE_EXECUTABLE) if !settings.file_mode => EXECUTABLE,
+            _ if !settings.file_mode => FILE,
+            _ if meta.is_executable() => EXECUTABLE,
+            _ => FILE,
+        }
+    }
+
+    /// A large file in which at most line ends are converted: what happens to them is known from counting them.
+    fn large(
+        &mut self,
+        candidate: &Candidate,
+        conversion: &Conversion<'_>,
+        mode: u16,
+        file: &mut File,
+        meta: &Meta,
+    ) -> Result<Form, Stop> {
+        if conversion.is_identity() {
+            return Ok(Form::plain(mode, self.stream(file, meta.size)?));
+        }
+        let mut counter = convert::Counter::default();
+        let mut buffer = vec![0; 128 * 1024];
+        loop {
+            match file.read(&mut buffer).map_err(|_| Stop::skip(SkipReason::Unreadable))? {
+                0 => break,
+                count => counter.add(&buffer[..count]),
+            }
+            if conversion.eol.is_auto_text() && counter.is_surely_binary() {
+                break;
+            }
+        }
+        file.rewind().map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+        let settings = self.reader.ground.settings;
+        let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+        match convert::streamed(&counter, conversion, settings, &mut index_blob) {
+            Streamed::AsIs => {
+                let settled = conversion.keeps_size(settings);
+                Ok(Form {
+                    settled,
+                    ..Form::plain(mode, self.stream(file, meta.size)?)
+                })
+            }
+            Streamed::WithoutCr => {
+                let size = meta.size.checked_sub(counter.crlf()).ok_or(Stop::Again)?;
+                let id = self.stream(&mut convert::WithoutCr::new(file), size)?;
+                Ok(Form {
+                    settled: false,
+                    ..Form::plain(mode, id)
+                })
+            }
+            Streamed::Raw { without_cr: false } => {
+                let id = self.stream(file, meta.size)?;
+                Ok(Form {
+                    raw: true,
+                    ..Form::plain(mode, id)
+                })
+            }
+            Streamed::Raw { without_cr: true } => {
+                let size = meta.size.checked_sub(counter.crlf()).ok_or(Stop::Again)?;
+                let hashed =
+                    self.reader
+                        .writer
+                        .hash_stream(ObjectKind::Blob, size, &mut convert::WithoutCr::new(&mut *file));
+                let git_id = hashed.map_err(stopped)?;
+                file.rewind().map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+                let id = self.stream(file, meta.size)?;
+                Ok(Form {
+                    raw: true,
+                    git_id,
+                    ..Form::plain(mode, id)
+                })
+            }
+        }
+    }
+
+    pub(super) fn stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, Stop> {
+        self.reader
+            .writer
+            .write_stream(ObjectKind::Blob, size, source)
+            .map_err(stopped)
+    }
+}
+
+fn stopped(error: StreamError) -> Stop {
+    match error {
+        StreamError::Changed { .. } => Stop::Again,
+        StreamError::Read(_) => Stop::skip(SkipReason::Unreadable),
+        StreamError::Store(error) => Stop::Fatal(error.into()),
+    }
+}
+
+/// A file that is not there any more, or cannot be had.
+fn gone_or_unreadable(error: &io::Error) -> Stop {
+    match error.kind() {
+        io::ErrorKind::NotFound => Stop::Done(Outcome::Gone),
+        io::ErrorKind::NotADirectory => Stop::Again,
+        _ => Stop::skip(SkipReason::Unreadable),
+    }
+}
+
+pub(super) fn read_whole(file: &mut File, meta: &Meta) -> Result<Vec<u8>, Stop> {
+    let unreadable = || Stop::skip(SkipReason::Unreadable);
+    let size = usize::try_from(meta.size).map_err(|_| unreadable())?;
+    let mut content = Vec::new();
+    // One byte more than expected tells whether it grew.
+    content.try_reserve_exact(size + 1).map_err(|_| unreadable())?;
+    file.take(meta.size + 1)
+        .read_to_end(&mut content)
+        .map_err(|_| unreadable())?;
+    if content.len() == size {
+        Ok(content)
+    } else {
+        Err(Stop::Again)
+    }
+}
+
+/// Whether an open file is as it was when it was opened.
+fn unchanged(file: &File, before: &Meta) -> Result<(), Stop> {
+    match dir::file_meta(file) {
+        Ok(after) if after.size == before.size && after.mtime == before.mtime && after.ctime == before.ctime => Ok(()),
+        Ok(_) => Err(Stop::Again),
+        Err(_) => Err(Stop::skip(SkipReason::Unreadable)),
+    }
+}

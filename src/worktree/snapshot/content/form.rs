@@ -1,0 +1,207 @@
+//! In which form the content of a file is stored.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::io::Seek as _;
+
+use gix::prelude::FindExt;
+
+use super::file::read_whole;
+use super::{Form, Stop, Thread};
+use crate::model::list::SkipReason;
+use crate::os::dir::{Kind, Meta};
+use crate::store::{Kind as ObjectKind, ObjectId};
+use crate::worktree::snapshot::attributes::{Conversion, Filter};
+use crate::worktree::snapshot::convert::{self, Stored};
+use crate::worktree::snapshot::lfs::{MAX_POINTER, Pointer};
+use crate::worktree::snapshot::walk::{Candidate, Why};
+use crate::worktree::snapshot::{Error, filter, fsck, names};
+
+impl Thread<'_> {
+    /// What a file that git calls unchanged is stored as, if that can be told without reading it.
+    ///
+    /// It is the blob in the index if that has the size on disk and nothing else is known to happen to it: a blob that
+    /// came from these bytes by other conversions than those of now has another size.
+    pub(super) fn verified(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> Option<Form> {
+        let entry = self.reader.ground.index.entry(candidate.entry?);
+        let plain = Form::plain(u16::try_from(entry.mode.bits()).ok()?, entry.id);
+        if self.meaning(candidate).is_some() {
+            return None;
+        }
+        match conversion.filter {
+            Filter::Driver(_) => return Some(plain),
+            Filter::Lfs => {
+                let pointer = self.pointer(&entry.id)?;
+                let kept = pointer.size == candidate.meta.size && self.reader.lfs.has(&pointer);
+                return kept.then_some(Form {
+                    pointer: true,
+                    settled: false,
+                    ..plain
+                });
+            }
+            Filter::None if !conversion.keeps_size(self.reader.ground.settings) => return None,
+            Filter::None => {}
+        }
+        match self.repo.try_find_header(entry.id) {
+            Ok(Some(header)) => (header.size() == candidate.meta.size).then_some(plain),
+            // It is on the remote; that a fresh checkout came from it is all that can be known.
+            Ok(None) if self.reader.partial => Some(plain),
+            _ => None,
+        }
+    }
+
+    fn meaning(&self, candidate: &Candidate) -> Option<names::Meaning> {
+        let name_at = candidate
+            .path
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(0, |slash| slash + 1);
+        if candidate.meta.kind == Kind::File {
+            names::meaning(&candidate.path[name_at..])
+        } else {
+            None
+        }
+    }
+
+    fn pointer(&self, id: &ObjectId) -> Option<Pointer> {
+        let header = self.repo.try_find_header(*id).ok()??;
+        if header.size() > MAX_POINTER {
+            return None;
+        }
+        Pointer::parse(&self.repo.find_object(*id).ok()?.data)
+    }
+
+    /// Whether the content behind a pointer is here.
+    pub(super) fn has_content(&self, id: &ObjectId) -> bool {
+        self.pointer(id).is_some_and(|pointer| self.reader.lfs.has(&pointer))
+    }
+
+    /// Reads the blob that the index has for a file.
+    pub(super) fn index_blob(&self, candidate: &Candidate, buffer: &mut Vec<u8>) -> bool {
+        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at));
+        entry.is_some_and(|entry| self.repo.objects.find_blob(&entry.id, buffer).is_ok())
+    }
+
+    /// Stores a file that was read whole.
+    pub(super) fn whole(
+        &mut self,
+        candidate: &Candidate,
+        conversion: &Conversion<'_>,
+        mode: u16,
+        mut content: Vec<u8>,
+    ) -> Result<Form, Stop> {
+        let settings = self.reader.ground.settings;
+        let writer = self.reader.writer;
+        if let Filter::Driver(driver) = conversion.filter {
+            match self.filters.clean(driver, &content, &candidate.path) {
+                Ok(Some(cleaned)) => content = cleaned,
+                Ok(None) => {}
+                Err(filter::Failed) => return Err(Stop::skip(SkipReason::FilterFailed)),
+            }
+            let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+            let stored = convert::forward(&content, conversion, settings, &mut index_blob);
+            let stored = stored.ok_or_else(|| Stop::skip(SkipReason::FilterFailed))?;
+            let id = writer.write(ObjectKind::Blob, &stored).map_err(Error::from)?;
+            return self.unless_held(candidate, Form::plain(mode, id), &stored);
+        }
+        let hash = self.repo.object_hash();
+        let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+        let Stored { bytes, raw, git_form } = convert::to_git(&content, conversion, settings, hash, &mut index_blob);
+        let id = writer.write(ObjectKind::Blob, &bytes).map_err(Error::from)?;
+        let git_id = match git_form {
+            Some(form) => writer.hash_only(ObjectKind::Blob, &form).map_err(Error::from)?,
+            None => id,
+        };
+        // Line ends are the only thing that differs, and with none in the blob there is one way to have this size.
+        let one_way = conversion.can_be_streamed() && !bytes.contains(&b'\r');
+        let settled = conversion.keeps_size(settings) || one_way;
+        self.unless_held(
+            candidate,
+            Form {
+                raw,
+                git_id,
+                settled,
+                ..Form::plain(mode, id)
+            },
+            &bytes,
+        )
+    }
+
+    /// Holds a blob out of the tree if no server would take it there; one that HEAD has is there already.
+    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Result<Form, Stop> {
+        let Some(meaning) = self.meaning(candidate) else {
+            return Ok(form);
+        };
+        if fsck::accepts(meaning, blob) || self.in_head(&candidate.path) == Some(form.id) {
+            return Ok(form);
+        }
+        Ok(Form { held: true, ..form })
+    }
+
+    fn in_head(&self, path: &[u8]) -> Option<ObjectId> {
+        let tree = self.repo.find_object(self.reader.head?).ok()?.try_into_tree().ok()?;
+        let entry = tree.lookup_entry(path.split(|byte| *byte == b'/')).ok()??;
+        Some(entry.object_id())
+    }
+
+    /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
+    /// for it, else byte for byte, within the limit on the size of files.
+    pub(super) fn lfs(&mut self, candidate: &Candidate, mode: u16, file: &mut File, meta: &Meta) -> Result<Form, Stop> {
+        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
+        let pointer = entry.and_then(|id| self.pointer(&id));
+        let same = match &pointer {
+            Some(pointer) if pointer.size == meta.size => sha256(file)? == pointer.sha256,
+            _ => false,
+        };
+        let git_id = entry.filter(|_| same);
+        if let (Some(id), Some(pointer)) = (git_id, &pointer)
+            && self.reader.lfs.has(pointer)
+        {
+            return Ok(Form {
+                pointer: true,
+                settled: false,
+                ..Form::plain(mode, id)
+            });
+        }
+        if meta.size > self.reader.ground.max_file_size {
+            return Err(Stop::skip(SkipReason::TooLarge));
+        }
+        let id = if meta.size > MAX_POINTER {
+            self.stream(file, meta.size)?
+        } else {
+            let content = read_whole(file, meta)?;
+            self.reader
+                .writer
+                .write(ObjectKind::Blob, &content)
+                .map_err(Error::from)?
+        };
+        // For git an unchanged pointer on disk, or unchanged content, is no modification; neither is what it calls clean.
+        let unmodified = if candidate.why == Why::Clean { entry } else { git_id };
+        Ok(Form {
+            raw: meta.size > 0,
+            git_id: unmodified.unwrap_or(id),
+            ..Form::plain(mode, id)
+        })
+    }
+}
+
+/// The SHA-256 of a file in hexadecimal; the file is at its start again afterwards.
+fn sha256(file: &mut File) -> Result<String, Stop> {
+    let unreadable = |_| Stop::skip(SkipReason::Unreadable);
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    let mut buffer = vec![0; 128 * 1024];
+    loop {
+        match file.read(&mut buffer).map_err(unreadable)? {
+            0 => break,
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+    file.rewind().map_err(unreadable)?;
+    match hasher.try_finalize() {
+        Ok(id) => Ok(id.to_string()),
+        Err(source) => Err(Stop::Fatal(Error::Gix {
+            action: "hash a file",
+            source: source.into(),
+        })),
+    }
+}

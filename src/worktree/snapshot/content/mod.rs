@@ -1,0 +1,314 @@
+//! Reading what the walk could not decide: files become blobs, or stay what the index says, or are skipped.
+//!
+//! A file is read through its folder's descriptor, and looked at again afterwards: one that changed meanwhile is read
+//! anew, up to three times, and then skipped as unstable. Large files are streamed.
+
+mod file;
+mod form;
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::attributes::{Attributes, Conversion, Matcher};
+use super::cache::{self, Cache, Next, Record};
+use super::index::EntryExt;
+use super::lfs::Lfs;
+use super::walk::{Candidate, Ground, Why};
+use super::{Error, filter};
+use crate::model::list::SkipReason;
+use crate::os::dir::{Dir, Kind, Meta};
+use crate::store::objects::Writer;
+use crate::store::{ObjectId, Repository};
+
+/// How often a file that changes while it is read is tried.
+const ATTEMPTS: usize = 3;
+/// Candidates that a thread takes at once.
+const BATCH: usize = 16;
+
+/// What became of a candidate.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Outcome {
+    /// As the index has it.
+    Same {
+        /// Whether it stays so as long as file and index do.
+        settled: bool,
+    },
+    /// To be put into the tree.
+    Put(Put),
+    /// Not to be put into the tree, since no server would take it; kept beside it.
+    Held(ObjectId),
+    /// Not there any more.
+    Gone,
+    Skipped(SkipReason),
+}
+
+/// A blob for the tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Put {
+    pub mode: u16,
+    pub id: ObjectId,
+    /// Whether a checkout would not give these bytes.
+    pub raw: bool,
+    /// Whether git calls the path modified.
+    pub modified: bool,
+}
+
+/// What a candidate became, and what may be believed of it next time.
+pub(super) struct Read {
+    pub outcome: Outcome,
+    pub record: Option<Record>,
+}
+
+/// What a file is stored as.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    mode: u16,
+    id: ObjectId,
+    raw: bool,
+    /// A pointer of git-lfs, good as long as the content is there.
+    pointer: bool,
+    /// Not for the tree.
+    held: bool,
+    /// Whether any file of this size that git takes for unchanged is stored so, and comes back.
+    settled: bool,
+    /// The blob that `git add` would store.
+    git_id: ObjectId,
+}
+
+impl Form {
+    /// A blob that is what git would store.
+    fn plain(mode: u16, id: ObjectId) -> Self {
+        Self {
+            mode,
+            id,
+            raw: false,
+            pointer: false,
+            held: false,
+            settled: true,
+            git_id: id,
+        }
+    }
+}
+
+/// What the reading threads share.
+pub(super) struct Reader<'a> {
+    pub ground: &'a Ground<'a>,
+    pub writer: &'a Writer,
+    /// The attributes in each folder, by its number.
+    pub attributes: &'a [Arc<Attributes>],
+    pub lfs: &'a Lfs,
+    pub cache: &'a Cache,
+    /// The cache to be written, if one is kept.
+    pub next: Option<&'a Next>,
+    /// Whether objects may be missing because they are on a remote (a partial clone).
+    pub partial: bool,
+    /// The tree of HEAD.
+    pub head: Option<ObjectId>,
+}
+
+impl Reader<'_> {
+    /// Reads all candidates; the results come in their order.
+    pub(super) fn read(&self, repo: &Repository, candidates: &[Candidate], threads: usize) -> Result<Vec<Read>, Error> {
+        let next = AtomicUsize::new(0);
+        let failed = Mutex::new(None::<Error>);
+        let work = |repo: &Repository| {
+            let mut thread = Thread::new(self, repo)?;
+            let mut results = Vec::new();
+            loop {
+                let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                if start >= candidates.len() {
+                    return Ok(results);
+                }
+                for (at, candidate) in candidates.iter().enumerate().skip(start).take(BATCH) {
+                    results.push((at, thread.result(candidate)?));
+                }
+            }
+        };
+        let work = |repo: &Repository| {
+            work(repo).unwrap_or_else(|error| {
+                // The others find nothing left to do.
+                next.store(candidates.len(), Ordering::Relaxed);
+                failed
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
+                Vec::new()
+            })
+        };
+        let helpers = threads.min(candidates.len().div_ceil(BATCH)).saturating_sub(1);
+        let mut results = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers)
+                .map(|_| {
+                    let repo = repo.clone().into_sync();
+                    let work = &work;
+                    scope.spawn(move || work(&repo.to_thread_local()))
+                })
+                .collect();
+            let mut results = work(repo);
+            for helper in helpers {
+                match helper.join() {
+                    Ok(other) => results.extend(other),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            results
+        });
+        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        results.sort_unstable_by_key(|(at, _)| *at);
+        Ok(results.into_iter().map(|(_, result)| result).collect())
+    }
+}
+
+/// Why a file was not read to its end, and what to do then.
+enum Stop {
+    /// It changed: read it anew.
+    Again,
+    Done(Outcome),
+    Fatal(Error),
+}
+
+impl Stop {
+    fn skip(reason: SkipReason) -> Self {
+        Self::Done(Outcome::Skipped(reason))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+struct Thread<'a> {
+    reader: &'a Reader<'a>,
+    repo: &'a Repository,
+    matcher: Matcher<'a>,
+    filters: filter::Filters,
+    /// The folder of the last candidate.
+    folder: Option<(u32, Dir)>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(reader: &'a Reader<'a>, repo: &'a Repository) -> Result<Self, Error> {
+        Ok(Self {
+            reader,
+            repo,
+            matcher: Matcher::new(reader.ground.settings),
+            filters: filter::Filters::new(repo)?,
+            folder: None,
+        })
+    }
+
+    fn result(&mut self, candidate: &Candidate) -> Result<Read, Error> {
+        let attributes = &self.reader.attributes[candidate.folder as usize];
+        let conversion = match candidate.meta.kind {
+            Kind::Link => Conversion::none(),
+            _ => self.matcher.conversion(attributes, &candidate.path),
+        };
+        let basis = self.basis(candidate, &conversion);
+        if let Some(record) = self.known(candidate, basis) {
+            let form = Form {
+                mode: record.mode,
+                id: record.id,
+                raw: record.raw,
+                pointer: record.pointer,
+                held: false,
+                settled: !record.raw && !record.pointer && conversion.keeps_size(self.reader.ground.settings),
+                git_id: record.git_id,
+            };
+            return Ok(Read {
+                outcome: self.compared(candidate, form),
+                record: Some(record),
+            });
+        }
+        if candidate.why == Why::Clean
+            && let Some(form) = self.verified(candidate, &conversion)
+        {
+            let record = self.record(&candidate.meta, basis, form);
+            return Ok(Read {
+                outcome: self.compared(candidate, form),
+                record,
+            });
+        }
+        for _ in 0..ATTEMPTS {
+            match self.attempt(candidate, &conversion) {
+                Ok((form, meta)) => {
+                    let record = self.record(&meta, basis, form);
+                    return Ok(Read {
+                        outcome: self.compared(candidate, form),
+                        record,
+                    });
+                }
+                Err(Stop::Again) => self.folder = None,
+                Err(Stop::Done(outcome)) => return Ok(Read { outcome, record: None }),
+                Err(Stop::Fatal(error)) => return Err(error),
+            }
+        }
+        Ok(Read {
+            outcome: Outcome::Skipped(SkipReason::Unstable),
+            record: None,
+        })
+    }
+
+    /// A digest of what the form of a file depends on beside its bytes.
+    fn basis(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> u64 {
+        if conversion.is_identity() {
+            return 0;
+        }
+        // Whether CRLF is converted depends on the blob in the index, and a pointer of git-lfs is kept if it is there.
+        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
+        cache::digest((conversion.digest(), entry))
+    }
+
+    /// What an earlier snapshot found, if the file is unchanged and the blob is there.
+    fn known(&self, candidate: &Candidate, basis: u64) -> Option<Record> {
+        let record = self.reader.cache.record(&candidate.path)?;
+        let same = record.meta == candidate.meta && record.basis == basis;
+        (same && self.is_stored(&record.id) && (!record.pointer || self.has_content(&record.id))).then_some(record)
+    }
+
+    fn is_stored(&self, id: &ObjectId) -> bool {
+        self.reader.writer.has(self.repo, id)
+    }
+
+    fn record(&self, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
+        // What is held depends on HEAD.
+        let keep = !form.held && self.reader.next.is_some_and(|next| next.may_keep(meta));
+        keep.then_some(Record {
+            meta: *meta,
+            basis,
+            mode: form.mode,
+            raw: form.raw,
+            pointer: form.pointer,
+            id: form.id,
+            git_id: form.git_id,
+        })
+    }
+
+    /// Tells what is in the tree anyway from what has to be put there.
+    fn compared(&self, candidate: &Candidate, form: Form) -> Outcome {
+        if form.held {
+            return Outcome::Held(form.id);
+        }
+        let put = |modified| {
+            Outcome::Put(Put {
+                mode: form.mode,
+                id: form.id,
+                raw: form.raw,
+                modified,
+            })
+        };
+        let Some(entry) = candidate.entry.map(|at| self.reader.ground.index.entry(at)) else {
+            return put(false);
+        };
+        let same_mode = u32::from(form.mode) == entry.mode.bits();
+        if form.id == entry.id && same_mode && !form.raw && !entry.is_pending() {
+            return Outcome::Same { settled: form.settled };
+        }
+        put(form.git_id != entry.id || !same_mode || entry.is_intent_to_add())
+    }
+}
