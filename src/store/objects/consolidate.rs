@@ -136,8 +136,7 @@ fn merge(repo: &Repository, folder: &Path, note: &Path, chosen: &[Candidate]) ->
         file.set_len(0)?;
         io::Write::write_all(&mut file, format!("{}\n{old}", keep.pack_name()).as_bytes())
     });
-    written.map_err(Error::io("write", note))?;
-    keep.release()
+    written.map_err(Error::io("write", note))
 }
 
 /// Our packs without a `.keep`, smallest first.

@@ -111,7 +111,7 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
     }
 }
 
-/// A `.keep` of ours, removed on drop.
+/// A `.keep` of ours. Dropping it removes the file, which tells git that the pack is like any other.
 pub(super) struct Keep {
     _file: File,
     path: PathBuf,
@@ -137,14 +137,6 @@ impl Keep {
     pub(super) fn pack_name(&self) -> String {
         let stem = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         stem.unwrap_or_default()
-    }
-
-    /// Removes the file, which tells git that the pack is like any other.
-    pub(super) fn release(self) -> Result<(), Error> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &self.path)(error)),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -89,11 +89,12 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
         let is_ref = name != "packed-refs";
         if is_ref && stale.locked() {
             let value = files::read(repo, &name)?;
-            if !stale.contents.is_empty() {
+            if value.is_none() {
+                // Deleted, or not created: either way there is nothing to log.
+                reflog::remove(repo, &name)?;
+            } else if !stale.contents.is_empty() {
                 // The change was not made, as the lock file is still there: its reflog line tells an untruth.
                 reflog::cut(repo, &name, &stale.contents)?;
-            } else if value.is_none() {
-                reflog::remove(repo, &name)?;
             }
         }
         stale.remove()?;
@@ -118,7 +119,11 @@ fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Er
     for edit in edits {
         match swap::apply(repo, std::slice::from_ref(edit), who, WAIT) {
             Ok(()) => {}
-            Err(Error::Moved { found, .. }) if found == edit.new => {}
+            Err(Error::Moved { found, .. }) if found == edit.new => {
+                if found.is_none() {
+                    reflog::remove(repo, &edit.name)?;
+                }
+            }
             Err(Error::Moved { name, .. } | Error::Damaged { name, .. } | Error::InTheWay { name, .. }) => {
                 debug_assert_eq!(name, edit.name, "the edit at hand");
             }

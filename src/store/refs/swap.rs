@@ -182,7 +182,9 @@ fn commit(
         }
         None => Ok(()),
     });
-    if let Err(error) = moved {
+    let first = deletions.first().map(|locked| &*locked.edit.name);
+    let begun = moved.and_then(|()| first.map_or(Ok(()), |name| remove_loose(repo, name, &mut done.folders)));
+    if let Err(error) = begun {
         // Nothing is deleted yet. If even this fails, the journal lets the next command complete the change.
         if roll_back(&done.moved).is_ok() {
             lines.into_iter().for_each(Appended::undo);
@@ -192,22 +194,33 @@ fn commit(
         }
         return Err(error);
     }
-    for Locked { edit, .. } in &deletions {
-        remove_loose(repo, &edit.name, &mut done.folders)?;
+    // From here on the rest is done whatever happens, and the first failure is told.
+    let mut result = Ok(());
+    for Locked { edit, .. } in deletions.iter().skip(1) {
+        result = result.and(remove_loose(repo, &edit.name, &mut done.folders));
     }
     for folder in &done.folders {
-        match os::sync_dir(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("write to the disk", folder)(error));
-            }
-            _ => {}
-        }
+        result = result.and(sync(folder));
     }
     for Locked { edit, lock, .. } in deletions {
-        reflog::remove(repo, &edit.name)?;
+        if files::read_loose(repo, &files::path(repo, &edit.name)).is_none() {
+            result = result.and(reflog::remove(repo, &edit.name));
+        }
         drop(lock);
     }
-    if several { journal::clear(repo) } else { Ok(()) }
+    if several && result.is_ok() {
+        // Should this fail, the next command finds that there is nothing left to do.
+        let _ = journal::clear(repo);
+    }
+    result
+}
+
+fn sync(folder: &Path) -> Result<(), Error> {
+    match os::sync_dir(folder) {
+        // A folder that became empty and went.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("write to the disk", folder)(error)),
+        _ => Ok(()),
+    }
 }
 
 fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
