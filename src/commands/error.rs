@@ -120,6 +120,23 @@ impl Kind {
         }
     }
 
+    /// What its exit code means, for the manual.
+    pub fn meaning(self) -> &'static str {
+        match self.exit_code() {
+            1 => "the answer is no: something differs, damage was found, a question was declined",
+            3 => "a selector names nothing, or several things",
+            4 => "refused because work would be lost; a save, or the option that is named, helps",
+            5 => "a lock is held or the network failed; the same command may succeed later",
+            6 => "something drifted, and --fail-on-drift was given",
+            7 => "saved, but some paths could not be read; they are listed",
+            125 => "a step could not be run; otherwise its own exit status is passed on",
+            128 => "nothing could be done: no repository, damage, missing permission, input or output failed",
+            129 => "the command line is wrong, or a question could not be asked",
+            130 => "interrupted",
+            _ => "the reader of the output went away",
+        }
+    }
+
     /// The first word of the message, as git chooses it.
     fn label(self) -> &'static str {
         if self.exit_code() == 128 { "fatal" } else { "error" }

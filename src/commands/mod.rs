@@ -13,6 +13,7 @@ mod opened;
 mod rename;
 mod resume;
 mod save;
+mod setup;
 mod show;
 mod start;
 mod status;
@@ -114,6 +115,7 @@ enum Command {
     Switch(switch::Args),
     Rename(rename::Args),
     Verify(verify::Args),
+    Setup(setup::Args),
 }
 
 /// What every command gets: where it runs and where its words go.
@@ -180,6 +182,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Switch(args) => switch::run(args, context),
         Command::Rename(args) => rename::run(args, context),
         Command::Verify(args) => verify::run(args, context),
+        Command::Setup(args) => setup::run(args, &Cli::command(), context),
     }
 }
 

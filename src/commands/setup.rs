@@ -1,0 +1,235 @@
+//! `git checkpoint setup`: manual pages beside the program, so that `git checkpoint --help` opens one, and completion
+//! for the shells. Nothing else of the machine is touched, and `--uninstall` takes all of it back.
+//!
+//! Everything is made from the command's own definition, which comes in as an argument: a new command needs no line here.
+
+mod completion;
+mod install;
+mod live;
+mod man;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use self::completion::{Shell, candidates, lines};
+use self::install::{Action, Places, Step};
+use super::Context;
+use super::environment::Environment;
+use super::error::{CommandError, Kind};
+use super::ui::Ui;
+use crate::render::count::Count;
+use crate::render::slot::Slot;
+use crate::render::text::Line;
+
+/// What can be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Target {
+    /// manual pages, for `git checkpoint --help`
+    Man,
+    /// completion of `git checkpoint <TAB>`
+    Completion,
+}
+
+/// Install manual pages and shell completion
+///
+/// Writes the manual pages beside the program, where `man` finds them, and the completion of `git checkpoint <TAB>` for
+/// bash, zsh and fish into your home. Only files that this command wrote are replaced or removed, so it may be run again
+/// after each update.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What to set up; everything if left out
+    #[arg(value_name = "WHAT")]
+    what: Vec<Target>,
+    /// Only for this shell; may be repeated
+    #[arg(long, value_name = "SHELL")]
+    shell: Vec<Shell>,
+    /// Install below this folder for all users, such as /usr/local
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    prefix: Option<PathBuf>,
+    /// Take away what was installed
+    #[arg(long)]
+    uninstall: bool,
+    /// Tell what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Write the completion of one shell to standard output instead of a file
+    #[arg(long, requires = "shell", conflicts_with_all = ["uninstall", "dry_run", "prefix"])]
+    print: bool,
+    /// What the shells ask: candidates for the word at this place
+    #[arg(long, hide = true, value_name = "INDEX", conflicts_with_all = ["uninstall", "dry_run", "prefix", "print", "shell"])]
+    candidates: Option<usize>,
+    /// The words so far
+    #[arg(last = true, hide = true, value_name = "WORD")]
+    words: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  git checkpoint setup
+  git checkpoint setup man
+  git checkpoint setup completion --shell zsh
+  git checkpoint setup --uninstall --dry-run
+  git checkpoint setup completion --shell bash --print >~/.bash_completion.d/git-checkpoint";
+
+/// Runs it; `command` is the definition of the whole program.
+///
+/// # Errors
+/// [`Kind::Refused`] when a file is in the way that this program did not write; the others are installed all the same.
+pub(super) fn run(args: Args, command: &clap::Command, context: &mut Context) -> Result<(), CommandError> {
+    let Context { env, ui } = context;
+    if let Some(index) = args.candidates {
+        let found = candidates(command, args.words, index, &env.cwd, &live::live(env));
+        ui.bytes(lines(&found).as_bytes());
+        return Ok(());
+    }
+    if args.print {
+        args.shell.iter().for_each(|shell| ui.bytes(shell.script().as_bytes()));
+        return Ok(());
+    }
+    let steps = plan(&args, command, env)?;
+    if !args.dry_run {
+        steps.iter().try_for_each(Step::run)?;
+    }
+    report(&args, &steps, ui)?;
+    let foreign: Vec<&Step> = steps.iter().filter(|s| s.action == Action::Foreign).collect();
+    let Some(first) = foreign.first() else {
+        hints(&args, &steps, env, ui);
+        return Ok(());
+    };
+    let count = Count::new(foreign.len(), "file");
+    let verb = if args.uninstall { "remove" } else { "replace" };
+    Err(CommandError::new(
+        Kind::Refused,
+        format!(
+            "will not {verb} {count} that 'git checkpoint setup' did not write, such as '{}'",
+            first.path.display()
+        ),
+    )
+    .hint("move it away and run the command again"))
+}
+
+/// What has to be done, in the order in which it is told.
+fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<Step>, CommandError> {
+    let places = Places::new(env, args.prefix.clone());
+    let wanted = |target| args.what.is_empty() || args.what.contains(&target);
+    let step = |path, content| {
+        if args.uninstall {
+            Step::remove(path)
+        } else {
+            Step::install(path, content)
+        }
+    };
+    let mut out = Vec::new();
+    // A shell that is named asks for its completion only.
+    if wanted(Target::Man) && (args.shell.is_empty() || !args.what.is_empty()) {
+        let folder = places.man()?;
+        for page in man::pages(command) {
+            out.push(step(folder.join(page.file), page.text)?);
+        }
+    }
+    if wanted(Target::Completion) {
+        for shell in Shell::ALL
+            .into_iter()
+            .filter(|s| args.shell.is_empty() || args.shell.contains(s))
+        {
+            out.push(step(places.completion(shell)?, shell.script().to_owned())?);
+        }
+    }
+    Ok(out)
+}
+
+fn report(args: &Args, steps: &[Step], ui: &Ui) -> Result<(), CommandError> {
+    if ui.options().json {
+        let files: Vec<_> = steps
+            .iter()
+            .map(|s| json!({ "path": s.path.display().to_string(), "action": s.action.word() }))
+            .collect();
+        return ui.json(&json!({ "schema": "git-checkpoint.setup/1", "dry_run": args.dry_run, "files": files }));
+    }
+    // Two dozen pages are one line: files of one folder with which the same is done.
+    let mut rest = steps.iter().filter(|s| s.action != Action::Absent).peekable();
+    while let Some(step) = rest.next() {
+        let mut count = 1;
+        while rest
+            .next_if(|s| s.action == step.action && s.path.parent() == step.path.parent())
+            .is_some()
+        {
+            count += 1;
+        }
+        let slot = match step.action {
+            Action::Write | Action::Replace => Slot::Added,
+            Action::Remove => Slot::Removed,
+            Action::Foreign => Slot::Caution,
+            Action::Keep | Action::Absent => Slot::Dim,
+        };
+        let folder = step.path.parent().unwrap_or(&step.path);
+        let what = match count {
+            1 => step.path.display().to_string(),
+            _ => format!("{} in {}", Count::new(count, "page"), folder.display()),
+        };
+        ui.receipt(
+            Line::new()
+                .with(slot, format!("{:<8}", step.action.word()))
+                .with(Slot::Path, what),
+        );
+    }
+    let changed = steps
+        .iter()
+        .filter(|s| matches!(s.action, Action::Write | Action::Replace | Action::Remove))
+        .count();
+    let verb = match (args.dry_run, args.uninstall) {
+        (false, false) => "installed",
+        (false, true) => "removed",
+        (true, false) => "would install",
+        (true, true) => "would remove",
+    };
+    let text = if changed == 0 {
+        "nothing to do".to_owned()
+    } else {
+        format!("{verb} {}", Count::new(changed, "file"))
+    };
+    ui.receipt(Line::plain(text));
+    Ok(())
+}
+
+/// What the user may have to do so that the files are found.
+fn hints(args: &Args, steps: &[Step], env: &Environment, ui: &Ui) {
+    if args.uninstall || args.dry_run {
+        return;
+    }
+    let folders: Vec<PathBuf> = env
+        .variable("PATH")
+        .map(|p| std::env::split_paths(p).collect())
+        .unwrap_or_default();
+    let page = steps.iter().find(|s| s.path.extension().is_some_and(|e| e == "1"));
+    let beside = page
+        .and_then(|s| s.path.ancestors().nth(4))
+        .map(|base| base.join("bin"));
+    if let Some(beside) = beside
+        && args.prefix.is_none()
+        && !folders.iter().any(|f| f.parent() == beside.parent())
+    {
+        ui.warning(&format!(
+            "no folder beside '{}' is in PATH, so that man does not find the pages",
+            beside.display()
+        ));
+    }
+    let zsh = steps
+        .iter()
+        .find(|s| s.path.ends_with(Shell::Zsh.file()))
+        .and_then(|s| s.path.parent());
+    if let Some(folder) = zsh
+        && args.prefix.is_none()
+    {
+        ui.hint(
+            "Setup",
+            &format!(
+                "zsh looks there after this line in ~/.zshrc, before compinit:\n  fpath=({} $fpath)",
+                folder.display()
+            ),
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! What may come next on the command line, for the shells: sub-commands, options and values from the command's own
+//! definition, sessions and checkpoints live from the repository. And the scripts that ask for it.
+//!
+//! The scripts are thin: they pass the words on and show what comes back, one candidate a line. They register nothing
+//! for the command `git`; git's own completion finds them by their names.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::{Command, ValueHint};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+
+use crate::render::escape;
+
+/// Shells with a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(super) enum Shell {
+    /// bash, through git's own completion.
+    Bash,
+    /// zsh.
+    Zsh,
+    /// fish.
+    Fish,
+}
+
+impl Shell {
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
+
+    /// The script.
+    pub(super) fn script(self) -> &'static str {
+        match self {
+            Self::Bash => include_str!("git-checkpoint.bash"),
+            Self::Zsh => include_str!("_git-checkpoint"),
+            Self::Fish => include_str!("git-checkpoint.fish"),
+        }
+    }
+
+    /// The file's name, by which the shell or git's completion finds it.
+    pub(super) fn file(self) -> &'static str {
+        match self {
+            Self::Bash => "git-checkpoint",
+            Self::Zsh => "_git-checkpoint",
+            Self::Fish => "git-checkpoint.fish",
+        }
+    }
+}
+
+/// What a value stands for, told by the argument's name in the command's definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A session's name: an argument called `session`.
+    Session,
+    /// Anything that names a checkpoint: an argument called `selector`.
+    Selector,
+}
+
+impl Kind {
+    fn of(argument: &str) -> Option<Self> {
+        match argument {
+            "session" => Some(Self::Session),
+            "selector" => Some(Self::Selector),
+            _ => None,
+        }
+    }
+}
+
+/// A value and one line about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// What is put on the command line.
+    pub(super) value: String,
+    /// What it is, may be empty.
+    pub(super) help: String,
+}
+
+/// Gives the values of a kind that there are now, in the order to show, for what was typed so far. They need not begin
+/// with it.
+pub(super) type Live = Arc<dyn Fn(Kind, &str) -> Vec<Candidate> + Send + Sync>;
+
+/// In a candidate's value: here the shell completes paths itself, with its own rules for `~`, variables and quotes.
+const PATHS: &str = "\u{1}";
+
+/// The candidates for the word at `index` of `words`, of which the first is the program. A value that is empty asks the
+/// shell for paths.
+pub(super) fn candidates(
+    command: &Command,
+    mut words: Vec<OsString>,
+    index: usize,
+    cwd: &Path,
+    live: &Live,
+) -> Vec<Candidate> {
+    // The word may not have been begun yet.
+    words.resize(words.len().max(index + 1), OsString::new());
+    let current = words[index].to_string_lossy().into_owned();
+    let mut command = with_values(command.clone(), live);
+    let Ok(found) = complete(&mut command, words, index, Some(cwd)) else {
+        return Vec::new();
+    };
+    let mut out: Vec<Candidate> = found.iter().filter_map(|c| candidate(c, &command)).collect();
+    // Like git: options only after a dash, unless there is nothing else.
+    if !current.starts_with('-') && out.iter().any(|c| !c.value.starts_with('-')) {
+        out.retain(|c| !c.value.starts_with('-'));
+    }
+    if let Some(paths) = out.iter().position(|c| c.value.is_empty()) {
+        out = vec![out.swap_remove(paths)];
+    }
+    out.retain(|c| c.value.is_empty() || c.value.starts_with(&current));
+    out
+}
+
+/// The candidates as the scripts read them: value, tab, help; one a line.
+pub(super) fn lines(candidates: &[Candidate]) -> String {
+    candidates.iter().fold(String::new(), |out, c| {
+        out + &c.value + "\t" + &escape::line(&c.help) + "\n"
+    })
+}
+
+fn candidate(found: &CompletionCandidate, command: &Command) -> Option<Candidate> {
+    let value = found.get_value().to_str()?;
+    if value.ends_with(PATHS) {
+        return Some(Candidate {
+            value: String::new(),
+            help: "paths".to_owned(),
+        });
+    }
+    // A value that a terminal or the protocol would not take as it is cannot be offered.
+    if value.is_empty() || value.contains(escape::is_hidden) {
+        return None;
+    }
+    let help = found.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = help.lines().next().unwrap_or_default().to_owned();
+    // A long option that must have a value is only complete with its equals sign.
+    let value = if needs_value(command, value) {
+        format!("{value}=")
+    } else {
+        value.to_owned()
+    };
+    Some(Candidate { value, help })
+}
+
+/// Whether every long option of this name, in all commands, takes a value that may not be left out.
+fn needs_value(command: &Command, value: &str) -> bool {
+    fn collect(command: &Command, long: &str, out: &mut Vec<bool>) {
+        out.extend(
+            command
+                .get_arguments()
+                .filter(|a| a.get_long() == Some(long))
+                .map(|a| a.get_action().takes_values() && a.get_num_args().is_none_or(|n| n.min_values() > 0)),
+        );
+        command.get_subcommands().for_each(|sub| collect(sub, long, out));
+    }
+    let Some(long) = value.strip_prefix("--").filter(|l| !l.contains('=')) else {
+        return false;
+    };
+    let mut all = Vec::new();
+    collect(command, long, &mut all);
+    !all.is_empty() && all.into_iter().all(|needs| needs)
+}
+
+/// The command with live values and the shell's own paths attached to the arguments that take them.
+fn with_values(command: Command, live: &Live) -> Command {
+    command
+        .mut_args(|arg| {
+            let kind = Kind::of(arg.get_id().as_str());
+            let is_path = matches!(
+                arg.get_value_hint(),
+                ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
+            );
+            if let Some(kind) = kind {
+                let live = Arc::clone(live);
+                arg.add(ArgValueCompleter::new(move |current: &OsStr| {
+                    values(&live, kind, current)
+                }))
+            } else if is_path {
+                arg.add(ArgValueCompleter::new(|_: &OsStr| {
+                    vec![CompletionCandidate::new(PATHS)]
+                }))
+            } else {
+                arg
+            }
+        })
+        .mut_subcommands(|sub| with_values(sub, live))
+}
+
+fn values(live: &Live, kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    live(kind, current)
+        .into_iter()
+        .filter(|c| c.value.starts_with(current))
+        .enumerate()
+        .map(|(place, c)| {
+            CompletionCandidate::new(c.value)
+                .help(Some(c.help.into()))
+                .display_order(Some(place))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        let session = || clap::Arg::new("session");
+        let attach = clap::Arg::new("attach").long("attach").value_hint(ValueHint::FilePath);
+        Command::new("git-checkpoint")
+            .disable_help_subcommand(true)
+            .arg(
+                clap::Arg::new("color")
+                    .long("color")
+                    .num_args(0..=1)
+                    .value_parser(["auto", "always"])
+                    .global(true),
+            )
+            .subcommand(
+                Command::new("save")
+                    .about("save now\x1b")
+                    .arg(session().long("session"))
+                    .arg(clap::Arg::new("summary").short('s').long("summary"))
+                    .arg(attach),
+            )
+            .subcommand(Command::new("resume").arg(clap::Arg::new("selector")))
+            .subcommand(Command::new("log").arg(session()))
+            .subcommand(
+                Command::new("task")
+                    .subcommand(Command::new("add"))
+                    .subcommand(Command::new("done")),
+            )
+    }
+
+    fn complete(words: &[&str]) -> Vec<String> {
+        let live: Live = Arc::new(|kind, _| {
+            let names: &[&str] = match kind {
+                Kind::Session => &["auth-refactor", "ci-speedup"],
+                Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
+            };
+            names
+                .iter()
+                .map(|n| Candidate {
+                    value: (*n).to_owned(),
+                    help: format!("about {n}"),
+                })
+                .collect()
+        });
+        let words: Vec<OsString> = ["git-checkpoint"].iter().chain(words).map(OsString::from).collect();
+        let index = words.len() - 1;
+        candidates(&command(), words, index, Path::new("/"), &live)
+            .into_iter()
+            .map(|c| c.value)
+            .collect()
+    }
+
+    #[test]
+    fn commands_options_and_live_values() {
+        assert_eq!(complete(&[""]), ["save", "resume", "log", "task"]);
+        assert_eq!(complete(&["re"]), ["resume"]);
+        assert_eq!(complete(&["task", ""]), ["add", "done"]);
+        assert_eq!(complete(&["resume", ""]), ["auth-refactor", "@", "7f3ad2e1"]);
+        assert_eq!(complete(&["resume", "7"]), ["7f3ad2e1"]);
+        assert_eq!(complete(&["log", "c"]), ["ci-speedup"]);
+        assert_eq!(complete(&["save", "--s"]), ["--session=", "--summary="]);
+        assert_eq!(complete(&["save", "--session", "a"]), ["auth-refactor"]);
+        assert_eq!(complete(&["save", "--session=a"]), ["--session=auth-refactor"]);
+        assert_eq!(complete(&["save", "-s", "\"a b\"", "--att"]), ["--attach="]);
+        assert_eq!(complete(&["--col"]), ["--color"]);
+        assert_eq!(complete(&["save", "--color=al"]), ["--color=always"]);
+        assert_eq!(complete(&["nonsense", "x"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn paths_are_left_to_the_shell() {
+        assert_eq!(complete(&["save", "--attach", "a"]), [""]);
+        assert_eq!(complete(&["save", "--attach=a"]), [""]);
+    }
+
+    #[test]
+    fn a_line_is_value_tab_help() {
+        let candidates = [Candidate {
+            value: "save".into(),
+            help: "save now\x1b\n".into(),
+        }];
+        assert_eq!(lines(&candidates), "save\tsave now\\x1b\\n\n");
+    }
+}

@@ -1,0 +1,97 @@
+//! Values for completion that only the repository knows: sessions, and the checkpoints of one.
+//!
+//! Whoever presses Tab wants an answer or silence: every failure here is no candidates.
+
+use super::completion::{Candidate, Kind, Live};
+use crate::{
+    commands::{
+        Context,
+        environment::Environment,
+        opened::{self, Opened, Whom},
+        ui::{Options, Streams, Ui},
+    },
+    model::selector::Selector,
+    ops::list::{self, Filter},
+    render::age,
+    store::checkpoint::oid,
+};
+
+/// How many checkpoints of a session are offered: a screen full.
+const CHECKPOINTS: usize = 20;
+
+/// Digits of an id that are offered; longer than the shortest that is accepted, so that it stays unique for a while.
+const DIGITS: usize = 8;
+
+/// Looks into the repository that `env` means, when it is asked.
+pub(super) fn live(env: &Environment) -> Live {
+    let env = env.clone();
+    std::sync::Arc::new(move |kind, current| {
+        // Problems with settings would be told through this, which nobody reads.
+        let ui = Ui::new(&env, Options::default(), Streams::captured(b"").0);
+        let mut context = Context { env: env.clone(), ui };
+        let Ok(opened) = opened::open(&mut context, &Whom::default()) else {
+            return Vec::new();
+        };
+        match kind {
+            Kind::Session => sessions(&opened),
+            Kind::Selector => match current.split_once('@') {
+                Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
+                _ => {
+                    let mut out = sessions(&opened);
+                    out.extend(checkpoints(&opened, "@", ""));
+                    out
+                }
+            },
+        }
+    })
+}
+
+fn sessions(opened: &Opened) -> Vec<Candidate> {
+    let scene = opened.scene();
+    let rows = list::sessions(&scene, &Filter::default()).unwrap_or_default();
+    let candidate = |row: list::Row| {
+        let help = match &row.tip {
+            Ok((entry, standing)) => {
+                format!(
+                    "{}, {}: {}",
+                    standing.word(),
+                    age::age(entry.time, scene.now),
+                    entry.subject
+                )
+            }
+            Err(_) => "damaged".to_owned(),
+        };
+        Candidate { value: row.name, help }
+    };
+    rows.into_iter().map(candidate).collect()
+}
+
+/// The names and ids of a session's newest checkpoints. Behind `session@` only names mean something.
+fn checkpoints(opened: &Opened, session: &str, prefix: &str) -> Vec<Candidate> {
+    let scene = opened.scene();
+    let Ok(selector) = Selector::parse(session) else {
+        return Vec::new();
+    };
+    let Ok(log) = list::log(&scene, Some(&selector), Some(CHECKPOINTS)) else {
+        return Vec::new();
+    };
+    let (mut names, mut ids) = (Vec::new(), Vec::new());
+    for entry in log.entries.into_iter().flatten() {
+        let help = format!("{}: {}", age::age(entry.time, scene.now), entry.subject);
+        if let Some(name) = entry.trailers.name {
+            names.push(Candidate {
+                value: format!("{prefix}{name}"),
+                help: help.clone(),
+            });
+        }
+        let id = oid(entry.id).to_string();
+        ids.push(Candidate {
+            value: id.chars().take(DIGITS).collect(),
+            help,
+        });
+    }
+    if prefix.is_empty() {
+        names.append(&mut ids);
+    }
+    names
+}
