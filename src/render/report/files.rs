@@ -1,0 +1,165 @@
+//! The rows on files.
+
+use super::{
+    history::by,
+    rows::{Row, usize},
+    tail,
+};
+use crate::{
+    model::{
+        report::{Files, MergeVerdict, Saved, SavedFile, SavedState, Verdict, WorkTree},
+        time::Timestamp,
+    },
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{self, Line},
+    },
+};
+
+/// Files that are named below a row.
+const NAMED: usize = 8;
+/// Columns of a path, if it needs no more.
+const PATH: usize = 22;
+/// Columns of a path at most.
+const LONGEST_PATH: usize = 40;
+
+pub(super) fn all(line: &Files) -> Row {
+    let mut pieces = Vec::new();
+    let mut add = |count: u64, words: &str| {
+        if count > 0 {
+            pieces.push(Line::plain(format!("{count} {words}")));
+        }
+    };
+    match &line.since_saved {
+        None => {}
+        Some(changes) if changes.is_empty() => add(0, ""),
+        Some(changes) => add(
+            changes.all.count,
+            if changes.all.count == 1 {
+                "differs from the saved state"
+            } else {
+                "differ from the saved state"
+            },
+        ),
+    }
+    add(line.committed.all.count, "changed by commits");
+    add(line.uncommitted.all.count, "uncommitted");
+    add(line.not_compared.count, "skipped, not compared");
+    if line.since_saved.is_none() {
+        pieces.push(Line::plain("none were saved"));
+    } else if line.verdict == Verdict::Same {
+        pieces.insert(0, Line::plain("as saved"));
+    }
+    Row::new("files", line.verdict, pieces)
+}
+
+pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
+    if line.count == 0 {
+        return None;
+    }
+    let total = Count::new(usize(line.count), "saved change");
+    let mut pieces = Vec::new();
+    if line.same == line.count {
+        pieces.push(Line::plain(format!("{total}, still uncommitted as saved")));
+        return Some(Row::new("saved", line.verdict, pieces));
+    }
+    pieces.push(Line::plain(format!("of {total}")));
+    let counts = [
+        (line.conflict, "in conflict"),
+        (line.missing, "missing"),
+        (line.changed, "changed since"),
+        (line.reverted, "taken back"),
+        (line.committed, "committed"),
+        (line.included, "included"),
+        (line.same, "as saved"),
+    ];
+    for (count, words) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        pieces.push(Line::plain(format!("{count} {words}")));
+    }
+    let mut row = Row::new("saved", line.verdict, pieces);
+    let shown: Vec<_> = line
+        .first
+        .iter()
+        .filter(|file| file.state != SavedState::Same)
+        .collect();
+    let longest = shown
+        .iter()
+        .take(NAMED)
+        .map(|file| text::width(&file.path.quoted()))
+        .max()
+        .unwrap_or(0);
+    let room = longest.clamp(PATH, LONGEST_PATH);
+    row.details
+        .extend(shown.iter().take(NAMED).map(|file| detail(file, room, now)));
+    let more = usize(line.count - line.same).saturating_sub(NAMED);
+    if more > 0 {
+        row.details
+            .push(Line::new().with(Slot::Dim, format!("... {more} more")));
+    }
+    Some(row)
+}
+
+/// State, path, lines, commit.
+fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Line {
+    let (word, slot) = match file.state {
+        SavedState::Conflict => ("conflict", Slot::Bad),
+        SavedState::Missing => ("missing", Slot::Bad),
+        SavedState::Changed => ("changed", Slot::Caution),
+        SavedState::Reverted => ("reverted", Slot::Caution),
+        SavedState::Committed => ("committed", Slot::Changed),
+        SavedState::Included => ("included", Slot::Changed),
+        SavedState::Same => ("same", Slot::Good),
+    };
+    let mut line = Line::new().with(slot, word);
+    line.pad_to(10);
+    line.push(Slot::Path, tail(&file.path.quoted(), room));
+    line.pad_to(10 + room + 1);
+    if let Some(lines) = file.lines {
+        line.push(Slot::Added, format!("+{}", lines.added));
+        line.push(Slot::Removed, format!(" -{}", lines.removed));
+    }
+    line.pad_to(10 + room + 1 + 9);
+    if let Some(commit) = &file.commit {
+        line.push(Slot::Id, commit.id.short());
+        line.push(Slot::Plain, " ");
+        line.append(&by(commit, now));
+    }
+    let mut notes = Vec::new();
+    if let Some(moved) = &file.now {
+        notes.push(format!("now {}", moved.quoted()));
+    }
+    if let Some(merge) = file.merge.filter(|merge| *merge != MergeVerdict::Clean) {
+        notes.push(merge.words().to_owned());
+    }
+    if !notes.is_empty() {
+        let space = if line.to_string().ends_with(' ') { "" } else { " " };
+        line.push(Slot::Plain, format!("{space}{}", notes.join(", ")));
+    }
+    line
+}
+
+pub(super) fn worktree(line: &WorkTree) -> Row {
+    let counts = [
+        (line.conflicted.count, "unmerged"),
+        (line.staged.count, "staged"),
+        (line.modified.count, "modified"),
+        (line.deleted.count, "deleted"),
+        (line.untracked.count, "untracked"),
+    ];
+    let mut pieces: Vec<_> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| Line::plain(format!("{count} {word}")))
+        .collect();
+    if line.not_in_checkpoint.count > 0 {
+        pieces.push(Line::plain(format!(
+            "{} not in the checkpoint",
+            line.not_in_checkpoint.count
+        )));
+    }
+    if pieces.is_empty() {
+        pieces.push(Line::plain("nothing uncommitted"));
+    }
+    Row::new("worktree", line.verdict, pieces)
+}

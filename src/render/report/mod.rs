@@ -1,0 +1,160 @@
+//! The change report for people: a line for each part that has something to say, its verdict at the right, the most
+//! telling evidence below. As text for a terminal and as Markdown.
+//!
+//! Parts that are as they were and say nothing new are left out, so that a short report is a good one.
+
+mod files;
+mod history;
+mod rows;
+
+use super::{
+    escape,
+    slot::Slot,
+    text::{self, Line, Text},
+};
+use crate::model::report::{ChangeReport, Verdict};
+use rows::Row;
+
+/// Where the evidence begins.
+const EVIDENCE: usize = 13;
+/// Where a detail begins.
+const DETAIL: usize = 15;
+/// Room for the longest verdict and what sets it apart.
+const VERDICT: usize = 10;
+/// The report gets no wider on a wider terminal: the eye has to find the verdict of a line.
+const WIDEST: usize = 100;
+/// Below this, verdicts stand on lines of their own.
+const NARROW: usize = 60;
+
+/// The report in lines of `columns` at most.
+pub fn text(report: &ChangeReport, columns: usize) -> Text {
+    let columns = columns.clamp(30, WIDEST);
+    let narrow = columns < NARROW;
+    let edge = if narrow { columns } else { columns - VERDICT };
+    let mut text = Text::new();
+    let mut head = Line::new().with(Slot::Heading, "Since then");
+    if !narrow {
+        head.pad_to(edge + 1);
+        head.push(Slot::Heading, "verdict");
+    }
+    text.push(head);
+    for row in rows::rows(report) {
+        push(&mut text, &row, columns, edge, narrow);
+    }
+    text
+}
+
+fn push(text: &mut Text, row: &Row, columns: usize, edge: usize, narrow: bool) {
+    let mut lines = wrapped(&row.pieces, edge.saturating_sub(EVIDENCE));
+    let verdict = (slot(row.verdict), row.verdict.word());
+    if narrow {
+        lines.push(Line::new().with(verdict.0, verdict.1));
+    }
+    for (at, evidence) in lines.iter().enumerate() {
+        let mut line = Line::plain("  ");
+        if at == 0 {
+            line.push(Slot::Heading, row.label);
+        }
+        line.pad_to(EVIDENCE);
+        line.append(evidence);
+        if at == 0 && !narrow {
+            line.pad_to(edge + 1);
+            line.push(verdict.0, verdict.1);
+        }
+        text.push(line);
+    }
+    for detail in &row.details {
+        let mut line = Line::new();
+        line.pad_to(DETAIL);
+        line.append(detail);
+        text.push(line.cut(columns));
+    }
+}
+
+/// Phrases set apart by commas, broken between them; one that is too long by itself is cut.
+fn wrapped(pieces: &[Line], room: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = Line::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let comma = if at + 1 < pieces.len() { "," } else { "" };
+        let piece = piece.cut(room.saturating_sub(comma.len())).with(Slot::Plain, comma);
+        if !line.is_empty() && line.width() + 1 + piece.width() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(Slot::Plain, " ");
+        }
+        line.append(&piece);
+    }
+    lines.push(line);
+    lines
+}
+
+fn slot(verdict: Verdict) -> Slot {
+    match verdict {
+        Verdict::Same | Verdict::Kept => Slot::Good,
+        Verdict::Differs => Slot::Plain,
+        Verdict::Moved => Slot::Changed,
+        Verdict::Check => Slot::Caution,
+        Verdict::Missing | Verdict::Conflict => Slot::Bad,
+    }
+}
+
+/// The report as a Markdown table, with the details as a list below it.
+pub fn markdown(report: &ChangeReport) -> String {
+    let mut out = String::from("| Since then | | Verdict |\n|---|---|---|\n");
+    let mut details = String::new();
+    for row in rows::rows(report) {
+        let pieces: Vec<_> = row.pieces.iter().map(|piece| plain(&piece.to_string())).collect();
+        out.push_str(&format!(
+            "| {} | {} | {} |\n",
+            row.label,
+            pieces.join(", "),
+            row.verdict.word()
+        ));
+        if row.details.is_empty() {
+            continue;
+        }
+        details.push_str(&format!("\n**{}**\n\n", row.label));
+        for detail in &row.details {
+            details.push_str(&format!("- {}\n", plain(detail.to_string().trim())));
+        }
+    }
+    out + &details
+}
+
+/// Text that Markdown takes for nothing but text.
+fn plain(text: &str) -> String {
+    let text = escape::line(text);
+    let mut out = String::with_capacity(text.len());
+    let mut space = false;
+    for c in text.chars() {
+        if c == ' ' && space {
+            continue;
+        }
+        space = c == ' ';
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&' | '!'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// The path cut in front, where paths tell least, to so many columns.
+fn tail(path: &str, columns: usize) -> String {
+    if text::width(path) <= columns {
+        return path.to_owned();
+    }
+    let mut start = 0;
+    for (at, _) in path.char_indices() {
+        start = at;
+        if text::width(&path[at..]) + 2 <= columns {
+            break;
+        }
+    }
+    format!("..{}", &path[start..])
+}
