@@ -3,6 +3,11 @@
 //! The only layer that knows clap, reads the environment and prints. A command is one file with its arguments and one
 //! `run`; adding one takes its file and its line in [`Command`] and in [`dispatch`].
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "a command uses its arguments up: each runs once"
+)]
+
 pub mod environment;
 pub mod error;
 mod failure;
