@@ -19,8 +19,10 @@ use crate::{
 
 /// Files that are named below a row.
 const NAMED: usize = 8;
-/// Columns of a path, if it needs no more.
-const PATH: usize = 22;
+/// Columns of the word for a file's state.
+const WORD: usize = 10;
+/// Columns of the numbers of lines.
+const COUNTS: usize = 9;
 /// Columns of a path at most.
 const LONGEST_PATH: usize = 40;
 
@@ -89,9 +91,9 @@ pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
         .map(|file| text::width(&file.path.quoted()))
         .max()
         .unwrap_or(0);
-    let room = longest.clamp(PATH, LONGEST_PATH);
+    let room = longest.min(LONGEST_PATH);
     row.details
-        .extend(shown.iter().take(NAMED).map(|file| detail(file, room, now)));
+        .extend(shown.iter().take(NAMED).flat_map(|file| detail(file, room, now)));
     let more = usize(line.count - line.same).saturating_sub(NAMED);
     if more > 0 {
         row.details
@@ -100,8 +102,8 @@ pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
     Some(row)
 }
 
-/// State, path, lines, commit.
-fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Line {
+/// State, path, lines, commit; below them what else is to be known.
+fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
     let (word, slot) = match file.state {
         SavedState::Conflict => ("conflict", Slot::Bad),
         SavedState::Missing => ("missing", Slot::Bad),
@@ -112,31 +114,34 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Line {
         SavedState::Same => ("same", Slot::Good),
     };
     let mut line = Line::new().with(slot, word);
-    line.pad_to(10);
+    line.pad_to(WORD);
     line.push(Slot::Path, tail(&file.path.quoted(), room));
-    line.pad_to(10 + room + 1);
     if let Some(lines) = file.lines {
+        line.pad_to(WORD + room + 2);
         line.push(Slot::Added, format!("+{}", lines.added));
         line.push(Slot::Removed, format!(" -{}", lines.removed));
     }
-    line.pad_to(10 + room + 1 + 9);
     if let Some(commit) = &file.commit {
+        line.pad_to(WORD + room + 2 + COUNTS);
         line.push(Slot::Id, commit.id.short());
         line.push(Slot::Plain, " ");
         line.append(&by(commit, now));
     }
-    let mut notes = Vec::new();
+    let mut lines = vec![line];
+    let mut note = |words: Line| {
+        let mut line = Line::plain(" ".repeat(WORD));
+        line.append(&words);
+        lines.push(line);
+    };
     if let Some(moved) = &file.now {
-        notes.push(format!("now {}", moved.quoted()));
+        note(Line::plain("now ").with(Slot::Path, moved.quoted()));
     }
-    if let Some(merge) = file.merge.filter(|merge| *merge != MergeVerdict::Clean) {
-        notes.push(merge.words().to_owned());
+    match file.merge {
+        None | Some(MergeVerdict::Clean | MergeVerdict::Content) => {}
+        Some(MergeVerdict::ModifyDelete) if file.state == SavedState::Missing => {}
+        Some(merge) => note(Line::new().with(Slot::Dim, merge.words())),
     }
-    if !notes.is_empty() {
-        let space = if line.to_string().ends_with(' ') { "" } else { " " };
-        line.push(Slot::Plain, format!("{space}{}", notes.join(", ")));
-    }
-    line
+    lines
 }
 
 pub(super) fn worktree(line: &WorkTree) -> Row {
