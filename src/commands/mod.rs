@@ -8,6 +8,7 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod diff;
 pub mod environment;
 pub mod error;
 mod failure;
@@ -115,6 +116,7 @@ enum Command {
     List(list::Args),
     Log(log::Args),
     Show(show::Args),
+    Diff(diff::Args),
     Status(status::Args),
     Finish(finish::Args),
     Switch(switch::Args),
@@ -182,6 +184,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::List(args) => list::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Show(args) => show::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Finish(args) => finish::run(args, context),
         Command::Switch(args) => switch::run(args, context),

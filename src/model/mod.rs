@@ -4,6 +4,7 @@
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
 pub mod change;
+pub mod comparison;
 pub mod document;
 pub mod facts;
 pub mod id;

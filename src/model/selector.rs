@@ -57,6 +57,14 @@ pub struct InvalidSelector {
 }
 
 impl Selector {
+    /// The newest checkpoint of the current session.
+    pub fn current() -> Self {
+        Self {
+            base: Base::Current,
+            steps: Vec::new(),
+        }
+    }
+
     /// Reads `@`, `-`, `session`, `name`, `id`, each with `~n`, `@{n}`, `@{date}` or `@name` after it, and `:/text`.
     ///
     /// `refs/checkpoints/<session>` and `checkpoints/<session>`, as git spells them, are taken as the session.

@@ -10,6 +10,8 @@ mod compose;
 mod error;
 mod fresh;
 mod place;
+pub mod diff;
+pub mod graph;
 pub mod list;
 pub mod receipt;
 pub mod redact;

@@ -4,7 +4,10 @@
 pub mod age;
 pub mod checkpoint;
 pub mod count;
+pub mod diff;
 pub mod escape;
+pub mod graph;
+pub mod patch;
 pub mod receipt;
 pub mod report;
 pub mod sessions;

@@ -26,6 +26,10 @@ pub enum Slot {
     Changed,
     /// Lines or files that went.
     Removed,
+    /// Words that came, in a line that changed.
+    AddedWord,
+    /// Words that went, in a line that changed.
+    RemovedWord,
     /// The place of a patch's hunk.
     Hunk,
     /// What is well.
@@ -50,7 +54,7 @@ pub enum Slot {
 
 impl Slot {
     /// Every slot that can be given a colour.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Heading,
         Self::Id,
         Self::Session,
@@ -61,6 +65,8 @@ impl Slot {
         Self::Added,
         Self::Changed,
         Self::Removed,
+        Self::AddedWord,
+        Self::RemovedWord,
         Self::Hunk,
         Self::Good,
         Self::Caution,
@@ -87,6 +93,8 @@ impl Slot {
             Self::Added => "added",
             Self::Changed => "changed",
             Self::Removed => "removed",
+            Self::AddedWord => "addedword",
+            Self::RemovedWord => "removedword",
             Self::Hunk => "hunk",
             Self::Good => "good",
             Self::Caution => "caution",

@@ -74,6 +74,8 @@ impl Palette {
             (Slot::Added, "green"),
             (Slot::Changed, "yellow"),
             (Slot::Removed, "red"),
+            (Slot::AddedWord, "green reverse"),
+            (Slot::RemovedWord, "red reverse"),
             (Slot::Hunk, "cyan"),
             (Slot::Good, "green"),
             (Slot::Caution, "yellow"),

@@ -1,0 +1,125 @@
+//! `diff`: two checkpoints, or a checkpoint and the present, record and files.
+
+use std::path::PathBuf;
+
+use super::{Error, Scene, choose, compose, select};
+use crate::{
+    model::{
+        change::TreeChange,
+        comparison::{self, RecordChange},
+        id::Oid,
+        record::Record,
+        selector::Selector,
+    },
+    store::{
+        self, ObjectId, Repository,
+        checkpoint::{self, Checkpoint, oid},
+        objects::Writer,
+        patch::{self, PatchOptions},
+        pathspec,
+        spill::Spilled,
+        tree::{self, Renames},
+    },
+};
+
+/// What is compared, and how it is written.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// The older side.
+    pub old: Option<Selector>,
+    /// The newer side; the present without one.
+    pub new: Option<Selector>,
+    /// How files are written.
+    pub patch: PatchOptions,
+}
+
+/// The differences.
+#[derive(Debug)]
+pub struct Diff {
+    /// The older checkpoint.
+    pub old: Oid,
+    /// The newer one; `None` is the present.
+    pub new: Option<Oid>,
+    /// What differs in the records.
+    pub record: Vec<RecordChange>,
+    /// The files that differ.
+    pub files: Vec<TreeChange>,
+    /// Whether a side has no files, so that they could not be compared.
+    pub without_files: bool,
+    /// The files as git writes them in the wanted format.
+    pub text: Vec<u8>,
+}
+
+/// Compares.
+pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
+    let current = Selector::current();
+    let old = select::checkpoint(scene, request.old.as_ref().unwrap_or(&current))?.checkpoint;
+    match &request.new {
+        Some(selector) => {
+            let new = select::checkpoint(scene, selector)?.checkpoint;
+            let record = &new.document.record;
+            between(scene.repo, request, &old, Some(oid(new.entry.id)), record, files_of(&new))
+        }
+        None => {
+            let writer = Writer::memory(scene.repo);
+            let present = compose::present(scene, &writer, store::has_work_tree(scene.repo))?;
+            let record = present_record(scene, &old)?;
+            let files = present.snapshot.as_ref().map(|s| s.tree);
+            between(&writer.overlay(scene.repo), request, &old, None, &record, files)
+        }
+    }
+}
+
+/// The record a save would store now: that of the session the checkpoint belongs to, with its draft.
+fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<Record, Error> {
+    let chosen = choose::meant(scene)?.filter(|c| c.tip.document.session.id == old.document.session.id);
+    let Some(chosen) = chosen else {
+        return Ok(old.document.record.clone());
+    };
+    let mut subject = choose::carried(&chosen.tip, &chosen.name);
+    choose::with_draft(scene, &chosen.tip, &mut subject)?;
+    // A summary is written anew by each save: that it is not written yet is no difference.
+    subject.record.summary.clone_from(&old.document.record.summary);
+    Ok(subject.record)
+}
+
+fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
+    checkpoint.document.snapshot.as_ref().map(|s| checkpoint::object_id(&s.tree))
+}
+
+fn between(
+    repo: &Repository,
+    request: &Request,
+    old: &Checkpoint,
+    new: Option<Oid>,
+    new_record: &Record,
+    new_files: Option<ObjectId>,
+) -> Result<Diff, Error> {
+    let mut diff = Diff {
+        old: oid(old.entry.id),
+        new,
+        record: comparison::compare(&old.document.record, new_record),
+        files: Vec::new(),
+        without_files: false,
+        text: Vec::new(),
+    };
+    let (Some(old_files), Some(new_files)) = (files_of(old), new_files) else {
+        diff.without_files = true;
+        return Ok(diff);
+    };
+    let options = &request.patch;
+    let renames = options.renames.map_or(Renames::Off, |_| Renames::Exact);
+    diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
+    if !options.pathspecs.is_empty() {
+        let folder = options.folder.clone().unwrap_or_else(PathBuf::new);
+        let specs: Vec<_> = options.pathspecs.iter().map(|s| s.as_encoded_bytes().to_vec()).collect();
+        let mut filter = pathspec::Filter::new(repo, &specs, &folder)?;
+        diff.files.retain(|change| filter.keeps(&change.path));
+    }
+    if !diff.files.is_empty() {
+        let spilled = Spilled::new(repo)?;
+        let git = patch::command(repo, Some(old_files), Some(new_files), options, spilled.as_ref());
+        diff.text = git.run().map_err(store::Error::from)?.stdout;
+    }
+    Ok(diff)
+}

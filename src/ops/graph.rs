@@ -1,0 +1,132 @@
+//! The graph of a session: its checkpoints, those of the source it was forked from, and of the forks that came of it.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::{Error, Scene, select};
+use crate::{
+    model::{document::Kind, name::Name, selector::Selector},
+    store::{
+        ObjectId,
+        checkpoint::Entry,
+        session,
+    },
+};
+
+/// A checkpoint in a graph.
+#[derive(Debug)]
+pub struct Node {
+    /// The checkpoint.
+    pub entry: Entry,
+    /// The session it is a checkpoint of.
+    pub session: String,
+    /// Whether it is that session's newest.
+    pub is_tip: bool,
+    /// The checkpoint before it, of this or of the source session, if that is in the graph.
+    pub previous: Option<ObjectId>,
+}
+
+/// The graph around a session, children before parents, newest first; at most `limit` checkpoints.
+pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>) -> Result<Vec<Node>, Error> {
+    let current = Selector::current();
+    let (wanted, _) = select::session(scene, selector.unwrap_or(&current))?;
+    let mut chains = read(scene)?;
+    let wanted = related(&chains, wanted.as_str());
+    chains.retain(|chain| wanted.contains(&chain.session));
+    let tips: BTreeSet<ObjectId> = chains.iter().filter_map(|chain| chain.entries.first()).map(|e| e.id).collect();
+    let mut nodes = BTreeMap::<ObjectId, (String, Entry)>::new();
+    let mut children = BTreeMap::<ObjectId, usize>::new();
+    for chain in chains {
+        for entry in chain.entries {
+            if let Some(parent) = previous(&entry) {
+                *children.entry(parent).or_default() += 1;
+            }
+            nodes.insert(entry.id, (chain.session.clone(), entry));
+        }
+    }
+    Ok(sorted(nodes, children, &tips, limit.unwrap_or(usize::MAX)))
+}
+
+/// A session's own checkpoints, newest first.
+struct Chain {
+    session: String,
+    entries: Vec<Entry>,
+}
+
+fn read(scene: &Scene<'_>) -> Result<Vec<Chain>, Error> {
+    let mut chains = Vec::new();
+    for session in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+            continue;
+        };
+        let entries = session::chain(scene.repo, tip.id).map_while(Result::ok).collect();
+        chains.push(Chain { session: name.to_string(), entries });
+    }
+    Ok(chains)
+}
+
+/// The sessions that share checkpoints with one by forking, however far.
+fn related(chains: &[Chain], wanted: &str) -> BTreeSet<String> {
+    let owner: BTreeMap<ObjectId, &str> =
+        chains.iter().flat_map(|c| c.entries.iter().map(|e| (e.id, c.session.as_str()))).collect();
+    let mut edges = Vec::new();
+    for chain in chains {
+        let source = chain.entries.last().filter(|e| is_fork(e)).and_then(|e| e.parents.first());
+        if let Some(source) = source.and_then(|id| owner.get(id)) {
+            edges.push((chain.session.as_str(), *source));
+        }
+    }
+    let mut found = BTreeSet::from([wanted.to_owned()]);
+    loop {
+        let before = found.len();
+        for (fork, source) in &edges {
+            if found.contains(*fork) || found.contains(*source) {
+                found.extend([(*fork).to_owned(), (*source).to_owned()]);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn is_fork(entry: &Entry) -> bool {
+    entry.trailers.kind == Some(Kind::Fork)
+}
+
+fn previous(entry: &Entry) -> Option<ObjectId> {
+    let first = entry.trailers.kind == Some(Kind::Start);
+    entry.parents.first().copied().filter(|_| !first)
+}
+
+/// Children before parents; among those that may come next, the newest.
+fn sorted(
+    mut nodes: BTreeMap<ObjectId, (String, Entry)>,
+    mut children: BTreeMap<ObjectId, usize>,
+    tips: &BTreeSet<ObjectId>,
+    limit: usize,
+) -> Vec<Node> {
+    let known: BTreeSet<ObjectId> = nodes.keys().copied().collect();
+    let free = nodes.values().filter(|(_, e)| !children.contains_key(&e.id)).map(|(_, e)| (e.time, e.id));
+    let mut ready: BinaryHeap<_> = free.collect();
+    let mut out = Vec::new();
+    while out.len() < limit
+        && let Some((_, id)) = ready.pop()
+    {
+        let Some((session, entry)) = nodes.remove(&id) else {
+            continue;
+        };
+        let previous = previous(&entry).filter(|id| known.contains(id));
+        if let Some(parent) = previous
+            && let Some(count) = children.get_mut(&parent)
+        {
+            *count -= 1;
+            if *count == 0
+                && let Some((_, parent)) = nodes.get(&parent)
+            {
+                ready.push((parent.time, parent.id));
+            }
+        }
+        out.push(Node { is_tip: tips.contains(&id), session, entry, previous });
+    }
+    out
+}

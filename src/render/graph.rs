@@ -1,0 +1,139 @@
+//! `log --graph`: checkpoints with lines that show what came of what, as git draws them.
+
+use renderdag::{Ancestor, GraphRowRenderer, Renderer};
+
+use super::{
+    age::DateStyle,
+    sessions::LogRow,
+    slot::{Glyphs, Slot},
+    text::{Line, Text},
+};
+use crate::model::{id::Oid, time::Timestamp};
+
+/// A checkpoint in a graph.
+pub struct Node<'a> {
+    /// What the log shows of it.
+    pub row: &'a LogRow,
+    /// Its session.
+    pub session: &'a str,
+    /// Whether it is its session's newest.
+    pub is_tip: bool,
+    /// The checkpoint before it.
+    pub previous: Option<&'a Oid>,
+}
+
+/// Children before parents, a line each; what is below a cut is shown as going on.
+pub fn text(nodes: &[Node<'_>], columns: usize, dates: &DateStyle, now: Timestamp, glyphs: Glyphs) -> Text {
+    let mut text = Text::new();
+    match glyphs {
+        Glyphs::Ascii => {
+            let renderer = GraphRowRenderer::new().output().with_min_row_height(0).build_ascii();
+            draw(renderer, nodes, columns, dates, now, &mut text);
+        }
+        Glyphs::Unicode => {
+            let renderer = GraphRowRenderer::new().output().with_min_row_height(0).build_box_drawing();
+            draw(renderer, nodes, columns, dates, now, &mut text);
+        }
+    }
+    text
+}
+
+/// Stands for a row's text in what the renderer draws; the text is put in its place with its colours.
+const MARK: char = '\u{1}';
+
+fn draw(
+    mut renderer: impl Renderer<Oid, Output = String>,
+    nodes: &[Node<'_>],
+    columns: usize,
+    dates: &DateStyle,
+    now: Timestamp,
+    text: &mut Text,
+) {
+    for node in nodes {
+        let parents = node.previous.map(|id| Ancestor::Parent(id.clone())).into_iter().collect();
+        let glyph = if node.is_tip { "@" } else { "o" };
+        let drawn = renderer.next_row(node.row.id.clone(), parents, glyph.to_owned(), MARK.to_string());
+        for line in drawn.lines().filter(|line| !line.trim().is_empty()) {
+            let (graph, has_text) = match line.split_once(MARK) {
+                Some((graph, _)) => (graph, true),
+                None => (line, false),
+            };
+            let mut out = Line::new().with(Slot::Graph, graph.trim_end());
+            if has_text {
+                out.push(Slot::Plain, "  ");
+                out.append(&message(node, dates, now));
+            }
+            text.push(out.cut(columns));
+        }
+    }
+}
+
+fn message(node: &Node<'_>, dates: &DateStyle, now: Timestamp) -> Line {
+    let row = node.row;
+    let mut line = Line::new().with(Slot::Id, row.id.short());
+    line.push(Slot::Plain, "  ");
+    line.push(Slot::Date, dates.show(row.at, now));
+    if node.is_tip {
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Session, node.session);
+    }
+    line.push(Slot::Plain, format!("  {}", row.summary));
+    if let Some(name) = &row.name {
+        line.push(Slot::Session, format!("  ({name})"));
+    }
+    if row.kind == Some("fork") {
+        line.push(Slot::Dim, "  fork");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(n: u8, summary: &str) -> LogRow {
+        LogRow {
+            id: Oid::new(format!("{n:02x}").repeat(20)).expect("hexadecimal"),
+            at: Timestamp::from_unix(1_767_323_045, 0),
+            kind: Some("save"),
+            name: None,
+            trigger: None,
+            summary: summary.into(),
+            author: "Ana".into(),
+            agent: None,
+            branch: None,
+            partial: false,
+            digest: None,
+            verified: false,
+        }
+    }
+
+    #[test]
+    fn a_fork_is_drawn_beside_its_source() {
+        let rows = [row(4, "newest"), row(3, "on the fork"), row(2, "middle"), row(1, "first")];
+        let node = |n: usize, session, is_tip, previous: Option<usize>| Node {
+            row: &rows[n],
+            session,
+            is_tip,
+            previous: previous.map(|p| &rows[p].id),
+        };
+        let nodes = [
+            node(0, "main", true, Some(2)),
+            node(1, "fork", true, Some(2)),
+            node(2, "main", false, Some(3)),
+            node(3, "main", false, None),
+        ];
+        let dates = DateStyle::parse("short").expect("a style");
+        let lines: Vec<String> = text(&nodes, 80, &dates, rows[0].at, Glyphs::Ascii).lines().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "@  04040404  2026-01-02  main  newest",
+                "| @  03030303  2026-01-02  fork  on the fork",
+                "|/",
+                "o  02020202  2026-01-02  middle",
+                "o  01010101  2026-01-02  first",
+            ]
+        );
+    }
+}
