@@ -133,7 +133,12 @@ impl Environment {
 
     /// Nothing known: for the message that says so.
     pub fn unknown() -> Self {
-        let terminals = Terminals { input: false, output: false, error: false, columns: None };
+        let terminals = Terminals {
+            input: false,
+            output: false,
+            error: false,
+            columns: None,
+        };
         Self::given([], PathBuf::new(), Timestamp::from_unix(0, 0), &|_| 0, terminals)
     }
 

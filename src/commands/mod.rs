@@ -145,17 +145,36 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let args: Vec<OsString> = args.into_iter().collect();
     // Wrong usage is reported in the form that was asked for as well.
-    let json = args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let json = args
+        .iter()
+        .skip(1)
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg == "--json");
+    let parsed = Cli::command()
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            let ui = Ui::new(&env, Options { json, ..Options::default() }, Streams::standard());
+            let ui = Ui::new(
+                &env,
+                Options {
+                    json,
+                    ..Options::default()
+                },
+                Streams::standard(),
+            );
             return usage(ui, &error);
         }
     };
-    let mut context = Context { ui: Ui::new(&env, options(&cli.globals), Streams::standard()), env };
-    let result = dispatch(cli.command.unwrap_or(Command::Status(status::Args::default())), &mut context);
+    let mut context = Context {
+        ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
+        env,
+    };
+    let result = dispatch(
+        cli.command.unwrap_or(Command::Status(status::Args::default())),
+        &mut context,
+    );
     conclude(&mut context.ui, result)
 }
 

@@ -8,18 +8,21 @@ use super::{
     opened::{self, Opened, Whom},
 };
 use crate::{
-    model::selector::Selector,
+    model::{selector::Selector, time::Timestamp},
     ops::{
         list::{Row, Standing},
         resume::{self, Chosen, Resumed},
     },
+    os,
     render::{
-        age, checkpoint, report,
+        age, checkpoint, markdown,
+        prompt::Prompt,
+        report,
         sessions::List,
         slot::Slot,
         text::{Line, Text},
     },
-    store::checkpoint::oid,
+    store::{self, checkpoint::oid},
 };
 
 /// Take a session up again: its record, and what changed since
@@ -48,6 +51,18 @@ pub(super) struct Args {
     /// Print only the summary, what comes next, and what changed
     #[arg(long)]
     brief: bool,
+    /// How to print it; 'prompt' is text for an agent
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
+    format: String,
+    /// The most characters of a prompt
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_chars: usize,
+    /// Exit with 6 when the project is not as the checkpoint left it
+    #[arg(long)]
+    fail_on_drift: bool,
+    /// Count a checkpoint older than this as drift, such as 12h or 7d
+    #[arg(long, value_name = "TIME", value_parser = store::config::span)]
+    max_age: Option<std::time::Duration>,
     #[command(flatten)]
     date: DateArg,
 }
@@ -68,9 +83,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(selector) => Some(selector),
         None => ask(context, &opened)?,
     };
-    let resumed = resume::resume(&opened.scene(), selector.as_ref())?;
-    if context.ui.options().json {
-        return context.ui.json(&json_of(&resumed));
+    let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
+    print(context, &opened, &args, &resumed)?;
+    if args.fail_on_drift && resumed.report.drift.drifted {
+        return Err(CommandError::silent(Kind::Drift));
+    }
+    Ok(())
+}
+
+fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> Result<(), CommandError> {
+    if context.ui.options().json || args.format == "json" {
+        return context.ui.json(&json_of(resumed));
     }
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
@@ -79,7 +102,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         ));
     }
     let now = opened.scene().now;
-    context.ui.data(text(&resumed, args.brief, context.ui.width(), now));
+    match args.format.as_str() {
+        "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),
+        "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
+        _ => context.ui.data(text(resumed, args.brief, context.ui.width(), now)),
+    }
     match resumed.chosen {
         Chosen::OnBranch => context.ui.hint(
             "Chosen",
@@ -92,6 +119,40 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Chosen::Named | Chosen::Current => {}
     }
     Ok(())
+}
+
+/// Headings, the change report as a table, the record as lists.
+fn markdown(resumed: &Resumed, now: Timestamp) -> String {
+    let document = &resumed.checkpoint.document;
+    let mut out = format!(
+        "# Session {}\n\nCheckpoint {}, saved {} by {} on {}.\n\n",
+        resumed.session,
+        oid(resumed.checkpoint.entry.id).short(),
+        age::age(document.created_at, now),
+        markdown::line(&resumed.checkpoint.entry.author),
+        markdown::line(&document.host),
+    );
+    if let Some(summary) = &document.record.summary {
+        out.push_str(&format!("{}\n\n", markdown::block(summary)));
+    }
+    out.push_str(&report::markdown(&resumed.report));
+    out.push_str(&markdown::record(&document.record));
+    out
+}
+
+fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, CommandError> {
+    let token = os::random_token()
+        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot get random bytes: {}", os::reason(&e))))?;
+    let id = oid(resumed.checkpoint.entry.id);
+    let prompt = Prompt {
+        session: resumed.session.as_str(),
+        checkpoint: id.short(),
+        document: &resumed.checkpoint.document,
+        report: &resumed.report,
+        now,
+        token: &token,
+    };
+    Ok(prompt.text(limit))
 }
 
 fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) -> Result<(), CommandError> {
@@ -127,7 +188,7 @@ fn ask(context: &Context, opened: &Opened) -> Result<Option<Selector>, CommandEr
     failure::selector(&rows[at].name).map(Some)
 }
 
-fn choice(row: &Row, now: crate::model::time::Timestamp) -> Line {
+fn choice(row: &Row, now: Timestamp) -> Line {
     let mut line = Line::new().with(Slot::Session, &row.name);
     if let Ok((entry, standing)) = &row.tip {
         line.push(Slot::Plain, format!("  {}  ", standing.word()));
@@ -137,7 +198,7 @@ fn choice(row: &Row, now: crate::model::time::Timestamp) -> Line {
     line
 }
 
-fn text(resumed: &Resumed, brief: bool, columns: usize, now: crate::model::time::Timestamp) -> Text {
+fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text {
     let document = &resumed.checkpoint.document;
     let mut text = Text::new();
     let mut first = Line::plain("Session ").with(Slot::Session, resumed.session.as_str());

@@ -89,7 +89,11 @@ pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<Row>, Chosen), Error> {
 }
 
 /// Takes a session up again, the selected one or the first of [`candidates`].
-pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed, Error> {
+pub fn resume(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    max_age: Option<std::time::Duration>,
+) -> Result<Resumed, Error> {
     let (selector, chosen) = match selector {
         Some(selector) => (selector.clone(), Chosen::Named),
         None => {
@@ -128,7 +132,7 @@ pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed,
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
     let present = compose::present(scene, &writer, files)?;
-    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present)?;
+    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age);
     if lost.is_none() {
         activate(scene, &checkpoint)?;
     }

@@ -291,7 +291,9 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
         Step::Update(n) => {
             let name = session.ok_or_else(|| missing(format!("@{{{n}}}")))?;
             let log = refs::reflog(scene.repo, &session::ref_name(name))?;
-            log.get(*n).map(|entry| entry.new).ok_or_else(|| missing(format!("@{{{n}}}")))
+            log.get(*n)
+                .map(|entry| entry.new)
+                .ok_or_else(|| missing(format!("@{{{n}}}")))
         }
         Step::Date(date) => {
             let name = session.ok_or_else(|| missing(format!("@{{{date}}}")))?;

@@ -12,9 +12,9 @@ mod format;
 mod layers;
 mod snapshot;
 #[cfg(unix)]
-mod stories;
-#[cfg(unix)]
 mod store;
+#[cfg(unix)]
+mod stories;
 mod support;
 #[cfg(unix)]
 mod terminal;

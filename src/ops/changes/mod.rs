@@ -9,7 +9,7 @@ mod history;
 
 use std::time::Duration;
 
-use super::{Error, Scene, compose};
+use super::{Scene, compose};
 use crate::{
     model::{
         document::{SnapshotRef, Worktree},
@@ -118,7 +118,8 @@ pub(super) fn since(
     overlay: &Repository,
     saved: &Checkpoint,
     present: &compose::Present,
-) -> Result<ChangeReport, Error> {
+    max_age: Option<Duration>,
+) -> ChangeReport {
     let document = &saved.document;
     let lists = checkpoint::lists(overlay, saved);
     let skipped = lists.as_ref().map(|lists| lists.skipped.clone()).unwrap_or_default();
@@ -142,14 +143,18 @@ pub(super) fn since(
         at: scene.now,
         skipped: &present_lists.skipped,
     };
-    let mut report = report(overlay, then, now, Limits::default());
+    let limits = Limits {
+        max_age,
+        ..Limits::default()
+    };
+    let mut report = report(overlay, then, now, limits);
     if let Err(fault) = lists {
         report.failed.push(Failure {
             part: Part::Files,
             reason: fault.to_string(),
         });
     }
-    Ok(report)
+    report
 }
 
 /// The value, or a line that says why there is none.

@@ -292,8 +292,8 @@ fn size(value: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| "it is too large".to_owned())
 }
 
-/// A time with its unit; seconds without one.
-fn span(value: &str) -> Result<Duration, String> {
+/// A time with its unit (`30s`, `5m`, `2h`, `1d`); seconds without one.
+pub fn span(value: &str) -> Result<Duration, String> {
     let wrong = || "it must be a time such as 30s, 5m, 2h or 1d".to_owned();
     let at = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (digits, unit) = value.split_at(at);

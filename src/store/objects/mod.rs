@@ -393,9 +393,10 @@ impl Sealed {
 
     /// Ends the protection, after a ref names the objects.
     ///
-    /// What was saved is saved: should the file that protects it resist, the next save sweeps it.
-    pub fn release(self) {
+    /// What was saved is saved: should the file that protects it resist, this is no failure, and the next save sweeps it.
+    pub fn release(self) -> Result<(), Error> {
         drop(self);
+        Ok(())
     }
 
     /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place

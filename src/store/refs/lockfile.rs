@@ -17,6 +17,9 @@ use crate::store::{Error, Repository, lock, place};
 /// Starts a note whose lock file is not the same file.
 const COPY: &[u8] = b"copy\n";
 
+/// A note being replaced. No note is called so, see [`lock::file_name`].
+const NEW_NOTE: &str = ".new";
+
 /// A held lock file; released on drop.
 pub(super) struct LockFile {
     note: PathBuf,
@@ -144,7 +147,10 @@ impl LockFile {
     pub(super) fn fill(&self, contents: &[u8]) -> Result<(), Error> {
         let fill = || {
             if self.copied {
-                fs::write(&self.note, [COPY, contents].concat())?;
+                // In one step, or a kill would leave a note that knows nothing of the lock file.
+                let new = self.note.with_file_name(NEW_NOTE);
+                fs::write(&new, [COPY, contents].concat())?;
+                fs::rename(&new, &self.note)?;
             }
             let mut file = OpenOptions::new().write(true).truncate(true).open(&self.lock)?;
             file.write_all(contents)?;
@@ -224,6 +230,10 @@ pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
     let mut found = Vec::new();
     for entry in entries {
         let note = entry.map_err(Error::io("read", &folder))?.path();
+        if note.ends_with(NEW_NOTE) {
+            fs::remove_file(&note).map_err(Error::io("remove", &note))?;
+            continue;
+        }
         let Some(name) = note
             .file_name()
             .and_then(|name| name.to_str())

@@ -25,6 +25,8 @@ struct Locked<'a> {
     edit: &'a Edit,
     lock: LockFile,
     old: Option<ObjectId>,
+    /// Whether the ref does not exist; a damaged one has no old value either.
+    absent: bool,
 }
 
 /// The ref's value if it is as the edit expects.
@@ -80,13 +82,19 @@ fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration)
         let lock = LockFile::acquire(repo, &edit.name, contents.as_bytes(), wait)?;
         let value = files::read(repo, &edit.name)?;
         let damaged = matches!(value, Some(Err(_)));
+        let absent = value.is_none();
         let old = compare(edit, value)?;
         if old != edit.new || damaged {
-            locked.push(Locked { edit, lock, old });
+            locked.push(Locked {
+                edit,
+                lock,
+                old,
+                absent,
+            });
         }
     }
-    for Locked { edit, old, .. } in &locked {
-        if edit.new.is_some() && old.is_none() {
+    for Locked { edit, absent, .. } in &locked {
+        if edit.new.is_some() && *absent {
             check_room(repo, &edit.name)?;
         }
     }
@@ -127,8 +135,12 @@ fn prepare(
     wait: Duration,
     lines: &mut Vec<Appended>,
 ) -> Result<Option<LockFile>, Error> {
-    for Locked { edit, old, .. } in locked {
+    for Locked { edit, old, absent, .. } in locked {
         if let Some(new) = edit.new {
+            if *absent {
+                // The log of a ref that was deleted by somebody who left it; its lines are about another life.
+                reflog::remove(repo, &edit.name)?;
+            }
             lines.push(reflog::append(repo, &edit.name, *old, new, who, &edit.message)?);
         }
     }
@@ -175,15 +187,19 @@ fn commit(
     }
     let mut done = Done::default();
     let (updates, deletions): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.edit.new.is_some());
-    let moved = rename_all(repo, updates, &mut done).and_then(|()| match packed {
-        Some(lock) => {
+    let mut removed = 0;
+    let begun = rename_all(repo, updates, &mut done).and_then(|()| match (packed, deletions.first()) {
+        // Once `packed-refs` is replaced there is no way back.
+        (Some(lock), _) => {
             done.folders.extend(packed::path(repo).parent().map(Path::to_owned));
             lock.commit()
         }
-        None => Ok(()),
+        (None, Some(first)) => {
+            removed = 1;
+            remove_loose(repo, &first.edit.name, &mut done.folders)
+        }
+        (None, None) => Ok(()),
     });
-    let first = deletions.first().map(|locked| &*locked.edit.name);
-    let begun = moved.and_then(|()| first.map_or(Ok(()), |name| remove_loose(repo, name, &mut done.folders)));
     if let Err(error) = begun {
         // Nothing is deleted yet. If even this fails, the journal lets the next command complete the change.
         if roll_back(&done.moved).is_ok() {
@@ -196,14 +212,22 @@ fn commit(
     }
     // From here on the rest is done whatever happens, and the first failure is told.
     let mut result = Ok(());
-    for Locked { edit, .. } in deletions.iter().skip(1) {
-        result = result.and(remove_loose(repo, &edit.name, &mut done.folders));
+    let mut gone = Vec::new();
+    for (position, locked) in deletions.into_iter().enumerate() {
+        let name = &locked.edit.name;
+        let deleted = if position < removed {
+            Ok(())
+        } else {
+            remove_loose(repo, name, &mut done.folders)
+        };
+        gone.push((deleted.is_ok(), locked));
+        result = result.and(deleted);
     }
     for folder in &done.folders {
         result = result.and(sync(folder));
     }
-    for Locked { edit, lock, .. } in deletions {
-        if files::read_loose(repo, &files::path(repo, &edit.name)).is_none() {
+    for (deleted, Locked { edit, lock, .. }) in gone {
+        if deleted {
             result = result.and(reflog::remove(repo, &edit.name));
         }
         drop(lock);
@@ -224,7 +248,7 @@ fn sync(folder: &Path) -> Result<(), Error> {
 }
 
 fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
-    for Locked { edit, lock, old } in updates {
+    for Locked { edit, lock, old, .. } in updates {
         let path = files::path(repo, &edit.name);
         lock.commit()?;
         done.folders.extend(path.parent().map(Path::to_owned));

@@ -137,7 +137,7 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
                 &who,
                 WAIT,
             )?;
-            sealed.release();
+            sealed.release()?;
             Ok(id.to_string())
         }
         ["read", session] => {

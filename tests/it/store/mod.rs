@@ -85,7 +85,7 @@ fn save(repo: &Repository, session: &str, content: &[u8]) -> Result<ObjectId, Er
         match refs::update(repo, &[edit(&name, expected, Some(id))], &who, WAIT) {
             Ok(()) => {
                 refs::verify_present(repo, sealed.relied_on())?;
-                sealed.release();
+                sealed.release()?;
                 objects::consolidate(repo)?;
                 return Ok(id);
             }

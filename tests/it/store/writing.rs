@@ -62,7 +62,7 @@ fn round_trip(world: &World) {
         "protected until released"
     );
     point(world, commit);
-    sealed.release();
+    sealed.release().unwrap();
     for (id, bytes) in ids.iter().zip(contents.iter().chain([&text])) {
         let shown = world.git(["cat-file", "blob", &id.to_string()]);
         assert!(shown.success().stdout_bytes() == bytes, "{id}");
@@ -133,7 +133,7 @@ fn large_objects_go_through_a_file_and_changed_ones_leave_no_trace() {
     let sealed = writer.finish().unwrap();
     assert_eq!(sealed.written().len(), 3 + 3);
     point(&world, commit);
-    sealed.release();
+    sealed.release().unwrap();
     assert_clean(&world);
     let mut wanted = Vec::new();
     Noise(9).take(20 << 20).read_to_end(&mut wanted).unwrap();
@@ -308,7 +308,7 @@ fn threads_share_a_writer() {
     let sealed = writer.finish().unwrap();
     assert_eq!(sealed.written().len(), 600 + 3);
     point(&world, commit);
-    sealed.release();
+    sealed.release().unwrap();
     assert_clean(&world);
 }
 

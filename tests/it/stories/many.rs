@@ -17,7 +17,9 @@ fn thirty_two_processes_saving_at_once_leave_thirty_two_checkpoints() {
     let receipt = |n: u32| -> serde_json::Value {
         serde_json::from_slice(&std::fs::read(world.root().join(format!("out.{n}"))).unwrap()).unwrap()
     };
-    let ids: BTreeSet<String> = (1..=32).map(|n| receipt(n)["id"].as_str().unwrap().to_owned()).collect();
+    let ids: BTreeSet<String> = (1..=32)
+        .map(|n| receipt(n)["id"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(ids.len(), 32);
     let chain = world.git_line(["log", "--first-parent", "--format=%H", "refs/checkpoints/s"]);
     let chain: BTreeSet<String> = chain.lines().map(str::to_owned).collect();

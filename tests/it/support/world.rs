@@ -186,7 +186,9 @@ pub struct Run<'w> {
 /// Runs the built program as an unprivileged user, for whom permissions count; `None`, and a line that says so, where
 /// the tests do not run as root or there is no `setpriv`.
 pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = A>) -> Option<Output> {
-    let own = fs::metadata("/proc/self").map(|m| std::os::unix::fs::MetadataExt::uid(&m)).unwrap_or(1);
+    let own = fs::metadata("/proc/self")
+        .map(|m| std::os::unix::fs::MetadataExt::uid(&m))
+        .unwrap_or(1);
     if own != 0 || !Path::new("/usr/bin/setpriv").exists() {
         eprintln!("skipped: needs root and setpriv");
         return None;
@@ -194,10 +196,15 @@ pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = 
     // The program itself may lie where nobody may look.
     let program = world.root().join("git-checkpoint");
     fs::copy(PROGRAM, &program).unwrap();
-    let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"].map(Into::into).to_vec();
+    let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"]
+        .map(Into::into)
+        .to_vec();
     all.push(program.into());
     all.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
-    world.command("chown", ["-R", "65534:65534", &world.root().to_string_lossy()]).run().success();
+    world
+        .command("chown", ["-R", "65534:65534", &world.root().to_string_lossy()])
+        .run()
+        .success();
     Some(world.command("/usr/bin/setpriv", all).run())
 }
 
