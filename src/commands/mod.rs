@@ -25,6 +25,7 @@ mod start;
 mod status;
 mod switch;
 pub mod ui;
+mod usage;
 mod verify;
 mod views;
 
@@ -231,12 +232,9 @@ fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
 
 /// Help and version on standard output, wrong usage on standard error with git's exit code.
 fn usage(mut ui: Ui, error: &clap::Error) -> ExitCode {
-    let rendered = error.render().to_string();
     if !error.use_stderr() {
-        ui.data(Text::block(&rendered));
+        ui.data(Text::block(&error.render().to_string()));
         return conclude(&mut ui, Ok(()));
     }
-    let message = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-    let result = Err(CommandError::new(Kind::Usage, message.trim_end().to_owned()));
-    conclude(&mut ui, result)
+    conclude(&mut ui, Err(usage::error(error)))
 }

@@ -10,6 +10,8 @@
 mod changes;
 mod format;
 mod layers;
+#[cfg(unix)]
+mod setup;
 mod snapshot;
 #[cfg(unix)]
 mod store;
