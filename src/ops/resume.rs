@@ -128,7 +128,7 @@ pub fn resume(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Resumed,
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
     let present = compose::present(scene, &writer, files)?;
-    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present)?;
+    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present);
     if lost.is_none() {
         activate(scene, &checkpoint)?;
     }

@@ -9,7 +9,7 @@ mod history;
 
 use std::time::Duration;
 
-use super::{Error, Scene, compose};
+use super::{Scene, compose};
 use crate::{
     model::{
         document::{SnapshotRef, Worktree},
@@ -118,7 +118,7 @@ pub(super) fn since(
     overlay: &Repository,
     saved: &Checkpoint,
     present: &compose::Present,
-) -> Result<ChangeReport, Error> {
+) -> ChangeReport {
     let document = &saved.document;
     let lists = checkpoint::lists(overlay, saved);
     let skipped = lists.as_ref().map(|lists| lists.skipped.clone()).unwrap_or_default();
@@ -149,7 +149,7 @@ pub(super) fn since(
             reason: fault.to_string(),
         });
     }
-    Ok(report)
+    report
 }
 
 /// The value, or a line that says why there is none.
