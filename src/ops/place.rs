@@ -46,6 +46,6 @@ pub(super) fn tip(
         }
         return Err(error.into());
     }
-    sealed.release();
+    sealed.release()?;
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! What changed since: every fact compared with what git itself says, on histories made by git.
 
+mod facts;
 mod graph;
 mod merges;
 mod patch_ids;
 mod patches;
+mod report;
 mod trees;
 
 use std::collections::BTreeMap;
