@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::rules::TABLES;
+use super::super::rules::{Check, Edge, Rule, TABLES};
 use super::super::{Mode, OwnRule, Scanner, Settings, Severity};
 use super::table::SAMPLES;
 use super::{make, scanner};
@@ -94,22 +94,20 @@ proptest! {
     }
 }
 
-/// Texts made to be slow: each keyword over and over, alone, and followed by what its pattern reads.
+/// Texts made to be slow: a keyword over and over, alone and with what its pattern reads.
 #[test]
 fn time_grows_with_length_and_no_faster() {
     let scanner = scanner();
     let mut slow = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for word in TABLES.iter().flat_map(|table| table.iter()).flat_map(|rule| rule.keywords.iter()) {
-        if !seen.insert(*word) {
-            continue;
-        }
-        for tail in ["", "a", "A1", "-", ".", " ", "=", ":", "\"", "/", "aB3_-x.", "\n"] {
-            let text = format!("{word}{tail}").repeat(30_000 / (word.len() + tail.len()));
+    let may_read_far = |rule: &&Rule| rule.check != Check::Any || rule.nocase || rule.edge == Edge::Token;
+    for rule in TABLES.iter().flat_map(|table| table.iter()).filter(may_read_far) {
+        let word = rule.keywords[0];
+        for tail in ["", "=", "a", "\" "] {
+            let text = format!("{word}{tail}").repeat(20_000 / (word.len() + tail.len()));
             let start = Instant::now();
             scanner.scan(text.as_bytes());
-            // In an unoptimised build 30 kB take well under 100 ms; what is quadratic takes seconds.
-            if start.elapsed() > Duration::from_secs(2) {
+            // In an unoptimised build 20 kB take about 10 ms; what is quadratic takes seconds.
+            if start.elapsed() > Duration::from_secs(1) {
                 slow.push(format!("'{word}{tail}': {:?}", start.elapsed()));
             }
         }

@@ -273,5 +273,6 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
     ("curl-credentials", "curl -s -u ana:{w12} https://x.example", "curl -s -u ana:$PASS https://x.example; docker run -u 1000:1000 x"),
     ("sshpass-password", "sshpass -p {w12} ssh h", "sshpass -p \"$PASS\" ssh h"),
     ("database-password", "PGPASSWORD={w12} psql -h db", "PGPASSWORD=$PASS psql"),
+    ("database-password", "POSTGRES_PASSWORD: \"{w12}\"", "POSTGRES_PASSWORD: sets the password, MYSQL_PWD: see below"),
     ("connection-string-password", "Server=tcp:x.example,1433;Database=d;User ID=ana;Password={w14};Encrypt=true", "Server=x;Database=d;Integrated Security=true"),
 ];
