@@ -10,11 +10,15 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::check::{left_holds, right_holds};
+use super::check::{holds, left_holds, right_holds};
 use super::rules::{Rule, TABLES};
 
 /// How far past its keyword a rule with `back` may read, in bytes; the longest such format is under 300.
 const REACH: usize = 512;
+
+/// A match longer than this that is no secret after all is not looked into again by its rule: a text that repeats a
+/// keyword inside what the rule reads would otherwise be read once for each.
+const LONG: usize = 1024;
 
 /// Bits of a byte that the table looks at: those that letters share in both cases.
 const BITS: u32 = 5;
@@ -133,8 +137,11 @@ impl Engine {
                 let (start, end) = (from + secret.0, from + secret.1);
                 if (rule.back > 0 && !left_holds(rule.edge, text, from + found.0, previous_end))
                     || !right_holds(rule.edge, text, from + found.1)
-                    || !super::check::holds(rule, &text[start..end])
+                    || !holds(rule, &text[start..end])
                 {
+                    if end - start > LONG {
+                        behind[rank] = end;
+                    }
                     continue;
                 }
                 behind[rank] = end;

@@ -49,7 +49,7 @@ pub(super) fn each(text: &[u8], mut found: impl FnMut(usize, usize)) {
     while start < text.len() {
         let len = text[start..].iter().take_while(|byte| is_token(**byte)).count();
         let end = start + len;
-        if len >= *LENGTHS.start() && !is_known(text, start, end) {
+        if LENGTHS.contains(&len) && !is_known(text, start, end) {
             // A path is judged step by step.
             let mut at = start;
             for part in text[start..end].split(|byte| *byte == b'/') {

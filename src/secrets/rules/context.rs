@@ -17,6 +17,13 @@ macro_rules! named {
     };
 }
 
+/// Variables that hold the password of a database.
+macro_rules! database {
+    () => {
+        "pgpassword|mysql_pwd|(?:mysql|mariadb)_root_password|rediscli_auth|mssql_sa_password|postgres_password"
+    };
+}
+
 /// White space, also as an escape in JSON or source.
 macro_rules! space {
     () => {
@@ -54,10 +61,11 @@ pub(super) const RULES: &[Rule] = table! {
     "npm-auth" ["_authToken" "_auth" "_password"] Left check Value => r#"(?:_authToken|_auth|_password)[ \t]{0,4}=[ \t]{0,4}["']?([A-Za-z0-9._~+/=-]{8,})"#, "npm, npmrc: auth settings";
     "docker-registry-auth" ["auth\"" "auth\\\"" "auth="] Free check Basic => r#"auth(?:\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"|=)([A-Za-z0-9+/]{8,}={0,2})"#, "Docker, config.json: auths";
     "curl-credentials" ["curl "] Left check Value => r#"curl [^\n|;]{0,200}?(?:-u|--user|--proxy-user)[ =]{0,2}\\{0,3}["']?[^\s:"'$\\]{1,64}:([^\s"'\\]{1,128})"#, "curl(1): --user";
-    "sshpass-password" ["sshpass "] Left check Value => r#"sshpass +-p *\\{0,3}["']?([^\s"'\\]{3,128})"#, "sshpass(1)";
-    "database-password" ["pgpassword" "mysql_pwd" "mysql_root_password" "rediscli_auth" "sshpass" "mssql_sa_password" "mariadb_root_password" "postgres_password"] Free nocase true check Value =>
-        variable!("pgpassword|mysql_pwd|(?:mysql|mariadb)_root_password|rediscli_auth|sshpass|mssql_sa_password|postgres_password", r#"[^\s"'`\\,;}{)(]{4,128}"#),
-        "PostgreSQL, MySQL, MariaDB, Redis, SQL Server, sshpass: environment variables";
+    "sshpass-password" ["sshpass " "sshpass="] Left nocase true check Value => r#"(?i:sshpass)(?: +-p *|=)\\{0,3}["']?([^\s"'\\]{3,128})"#, "sshpass(1)";
+    "database-password" ["pgpassword=" "mysql_pwd=" "mysql_root_password=" "rediscli_auth=" "mssql_sa_password=" "mariadb_root_password=" "postgres_password="]
+        Free nocase true check Value => concat!("(?i:", database!(), r#")=\\{0,3}["']?([^\s"'`\\,;}{)(]{4,128})"#), "environment variables of PostgreSQL, MySQL, MariaDB, Redis, SQL Server";
+    "database-password" ["pgpassword" "mysql_pwd" "mysql_root_password" "rediscli_auth" "mssql_sa_password" "mariadb_root_password" "postgres_password"]
+        Free nocase true check Word => concat!("(?i:", database!(), ")", assign!(), r#"([^\s"'`\\,;}{)(]{4,128})"#), "environment variables of PostgreSQL, MySQL, MariaDB, Redis, SQL Server";
     "connection-string-password" ["server=" "data source=" "host=" "user id=" "uid=" "username="] Left nocase true check Value =>
         r#"(?i:server|data source|host|user id|uid|username)=[^\n"']{1,400}?[; ](?i:password|pwd)=([^;\s"']{3,128})"#, "Microsoft, SqlConnection.ConnectionString";
     "rails-master-key" ["rails_master_key"] Free nocase true => variable!("rails_master_key", "[a-f0-9]{32,}"), "Ruby on Rails guides, custom credentials";

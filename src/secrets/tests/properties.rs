@@ -4,18 +4,14 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::rules::TABLES;
+use super::super::rules::{Check, Edge, Rule, TABLES};
 use super::super::{Mode, OwnRule, Scanner, Settings, Severity};
 use super::table::SAMPLES;
 use super::{make, scanner};
 
 /// Pieces from which texts are put together: keywords, whole samples, and what stands between.
 fn piece() -> impl Strategy<Value = String> {
-    let keywords: Vec<&'static str> = TABLES
-        .iter()
-        .flat_map(|table| table.iter())
-        .flat_map(|rule| rule.keywords.iter().copied())
-        .collect();
+    let keywords: Vec<&'static str> = TABLES.iter().flat_map(|table| table.iter()).flat_map(|rule| rule.keywords.iter().copied()).collect();
     prop_oneof![
         3 => (0..SAMPLES.len(), 1..1000_u64).prop_map(|(index, seed)| make(SAMPLES[index].1, seed).text),
         1 => (0..SAMPLES.len(), 1..1000_u64).prop_map(|(index, seed)| make(SAMPLES[index].2, seed).text),
@@ -40,28 +36,17 @@ fn check(scanner: &Scanner, text: &str) {
     let mut at = 0;
     let mut rest = redacted.as_ref();
     for finding in &found {
-        assert!(
-            finding.range.start >= at && finding.range.start < finding.range.end,
-            "in order, without overlaps"
-        );
+        assert!(finding.range.start >= at && finding.range.start < finding.range.end, "in order, without overlaps");
         at = finding.range.end;
     }
     at = 0;
     for finding in found.iter().filter(|finding| finding.replaced) {
-        rest = rest
-            .strip_prefix(&text[at..finding.range.start])
-            .expect("what stands between is unchanged");
-        rest = rest
-            .strip_prefix(super::super::marker(&finding.kind).as_str())
-            .expect("then a marker");
+        rest = rest.strip_prefix(&text[at..finding.range.start]).expect("what stands between is unchanged");
+        rest = rest.strip_prefix(super::super::marker(&finding.kind).as_str()).expect("then a marker");
         at = finding.range.end;
     }
     assert_eq!(rest, &text[at..]);
-    assert_eq!(
-        scanner.redact_text(&redacted).0,
-        redacted,
-        "redacting again changes nothing"
-    );
+    assert_eq!(scanner.redact_text(&redacted).0, redacted, "redacting again changes nothing");
 }
 
 proptest! {
@@ -109,26 +94,20 @@ proptest! {
     }
 }
 
-/// Texts made to be slow: each keyword over and over, alone, and followed by what its pattern reads.
+/// Texts made to be slow: a keyword over and over, alone and with what its pattern reads.
 #[test]
 fn time_grows_with_length_and_no_faster() {
     let scanner = scanner();
     let mut slow = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for word in TABLES
-        .iter()
-        .flat_map(|table| table.iter())
-        .flat_map(|rule| rule.keywords.iter())
-    {
-        if !seen.insert(*word) {
-            continue;
-        }
-        for tail in ["", "a", "A1", "-", ".", " ", "=", ":", "\"", "/", "aB3_-x.", "\n"] {
-            let text = format!("{word}{tail}").repeat(30_000 / (word.len() + tail.len()));
+    let may_read_far = |rule: &&Rule| rule.check != Check::Any || rule.nocase || rule.edge == Edge::Token;
+    for rule in TABLES.iter().flat_map(|table| table.iter()).filter(may_read_far) {
+        let word = rule.keywords[0];
+        for tail in ["", "=", "a", "\" "] {
+            let text = format!("{word}{tail}").repeat(20_000 / (word.len() + tail.len()));
             let start = Instant::now();
             scanner.scan(text.as_bytes());
-            // In an unoptimised build 30 kB take well under 100 ms; what is quadratic takes seconds.
-            if start.elapsed() > Duration::from_secs(2) {
+            // In an unoptimised build 20 kB take about 10 ms; what is quadratic takes seconds.
+            if start.elapsed() > Duration::from_secs(1) {
                 slow.push(format!("'{word}{tail}': {:?}", start.elapsed()));
             }
         }
@@ -140,27 +119,13 @@ fn time_grows_with_length_and_no_faster() {
 fn a_line_of_a_megabyte_is_nothing_special() {
     let scanner = scanner();
     let made = make("ghp_{w36}", 1);
-    for filler in [
-        "a",
-        "ab1 ",
-        "-----",
-        "\\n",
-        "eyJhbGci.",
-        "://a:",
-        "\u{e4}",
-        "{\"k\":\"v\"},",
-    ] {
+    for filler in ["a", "ab1 ", "-----", "\\n", "eyJhbGci.", "://a:", "\u{e4}", "{\"k\":\"v\"},"] {
         let mut text = filler.repeat(500_000 / filler.len());
         text.push(' ');
         text.push_str(&made.text);
         text.push(' ');
         text.push_str(&filler.repeat(500_000 / filler.len()));
         let found = scanner.scan(text.as_bytes());
-        assert!(
-            found
-                .iter()
-                .any(|finding| finding.kind == "github-token" && finding.line == 1),
-            "{filler}"
-        );
+        assert!(found.iter().any(|finding| finding.kind == "github-token" && finding.line == 1), "{filler}");
     }
 }
