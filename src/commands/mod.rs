@@ -17,6 +17,7 @@ mod list;
 mod log;
 mod opened;
 mod rename;
+mod repair;
 mod resume;
 mod save;
 mod setup;
@@ -123,6 +124,7 @@ enum Command {
     Switch(switch::Args),
     Rename(rename::Args),
     Verify(verify::Args),
+    Repair(repair::Args),
     Setup(setup::Args),
 }
 
@@ -210,6 +212,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Switch(args) => switch::run(args, context),
         Command::Rename(args) => rename::run(args, context),
         Command::Verify(args) => verify::run(args, context),
+        Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),
     }
 }

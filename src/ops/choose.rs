@@ -55,6 +55,22 @@ pub(super) fn meant(scene: &Scene<'_>) -> Result<Option<Chosen>, Error> {
     }
 }
 
+/// The session that [`meant`] finds, by name and newest commit, also when that commit is damaged: for commands that
+/// look at damage.
+pub(super) fn meant_commit(scene: &Scene<'_>) -> Result<Option<(Name, ObjectId)>, Error> {
+    let damaged = match meant(scene) {
+        Ok(chosen) => return Ok(chosen.map(|chosen| (chosen.name, chosen.tip.entry.id))),
+        Err(error @ Error::Damaged { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let name = match scene.session {
+        Some(name) => Some(name.clone()),
+        None => current::read(scene.repo)?.session.map(|session| session.name),
+    };
+    let Some(name) = name else { return Err(damaged) };
+    Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))
+}
+
 /// The current session of this work tree.
 pub(super) fn current(scene: &Scene<'_>) -> Result<Option<Chosen>, Error> {
     match current::read(scene.repo)?.session {

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod list;
 pub mod receipt;
 pub mod redact;
+pub mod repair;
 pub mod resume;
 pub mod save;
 pub mod select;

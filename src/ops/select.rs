@@ -80,8 +80,10 @@ pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<N
 fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectId), Error> {
     match &selector.base {
         Base::Current => {
-            let chosen = choose::meant(scene)?.ok_or_else(|| none_current(scene))?;
-            Ok((Some(chosen.name), chosen.tip.entry.id))
+            if let Some(found) = choose::meant_commit(scene)? {
+                return Ok((Some(found.0), found.1));
+            }
+            Err(none_current(scene))
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;

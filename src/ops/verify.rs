@@ -3,8 +3,6 @@
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
 
-use std::collections::HashSet;
-
 use super::{Error, Scene, choose, select};
 use crate::{
     model::{document::Kind as CheckpointKind, id::Digest, name::Name, path::RepoPath, selector::Selector},
@@ -13,7 +11,7 @@ use crate::{
         checkpoint::{self, Checkpoint, Fault},
         refs::{self, Damage},
         session,
-        walk::{self, Problem},
+        walk::{Problem, Walk},
     },
 };
 
@@ -67,23 +65,19 @@ pub fn verify(
     selector: Option<&Selector>,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, Error> {
-    let mut check = Check {
-        scene,
-        report: Report::default(),
-        seen: HashSet::new(),
-        progress,
-    };
+    let mut check = Check::new(scene, progress);
     match selector {
         Some(selector) => {
-            let (name, tip) = match select::session(scene, selector) {
+            match select::session(scene, selector) {
                 Err(Error::Store(store::Error::Damaged { name, damage })) => {
                     check.report.sessions = 1;
                     check.damaged_ref(&name, &damage);
-                    return Ok(check.report);
                 }
-                other => other?,
-            };
-            check.session(name.as_str(), tip);
+                found => {
+                    let (name, tip) = found?;
+                    check.session(name.as_str(), tip);
+                }
+            }
         }
         None => {
             for (full, target) in refs::list(scene.repo, "refs/checkpoints")? {
@@ -104,12 +98,15 @@ pub fn verify(
 struct Check<'a, 'p> {
     scene: &'a Scene<'a>,
     report: Report,
-    /// Objects that were read and are whole.
-    seen: HashSet<ObjectId>,
+    walk: Walk<'a>,
     progress: &'p mut dyn FnMut(usize),
 }
 
-impl Check<'_, '_> {
+impl<'a, 'p> Check<'a, 'p> {
+    fn new(scene: &'a Scene<'a>, progress: &'p mut dyn FnMut(usize)) -> Self {
+        Self { scene, report: Report::default(), walk: Walk::new(scene.repo), progress }
+    }
+
     /// The newest good value of a damaged ref is looked for in its reflog.
     fn damaged_ref(&mut self, full: &str, damage: &Damage) {
         let log = refs::reflog(self.scene.repo, full).unwrap_or_default();
@@ -274,32 +271,17 @@ impl Check<'_, '_> {
     }
 
     fn tree(&mut self, name: &str, id: ObjectId, tree: ObjectId, what: &str) {
-        let (repo, report) = (self.scene.repo, &mut self.report);
-        walk::objects(repo, tree, &mut self.seen, &mut |visit| match visit {
-            walk::Visit::Whole => report.objects += 1,
-            walk::Visit::Promised => report.promised += 1,
-            walk::Visit::Bad {
-                path,
-                id: object,
-                problem,
-            } => {
-                let (problem, how) = match problem {
-                    Problem::Missing => ("missing", "is missing".to_owned()),
-                    Problem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
-                };
-                let message = format!("object '{object}' of {what} {how}");
-                let session = name.to_owned();
-                let path = Some(path).filter(|p| !p.as_bytes().is_empty());
-                report.issues.push(Issue {
-                    session,
-                    checkpoint: Some(id),
-                    path,
-                    problem,
-                    message,
-                    good: None,
-                });
-            }
-        });
+        for damage in self.walk.tree(tree).iter() {
+            let (problem, how) = match &damage.problem {
+                Problem::Missing => ("missing", "is missing".to_owned()),
+                Problem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
+            };
+            let path = Some(damage.path.clone()).filter(|p| !p.as_bytes().is_empty());
+            let message = format!("object '{}' of {what} {how}", damage.id);
+            self.issue(name, id, path, problem, message);
+        }
+        self.report.objects = self.walk.whole();
+        self.report.promised = self.walk.promised();
     }
 }
 
@@ -314,6 +296,22 @@ fn problem_of(fault: &Fault) -> &'static str {
         Fault::Document(_) => "document",
         Fault::List(_) => "list",
     }
+}
+
+/// Whether a checkpoint and everything it needs is there and is what it was.
+pub(super) fn is_whole(scene: &Scene<'_>, id: ObjectId) -> bool {
+    let mut quiet = |_| {};
+    let mut check = Check::new(scene, &mut quiet);
+    check.checkpoint("", id, &mut None);
+    check.report.is_valid()
+}
+
+/// The newest whole checkpoint of a session: of its chain before a damaged tip, else of its ref's reflog.
+pub(super) fn newest_whole(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>) -> Option<ObjectId> {
+    let chain = tip.into_iter().flat_map(|tip| session::chain(scene.repo, tip)).map_while(Result::ok);
+    let log = refs::reflog(scene.repo, full).unwrap_or_default();
+    let logged = log.into_iter().map(|entry| entry.new);
+    chain.map(|entry| entry.id).chain(logged).find(|id| is_whole(scene, *id))
 }
 
 /// The newest whole checkpoint before a damaged one, for commands that go on with it.

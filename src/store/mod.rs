@@ -24,6 +24,7 @@ pub mod patch;
 pub mod patch_id;
 pub mod pathspec;
 mod place;
+pub mod quarantine;
 pub mod refs;
 pub mod session;
 pub mod spill;

@@ -1,31 +1,36 @@
 //! Every object below a tree, read and hashed.
 //!
 //! Not git's connectivity check: contents are inflated and compared with their ids, so that a flipped bit is found
-//! whether the object is loose or packed.
+//! whether the object is loose or packed. What was found out about an object is kept, so that checkpoints that share
+//! their files are checked at the price of what differs, and each of them is told of damage that it shares.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
-use super::{Kind, ObjectId, Repository};
+use super::{Kind, ObjectId, Repository, checkpoint};
 use crate::model::path::RepoPath;
 
-/// What became of an object.
-pub enum Visit {
-    /// It is there and is what its id says.
-    Whole,
-    /// It is not here, and a partial clone does not have to have it.
-    Promised,
-    /// It is missing or damaged.
-    Bad {
-        /// Where it stands in the tree; empty for the tree itself.
-        path: RepoPath,
-        /// The object.
-        id: ObjectId,
-        /// What is wrong.
-        problem: Problem,
-    },
+/// Trees nested deeper than this are not read; git's own bound (`core.maxTreeDepth`).
+const MAX_DEPTH: usize = 2048;
+
+/// Objects that are damaged, below one tree.
+type Damages = Rc<Vec<Damage>>;
+
+/// A damaged object.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    /// Where it stands in the tree; empty for the tree itself.
+    pub path: RepoPath,
+    /// The object.
+    pub id: ObjectId,
+    /// What is wrong.
+    pub problem: Problem,
 }
 
 /// What is wrong with an object.
+#[derive(Clone, Debug)]
 pub enum Problem {
     /// It is not there.
     Missing,
@@ -33,79 +38,113 @@ pub enum Problem {
     Corrupt(String),
 }
 
-/// Visits a tree and everything below it, except what is in `seen`; whole objects are added to it. Gitlinks are left
-/// out: their commits are in other repositories.
-pub fn objects(repo: &Repository, tree: ObjectId, seen: &mut HashSet<ObjectId>, visit: &mut dyn FnMut(Visit)) {
-    let promisor = is_partial_clone(repo);
-    let mut pending = vec![(Vec::new(), tree, Kind::Tree)];
-    while let Some((path, id, kind)) = pending.pop() {
-        if seen.contains(&id) {
-            continue;
+/// What is known about objects from walks so far.
+pub struct Walk<'r> {
+    repo: &'r Repository,
+    promisor: bool,
+    whole: HashSet<ObjectId>,
+    damaged: HashMap<ObjectId, Damages>,
+    /// Objects that are not here, and that a partial clone does not have to have.
+    promised: HashSet<ObjectId>,
+}
+
+impl<'r> Walk<'r> {
+    /// Nothing known yet.
+    pub fn new(repo: &'r Repository) -> Self {
+        Self {
+            repo,
+            promisor: is_partial_clone(repo),
+            whole: HashSet::new(),
+            damaged: HashMap::new(),
+            promised: HashSet::new(),
         }
-        match read(repo, id, kind) {
-            Ok(data) => {
-                seen.insert(id);
-                visit(Visit::Whole);
-                if kind == Kind::Tree {
-                    match gix::objs::TreeRef::from_bytes(&data, repo.object_hash()) {
-                        Ok(tree) => push_entries(&mut pending, &path, &tree),
-                        Err(error) => visit(bad(path, id, Problem::Corrupt(error.to_string()))),
-                    }
-                }
+    }
+
+    /// The damaged objects of a tree and everything below it. Gitlinks are left out: their commits are in other
+    /// repositories.
+    pub fn tree(&mut self, tree: ObjectId) -> Damages {
+        self.visit(tree, Kind::Tree, 0)
+    }
+
+    /// How many objects were read and found whole.
+    pub fn whole(&self) -> usize {
+        self.whole.len()
+    }
+
+    /// How many objects a partial clone has not fetched.
+    pub fn promised(&self) -> usize {
+        self.promised.len()
+    }
+
+    fn visit(&mut self, id: ObjectId, kind: Kind, depth: usize) -> Damages {
+        if self.whole.contains(&id) || self.promised.contains(&id) {
+            return Damages::default();
+        }
+        if let Some(known) = self.damaged.get(&id) {
+            return Rc::clone(known);
+        }
+        let found = match read(self.repo, id, kind) {
+            Err(Problem::Missing) if self.promisor && kind == Kind::Blob => {
+                self.promised.insert(id);
+                return Damages::default();
             }
-            Err(Problem::Missing) if promisor && kind == Kind::Blob => visit(Visit::Promised),
-            Err(problem) => visit(bad(path, id, problem)),
-        }
-    }
-}
-
-fn bad(path: Vec<u8>, id: ObjectId, problem: Problem) -> Visit {
-    Visit::Bad {
-        path: RepoPath::new(path),
-        id,
-        problem,
-    }
-}
-
-fn push_entries(pending: &mut Vec<(Vec<u8>, ObjectId, Kind)>, path: &[u8], tree: &gix::objs::TreeRef<'_>) {
-    for entry in tree.entries.iter().rev() {
-        let kind = match () {
-            () if entry.mode.is_commit() => continue,
-            () if entry.mode.is_tree() => Kind::Tree,
-            () => Kind::Blob,
+            Err(problem) => vec![damage(id, problem)],
+            Ok(_) if depth > MAX_DEPTH => vec![damage(id, Problem::Corrupt("it is nested too deep".to_owned()))],
+            Ok(data) if kind == Kind::Tree => self.entries(id, &data, depth),
+            Ok(_) => Vec::new(),
         };
-        let mut below = path.to_vec();
-        if !below.is_empty() {
-            below.push(b'/');
+        if found.is_empty() {
+            self.whole.insert(id);
+            return Damages::default();
         }
-        below.extend_from_slice(entry.filename);
-        pending.push((below, entry.oid.to_owned(), kind));
+        let found = Rc::new(found);
+        self.damaged.insert(id, Rc::clone(&found));
+        found
     }
+
+    fn entries(&mut self, id: ObjectId, data: &[u8], depth: usize) -> Vec<Damage> {
+        let tree = match gix::objs::TreeRef::from_bytes(data, self.repo.object_hash()) {
+            Ok(tree) => tree,
+            Err(error) => return vec![damage(id, Problem::Corrupt(error.to_string()))],
+        };
+        let mut found = Vec::new();
+        for entry in &tree.entries {
+            if entry.mode.is_commit() {
+                continue;
+            }
+            let kind = if entry.mode.is_tree() { Kind::Tree } else { Kind::Blob };
+            for below in self.visit(entry.oid.to_owned(), kind, depth + 1).iter() {
+                let mut path = entry.filename.to_vec();
+                if !below.path.as_bytes().is_empty() {
+                    path.push(b'/');
+                    path.extend_from_slice(below.path.as_bytes());
+                }
+                found.push(Damage { path: RepoPath::new(path), ..below.clone() });
+            }
+        }
+        found
+    }
+}
+
+fn damage(id: ObjectId, problem: Problem) -> Damage {
+    Damage { path: RepoPath::default(), id, problem }
 }
 
 fn read(repo: &Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Problem> {
-    let object = match repo.try_find_object(id) {
-        Ok(Some(object)) => object,
-        Ok(None) => return Err(Problem::Missing),
-        Err(error) => return Err(Problem::Corrupt(error.to_string())),
-    };
-    if object.kind != kind {
-        return Err(Problem::Corrupt(format!("it is a {}, not a {kind}", object.kind)));
-    }
-    match gix::objs::compute_hash(repo.object_hash(), kind, &object.data) {
-        Ok(found) if found == id => Ok(object.detach().data),
-        Ok(_) => Err(Problem::Corrupt("its bytes have another id".to_owned())),
-        Err(_) => Err(Problem::Corrupt("its bytes are part of a collision attack".to_owned())),
-    }
+    use checkpoint::Fault;
+    checkpoint::read(repo, id, kind, "object").map_err(|fault| match fault {
+        Fault::Missing { .. } => Problem::Missing,
+        Fault::Corrupt { why, .. } => Problem::Corrupt(why),
+        other => Problem::Corrupt(other.to_string()),
+    })
 }
 
 /// Whether objects may be absent because a remote promised to have them.
 pub fn is_partial_clone(repo: &Repository) -> bool {
     let config = repo.config_snapshot();
     config.string("extensions.partialClone").is_some()
-        || repo.remote_names().iter().any(|name| {
-            config
-                .boolean(format!("remote.{name}.promisor").as_str())
-                .unwrap_or(false)
-        })
+        || repo
+            .remote_names()
+            .iter()
+            .any(|name| config.boolean(format!("remote.{name}.promisor").as_str()).unwrap_or(false))
 }

@@ -1,0 +1,89 @@
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Whom},
+};
+use crate::{
+    model::name::Name,
+    ops::repair::{self, Repaired},
+    render::{
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// Let a damaged session go on from its newest whole checkpoint
+///
+/// What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git folder's
+/// checkpoint/quarantine. Sessions that are whole are left alone. Exits with 1 when a session has no whole checkpoint.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what would be done:
+    git checkpoint repair --dry-run
+  One session:
+    git checkpoint repair auth-refactor")]
+pub(super) struct Args {
+    /// The session; every damaged one by default
+    session: Option<Name>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let repaired = repair::repair(&opened.scene(), args.session.as_ref(), args.dry_run)?;
+    let hopeless = repaired.iter().any(|session| session.to.is_none());
+    if context.ui.options().json {
+        let sessions: Vec<_> = repaired.iter().map(json_of).collect();
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.repair/1",
+            "dry_run": args.dry_run,
+            "sessions": sessions,
+        }))?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(text(&repaired, args.dry_run));
+    }
+    if hopeless { Err(CommandError::silent(Kind::Negative)) } else { Ok(()) }
+}
+
+fn json_of(session: &Repaired) -> serde_json::Value {
+    json!({
+        "session": session.session,
+        "before": session.from.map(oid),
+        "now": session.to.map(oid),
+        "kept": session.kept,
+    })
+}
+
+fn text(repaired: &[Repaired], dry_run: bool) -> Text {
+    let mut text = Text::new();
+    if repaired.is_empty() {
+        text.push(Line::plain("Nothing is damaged."));
+    }
+    for session in repaired {
+        let Some(to) = session.to else {
+            let line = Line::new().with(Slot::Bad, "No whole checkpoint of ").with(Slot::Session, &session.session);
+            text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
+            continue;
+        };
+        let verb = if dry_run { "Would set " } else { "Set " };
+        let mut line = Line::plain(verb).with(Slot::Session, &session.session);
+        if let Some(from) = session.from {
+            line.push(Slot::Plain, " from ");
+            line.push(Slot::Id, oid(from).short());
+        }
+        line.push(Slot::Plain, " to ");
+        line.push(Slot::Id, oid(to).short());
+        line.push(Slot::Plain, ", its newest whole checkpoint");
+        text.push(line);
+        if let Some(kept) = &session.kept {
+            text.push(Line::plain("  what was there is kept as ").with(Slot::Path, kept));
+        }
+    }
+    text
+}

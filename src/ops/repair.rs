@@ -1,0 +1,112 @@
+//! `repair`: lets a damaged session go on from its newest whole checkpoint.
+//!
+//! Nothing is thrown away: a readable old tip moves to the trash refs, an unreadable ref's file to a quarantine folder.
+//! A session that is whole is left alone.
+
+use super::{Error, Scene, choose, compose, verify};
+use crate::{
+    model::name::Name,
+    store::{
+        ObjectId, lock, quarantine,
+        refs::{self, Edit, Expected},
+        session,
+    },
+};
+
+/// A session that was damaged.
+#[derive(Debug)]
+pub struct Repaired {
+    /// Its name.
+    pub session: String,
+    /// Where its ref was, when that could be read.
+    pub from: Option<ObjectId>,
+    /// Where it is now; `None` when no checkpoint of it is whole, and nothing was done.
+    pub to: Option<ObjectId>,
+    /// What keeps the old tip: a ref, or the path of a file in quarantine.
+    pub kept: Option<String>,
+}
+
+/// Repairs the named session, or every damaged one.
+pub fn repair(scene: &Scene<'_>, name: Option<&Name>, dry_run: bool) -> Result<Vec<Repaired>, Error> {
+    refs::recover(scene.repo, scene.wait)?;
+    let mut repaired = Vec::new();
+    for (full, target) in refs::list(scene.repo, session::PREFIX)? {
+        let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
+        if name.is_some_and(|name| name.as_str() != shown) {
+            continue;
+        }
+        match target {
+            Ok(tip) => repaired.extend(chain(scene, &shown, &full, tip, dry_run)?),
+            Err(_) => repaired.push(damaged_ref(scene, &shown, &full, dry_run)?),
+        }
+    }
+    match name {
+        Some(name) if repaired.is_empty() && session::tip(scene.repo, name)?.is_none() => Err(Error::NotFound {
+            text: name.to_string(),
+            candidates: super::select::similar(scene, name.as_str())?,
+        }),
+        _ => Ok(repaired),
+    }
+}
+
+/// A session whose ref is well, but whose newest checkpoint is not.
+fn chain(
+    scene: &Scene<'_>,
+    shown: &str,
+    full: &str,
+    tip: ObjectId,
+    dry_run: bool,
+) -> Result<Option<Repaired>, Error> {
+    if verify::is_whole(scene, tip) {
+        return Ok(None);
+    }
+    let mut out = Repaired { session: shown.to_owned(), from: Some(tip), to: None, kept: None };
+    let Some(good) = verify::newest_whole(scene, full, Some(tip)) else {
+        return Ok(Some(out));
+    };
+    out.to = Some(good);
+    if dry_run {
+        return Ok(Some(out));
+    }
+    let id = choose::load(scene, shown, good)?.document.session.id;
+    let _session = lock::session(scene.repo, &id, scene.wait)?;
+    let trash = free_trash(scene, &id)?;
+    let message = "checkpoint: repair".to_owned();
+    let edits = [
+        Edit { name: trash.clone(), expected: Expected::Absent, new: Some(tip), message: message.clone() },
+        Edit { name: full.to_owned(), expected: Expected::Is(tip), new: Some(good), message },
+    ];
+    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    out.kept = Some(trash);
+    Ok(Some(out))
+}
+
+/// A session whose ref cannot be read: it is pointed at the newest value of its reflog that is whole.
+fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Result<Repaired, Error> {
+    let mut out = Repaired { session: shown.to_owned(), from: None, to: None, kept: None };
+    let Some(good) = verify::newest_whole(scene, full, None) else {
+        return Ok(out);
+    };
+    out.to = Some(good);
+    if dry_run {
+        return Ok(out);
+    }
+    out.kept = quarantine::keep_ref(scene.repo, full)?.map(|path| path.display().to_string());
+    let edit = Edit {
+        name: full.to_owned(),
+        expected: Expected::Unreadable,
+        new: Some(good),
+        message: "checkpoint: repair".to_owned(),
+    };
+    refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
+    Ok(out)
+}
+
+/// The first unused ref in a session's trash.
+pub(super) fn free_trash(scene: &Scene<'_>, id: &str) -> Result<String, Error> {
+    let prefix = format!("refs/checkpoints-trash/{id}/");
+    let taken = refs::list(scene.repo, &prefix)?;
+    let numbers = taken.iter().filter_map(|(name, _)| name.strip_prefix(&prefix)?.parse::<u64>().ok());
+    let next = numbers.max().map_or(0, |n| n + 1);
+    Ok(format!("{prefix}{next}"))
+}
