@@ -43,7 +43,7 @@ impl From<Error> for CommandError {
                 }
                 of(Kind::Damaged)
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
-                    .hint(format!("go back to an older one: git checkpoint resume {subject}~1"))
+                    .hint("go on from the newest whole checkpoint: git checkpoint repair")
             }
             Error::NotFound { ref candidates, .. } if candidates.is_empty() => {
                 of(Kind::NotFound).hint("see what there is: git checkpoint list")

@@ -40,7 +40,6 @@ Examples:
     git checkpoint resume --list")]
 pub(super) struct Args {
     /// The session or checkpoint
-    #[arg(allow_hyphen_values = true)]
     selector: Option<String>,
     /// The session, by name or the beginning of one
     #[arg(long, value_name = "ID", conflicts_with = "selector")]

@@ -115,7 +115,7 @@ fn step(text: &str) -> Result<(u32, u32), String> {
         .split_once('/')
         .and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
     match parsed {
-        Some((n, of)) if n <= of => Ok((n, of)),
+        Some((n, of)) if n <= of && of > 0 => Ok((n, of)),
         _ => Err("give it as N/M, such as 3/7".to_owned()),
     }
 }
@@ -187,6 +187,12 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
         context.ui.warning(&line);
     }
     warn_redactions(context, &receipt.redactions);
+    if let Some(agent) = &receipt.other_agent {
+        context.ui.warning(&format!(
+            "session '{}' is agent {agent}'s; save to your own with --session or CHECKPOINT_SESSION",
+            receipt.session
+        ));
+    }
     if !receipt.unreadable.is_empty() {
         let lines: Vec<_> = receipt.unreadable.iter().map(ToString::to_string).collect();
         context.ui.warning(&format!(
@@ -199,11 +205,13 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     } else if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
-    if matches!(outcome, Outcome::Unchanged(_)) {
-        context.ui.hint("Unchanged", "use --allow-empty to save anyway");
-    } else {
-        let then = format!("continue later with: git checkpoint resume {}", receipt.session);
-        context.ui.hint("Save", &then);
+    match outcome {
+        Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
+        Outcome::Saved(_) if !receipt.status().is_finished() => {
+            let then = format!("continue later with: git checkpoint resume {}", receipt.session);
+            context.ui.hint("Save", &then);
+        }
+        Outcome::Saved(_) | Outcome::Planned(_) => {}
     }
     if receipt.is_partial() {
         Err(CommandError::silent(Kind::Partial))

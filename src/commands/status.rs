@@ -70,6 +70,7 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
     json!({
         "schema": "git-checkpoint.status/1",
         "current": session,
+        "damaged": status.damaged.as_ref().map(|(name, fault)| json!({ "session": name, "damage": fault })),
         "sessions": status.sessions,
         "something_to_save": dirty,
         "git": status.facts,
@@ -86,6 +87,14 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
         text.push(line);
     };
     match &status.session {
+        None if status.damaged.is_some() => {
+            let (name, fault) = status.damaged.clone().unwrap_or_default();
+            let mut line = Line::new().with(Slot::Session, name.as_str());
+            line.push(Slot::Bad, ", damaged: ");
+            line.push(Slot::Plain, fault);
+            row("session", line);
+            row("fix", Line::plain(format!("git checkpoint repair {name}")));
+        }
         None if status.sessions == 0 => row(
             "session",
             Line::plain("none yet; 'git checkpoint save' makes the first"),

@@ -21,7 +21,6 @@ Examples:
     git checkpoint switch -")]
 pub(super) struct Args {
     /// The session; '-' is the one before
-    #[arg(allow_hyphen_values = true)]
     session: String,
 }
 

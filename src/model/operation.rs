@@ -39,6 +39,20 @@ pub struct Operation {
     pub unknown: Unknown,
 }
 
+impl Operation {
+    /// Whether it changes more than where the session stands: that it was taken up again is nothing to save for.
+    pub fn says_something(&self) -> bool {
+        let only_status = |patch: &Value| {
+            let map = patch.as_object();
+            map.is_some_and(|map| map.keys().all(|key| key == "status"))
+        };
+        self.record.is_some()
+            || self.remove.is_some()
+            || self.log.is_some()
+            || self.session.as_ref().is_some_and(|patch| !only_status(patch))
+    }
+}
+
 /// An item of a list of the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemRef {

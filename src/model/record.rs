@@ -37,6 +37,9 @@ pub struct Record {
     /// What this checkpoint is about; its first line is the commit's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Whether nobody wrote the summary: it was made from git's facts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto_summary: bool,
     /// What was achieved in the session so far, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accomplishments: Vec<Note>,

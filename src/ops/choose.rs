@@ -140,6 +140,7 @@ pub(super) fn carried(tip: &Checkpoint, name: &Name) -> Subject {
     session.name = name.clone();
     let record = Record {
         summary: None,
+        auto_summary: false,
         error: None,
         attachments: Vec::new(),
         ..tip.document.record.clone()

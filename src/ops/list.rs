@@ -43,6 +43,15 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// Where a session stands that is current: one that was put aside was taken up again.
+    #[must_use]
+    pub fn taken_up(self) -> Self {
+        match self {
+            Self::Stated(_) => Self::Stated(Status::Active),
+            Self::Interrupted => Self::Interrupted,
+        }
+    }
+
     /// The word that is shown.
     pub fn word(self) -> &'static str {
         match self {
@@ -82,7 +91,8 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
     for session in session::all(scene.repo)? {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {
-            let standing = standing(scene, &entry);
+            let stated = standing(scene, &entry);
+            let standing = if current { stated.taken_up() } else { stated };
             (entry, standing)
         });
         let row = Row {

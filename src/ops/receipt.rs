@@ -54,7 +54,7 @@ pub struct Receipt {
     pub folded: usize,
     /// Lines of the draft that could not be read, by position; they stay in the draft.
     pub unreadable: Vec<usize>,
-    /// Another agent that saved in this work tree lately, whose edits the snapshot holds as well.
+    /// The agent whose session was saved, when it was current rather than named and another agent calls.
     pub other_agent: Option<String>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,

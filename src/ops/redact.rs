@@ -79,6 +79,13 @@ impl Redactor {
         *text = clean;
     }
 
+    /// The name of the calling agent without secrets.
+    pub(super) fn agent(&mut self, scene: &Scene<'_>) -> Option<String> {
+        let mut agent = scene.agent?.to_owned();
+        self.text(&mut agent, "agent");
+        Some(agent)
+    }
+
     /// Takes secrets out of the bytes of a file.
     pub(super) fn bytes(&mut self, bytes: Vec<u8>, place: &str) -> Vec<u8> {
         let (clean, findings) = self.scanner.redact_bytes(&bytes);

@@ -138,7 +138,7 @@ pub fn resume(
     }
     start::make_current(scene, &checkpoint.document, &session)?;
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
-    let draft = waiting.after(&checkpoint.document.folded).count();
+    let draft = waiting.waiting(&checkpoint.document.folded);
     Ok(Resumed {
         session,
         is_tip,

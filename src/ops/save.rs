@@ -97,6 +97,8 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
     guard(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
+    let agent = redactor.agent(scene);
+    let scene = &Scene { agent: agent.as_deref(), ..*scene };
     let people = compose::people(scene);
     let operations = operations(scene, &mut request, &compose::by(scene, &people))?;
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
@@ -140,7 +142,7 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
 }
 
 /// Refuses what is no project: a bare repository, the home folder, the root of the file system.
-fn guard(scene: &Scene<'_>) -> Result<(), Error> {
+pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
     let top = store::work_tree(scene.repo)?;
     let what = if scene.home.is_some_and(|home| same_folder(home, top)) {
         "your home folder"
@@ -309,7 +311,10 @@ impl Attempt<'_> {
                 tip.why = chosen.why;
                 let composed = match self.compose_on(&writer, &tip)? {
                     Ok(composed) => composed,
-                    Err(unchanged) => return Ok(Outcome::Unchanged(unchanged)),
+                    Err(unchanged) => {
+                        self.leave_unchanged(&tip)?;
+                        return Ok(Outcome::Unchanged(unchanged));
+                    }
                 };
                 return self.publish(writer, composed);
             }
@@ -383,6 +388,19 @@ impl Attempt<'_> {
         }))
     }
 
+    /// A session that is put aside as it was found: what its draft held came to nothing, and it ends being current.
+    fn leave_unchanged(&self, chosen: &Chosen) -> Result<(), Error> {
+        let scene = self.scene;
+        if !self.request.leave || self.request.dry_run {
+            return Ok(());
+        }
+        let id = &chosen.tip.document.session.id;
+        if let Some(last) = draft::read(scene.repo, id)?.last() {
+            draft::clear(scene.repo, id, last, scene.wait)?;
+        }
+        Ok(current::write(scene.repo, &current::read(scene.repo)?.left(id))?)
+    }
+
     fn refuse_taken(&self, chosen: &Chosen, name: &Name) -> Result<(), Error> {
         for entry in session::chain(self.scene.repo, chosen.tip.entry.id) {
             let entry = entry.map_err(Error::damaged(chosen.name.as_str()))?;
@@ -418,10 +436,7 @@ impl Attempt<'_> {
             document.tokens.clone_from(&tip.document.tokens);
             document.compaction.clone_from(&tip.document.compaction);
         }
-        if document.record.summary.is_none() || request.summary.is_some() {
-            let summary = request.summary.clone().unwrap_or_else(|| summary::of(&document.git));
-            document.record.summary = Some(summary);
-        }
+        self.summarise(&mut document, before);
         if request.error.is_some() {
             document.record.error.clone_from(&request.error);
         }
@@ -437,6 +452,25 @@ impl Attempt<'_> {
         let partial = compose::is_partial(self.present);
         let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, self.people)?;
         Ok((document, written))
+    }
+
+    /// Fills in the summary: the one given; else, when a session is put aside, the last one somebody wrote; else one from
+    /// git's facts.
+    fn summarise(&self, document: &mut Document, before: &Before<'_>) {
+        let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
+        if given.is_some() {
+            document.record.summary = given;
+        }
+        if document.record.summary.is_some() {
+            return;
+        }
+        let old = before.checkpoint.map(|tip| &tip.document.record).filter(|old| !old.auto_summary);
+        let aside = matches!(self.request.kind, Kind::Pause | Kind::Finish);
+        document.record.summary = old.filter(|_| aside).and_then(|old| old.summary.clone());
+        if document.record.summary.is_none() {
+            document.record.summary = Some(summary::of(&document.git));
+            document.record.auto_summary = true;
+        }
     }
 
     fn attach_files(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
@@ -485,8 +519,9 @@ impl Attempt<'_> {
     fn says_nothing_new(&self, new: &Document, old: &Document) -> bool {
         let request = self.request;
         let mut record = new.record.clone();
-        if request.summary.is_none() {
+        if record.auto_summary {
             record.summary.clone_from(&old.record.summary);
+            record.auto_summary = old.record.auto_summary;
         }
         // Attachments and errors do not carry over, so an old one is no difference.
         if request.attachments.is_empty() {
@@ -511,6 +546,9 @@ impl Attempt<'_> {
     }
 
     fn receipt(&self, session: Name, document: Document, session_is: SessionIs) -> Receipt {
+        // A session that was named was meant; one that was merely current may be somebody else's.
+        let owner = document.session.agent.clone().filter(|_| self.scene.session.is_none());
+        let other_agent = owner.filter(|owner| self.scene.agent.is_some_and(|agent| agent != owner));
         Receipt {
             id: None,
             digest: None,
@@ -522,7 +560,7 @@ impl Attempt<'_> {
             session_is,
             folded: 0,
             unreadable: Vec::new(),
-            other_agent: None,
+            other_agent,
             new_bytes: 0,
         }
     }

@@ -45,6 +45,9 @@ pub struct Started {
 pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
+    save::guard(scene)?;
+    let agent = redactor.agent(scene);
+    let scene = &Scene { agent: agent.as_deref(), ..*scene };
     refs::recover(scene.repo, scene.wait)?;
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
     let name = match request.name.or_else(|| scene.session.cloned()) {

@@ -22,6 +22,8 @@ pub struct Status {
     pub facts: GitFacts,
     /// The current session, if there is one.
     pub session: Option<Current>,
+    /// The current session, when its newest checkpoint is damaged: its name, and what is wrong.
+    pub damaged: Option<(String, String)>,
     /// How many sessions there are.
     pub sessions: usize,
     /// Remotes that mirror every ref, checkpoints included.
@@ -62,13 +64,21 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, !bare)?;
     let overlay = writer.overlay(scene.repo);
-    let session = match choose::meant(scene)? {
+    let mut damaged = None;
+    let chosen = match choose::meant(scene) {
+        Err(Error::Damaged { subject, fault }) => {
+            damaged = Some((subject, fault.to_string()));
+            None
+        }
+        other => other?,
+    };
+    let session = match chosen {
         None => None,
         Some(chosen) => {
             let draft = store::draft::read(scene.repo, &chosen.tip.document.session.id)?;
             Some(Current {
-                standing: list::standing(scene, &chosen.tip.entry),
-                draft: draft.after(&chosen.tip.document.folded).count(),
+                standing: list::standing(scene, &chosen.tip.entry).taken_up(),
+                draft: draft.waiting(&chosen.tip.document.folded),
                 unreadable: draft.unreadable,
                 changed: changed(&overlay, &chosen.tip, &present)?,
                 same_place: same_place(&chosen.tip, &present),
@@ -81,6 +91,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
     Ok(Status {
         facts: present.facts,
         session,
+        damaged,
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::moment::mirrors(scene.repo),
     })

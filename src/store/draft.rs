@@ -38,6 +38,11 @@ impl Draft {
         self.operations.iter().filter(move |(n, _)| *n > done)
     }
 
+    /// How many of those operations are something to save.
+    pub fn waiting(&self, folded: &std::collections::BTreeMap<String, u64>) -> usize {
+        self.after(folded).filter(|(_, operation)| operation.says_something()).count()
+    }
+
     /// The number of the last operation.
     pub fn last(&self) -> Option<u64> {
         self.operations.last().map(|(n, _)| *n)
