@@ -123,6 +123,7 @@ const SYSTEM_FILES: &[(&str, &str)] = &[
 const HARMLESS: &[&str] = &[
     "std::env::split_paths",
     "std::env::join_paths",
+    "std::env::consts",
     "std::process::ExitCode",
 ];
 

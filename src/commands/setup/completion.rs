@@ -52,7 +52,7 @@ impl Shell {
 pub(super) enum Kind {
     /// A session's name: an argument called `session`.
     Session,
-    /// Anything that names a checkpoint: an argument called `selector`.
+    /// Anything that names a checkpoint: an argument called `selector`, `old` or `new`.
     Selector,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
     fn of(argument: &str) -> Option<Self> {
         match argument {
             "session" => Some(Self::Session),
-            "selector" => Some(Self::Selector),
+            "selector" | "old" | "new" => Some(Self::Selector),
             _ => None,
         }
     }
