@@ -47,7 +47,7 @@ use crate::render::text::Text;
     name = "git-checkpoint",
     bin_name = "git checkpoint",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     infer_long_args = true,
     disable_help_subcommand = false,
     after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
@@ -70,6 +70,29 @@ Examples:
   See what there is:
     git checkpoint list
     git checkpoint log
+
+Words:
+  session     a line of work: one ref, refs/checkpoints/<session>
+  checkpoint  one commit of it: a record, and the files as they were
+  record      what people and agents wrote: summary, next steps, decisions ...
+  draft       changes of the record that are not saved yet
+  current     the session that save, pause and finish use in this work tree
+
+Selectors, for sessions and checkpoints:
+  @                   the newest checkpoint of the current session
+  -                   the session that was current before
+  auth                a session, or the beginning of its name
+  before-merge        a checkpoint by its name, in the current session
+  auth@before-merge   the same in another session
+  auth~2              two checkpoints before the newest
+  auth@{1}            where the session stood one update ago
+  auth@{yesterday}    where it stood then, in any form git reads
+  :/parser            the newest checkpoint whose summary holds the text
+  7f3ad2e1            the beginning of a commit id or of a digest
+
+Environment:
+  CHECKPOINT_SESSION  the session to use instead of the current one
+  CHECKPOINT_AGENT    the agent that calls
 
 Exit codes:
   0 done, or nothing to do        5 locked or no network: may be tried again

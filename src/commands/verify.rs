@@ -135,18 +135,13 @@ fn remedy(issue: &Issue) -> String {
     let session = &issue.session;
     match (issue.problem, issue.good) {
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
-        ("ref", Some(good)) => {
-            format!("point the ref at its newest whole checkpoint: git update-ref refs/checkpoints/{session} {good}")
-        }
         (_, Some(good)) => {
             let good = oid(good);
-            format!(
-                "take up the newest whole checkpoint: git checkpoint resume {}",
-                good.short()
-            )
+            format!("go on from its newest whole checkpoint, {}: git checkpoint repair {session}", good.short())
         }
         (_, None) => {
-            format!("fetch the session from a clone that has it: git fetch <remote> refs/checkpoints/{session}")
+            let name = format!("refs/checkpoints/{session}");
+            format!("fetch it from a clone that has it: git fetch <remote> +{name}:{name}")
         }
     }
 }
