@@ -284,7 +284,7 @@ impl Writer {
     pub fn finish(self) -> Result<Sealed, Error> {
         let Target::Pack(pack) = self.target else {
             return Ok(Sealed {
-                keep: None,
+                _keep: None,
                 relied_on: Vec::new(),
                 written: Vec::new(),
                 bytes: 0,
@@ -313,7 +313,7 @@ impl Writer {
             None => None,
         };
         Ok(Sealed {
-            keep,
+            _keep: keep,
             relied_on,
             written,
             bytes,
@@ -379,7 +379,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// after a lost race keep this until the repeated attempt is done, because that one finds the objects and relies on them.
 #[must_use]
 pub struct Sealed {
-    keep: Option<seal::Keep>,
+    _keep: Option<seal::Keep>,
     relied_on: Vec<ObjectId>,
     written: Vec<ObjectId>,
     bytes: u64,

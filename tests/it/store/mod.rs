@@ -1,6 +1,7 @@
 //! The durable lower half of the store, below the command line: objects, refs, locks and opening, with git as judge.
 
 mod actor;
+mod children;
 mod faults;
 mod opening;
 mod packs;
