@@ -25,7 +25,7 @@ fn strace() -> bool {
         .status();
     let works = found.is_ok_and(|status| status.success());
     if !works {
-        eprintln!("skipped: strace is not installed or not allowed here");
+        super::skipped("strace is not installed or not allowed here");
     }
     works
 }
@@ -124,7 +124,7 @@ fn an_error_of_the_disk_is_told_and_leaves_nothing() {
 fn a_full_disk_is_told_and_the_next_save_works() {
     let told = Command::new("unshare").args(["-m", "true"]).status();
     if !told.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no mount namespaces here");
+        super::skipped("no mount namespaces here");
         return;
     }
     let world = World::new();
