@@ -87,18 +87,33 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         context.ui.json(&json_of(&diff))?;
     } else {
-        write(context, &diff, format, args.no_record || args.nul || format != Format::Patch && format != Format::Stat);
+        write(
+            context,
+            &diff,
+            format,
+            args.no_record || args.nul || format != Format::Patch && format != Format::Stat,
+        );
     }
-    if args.exit_code && differs { Err(CommandError::silent(Kind::Negative)) } else { Ok(()) }
+    if args.exit_code && differs {
+        Err(CommandError::silent(Kind::Negative))
+    } else {
+        Ok(())
+    }
 }
 
 fn write(context: &mut Context, diff: &Diff, format: Format, no_record: bool) {
     context.ui.page();
     if diff.without_files {
-        context.ui.warning("a side has no files, so that only the records are compared");
+        context
+            .ui
+            .warning("a side has no files, so that only the records are compared");
     }
     if !no_record {
-        context.ui.data(render::record(&diff.record, diff.old.short(), diff.new.as_ref().map_or("now", |id| id.short())));
+        context.ui.data(render::record(
+            &diff.record,
+            diff.old.short(),
+            diff.new.as_ref().map_or("now", |id| id.short()),
+        ));
     }
     // On a terminal the patch is ours to colour, word by word; in a pipe its bytes are git's own.
     if format == Format::Patch && context.ui.for_people() {

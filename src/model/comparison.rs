@@ -21,8 +21,17 @@ pub struct RecordChange {
 }
 
 /// The order in which kinds of items are told.
-const KINDS: [&str; 9] =
-    ["summary", "done", "pending", "decision", "blocker", "question", "approval", "fork point", "instruction"];
+const KINDS: [&str; 9] = [
+    "summary",
+    "done",
+    "pending",
+    "decision",
+    "blocker",
+    "question",
+    "approval",
+    "fork point",
+    "instruction",
+];
 
 /// The differences between two records, by kind, the older record's items before the newer one's.
 pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
@@ -33,19 +42,37 @@ pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
     for kind in KINDS {
         let of_kind = |item: &&(&'static str, String)| item.0 == kind;
         let gone = old.iter().filter(of_kind).filter(|item| !new_set.contains(item));
-        changes.extend(gone.map(|(item, text)| RecordChange { item, added: false, text: text.clone() }));
+        changes.extend(gone.map(|(item, text)| RecordChange {
+            item,
+            added: false,
+            text: text.clone(),
+        }));
         let came = new.iter().filter(of_kind).filter(|item| !old_set.contains(item));
-        changes.extend(came.map(|(item, text)| RecordChange { item, added: true, text: text.clone() }));
+        changes.extend(came.map(|(item, text)| RecordChange {
+            item,
+            added: true,
+            text: text.clone(),
+        }));
     }
     changes
 }
 
 fn items(record: &Record) -> Vec<(&'static str, String)> {
     let mut items = Vec::new();
-    items.extend(record.summary.iter().map(|s| ("summary", s.lines().next().unwrap_or_default().to_owned())));
+    items.extend(
+        record
+            .summary
+            .iter()
+            .map(|s| ("summary", s.lines().next().unwrap_or_default().to_owned())),
+    );
     items.extend(record.accomplishments.iter().map(|n| ("done", n.text.clone())));
     items.extend(record.next_steps.iter().map(|n| ("pending", n.text.clone())));
-    items.extend(record.todos.iter().map(|t| (if t.done { "done" } else { "pending" }, t.text.clone())));
+    items.extend(
+        record
+            .todos
+            .iter()
+            .map(|t| (if t.done { "done" } else { "pending" }, t.text.clone())),
+    );
     for task in &record.tasks {
         let item = match task.status {
             TaskStatus::Done => "done",
@@ -57,10 +84,33 @@ fn items(record: &Record) -> Vec<(&'static str, String)> {
     }
     items.extend(record.decisions.iter().map(|d| ("decision", d.text.clone())));
     items.extend(record.blockers.iter().map(|b| ("blocker", b.text.clone())));
-    items.extend(record.questions.iter().filter(|q| q.answer.is_none()).map(|q| ("question", q.text.clone())));
-    items.extend(record.approvals.iter().filter(|a| a.answer.is_none()).map(|a| ("approval", a.question.clone())));
-    items.extend(record.fork_points.iter().filter(|f| f.chosen.is_none()).map(|f| ("fork point", f.title.clone())));
-    items.extend(record.resume_instructions.iter().map(|n| ("instruction", n.text.clone())));
+    items.extend(
+        record
+            .questions
+            .iter()
+            .filter(|q| q.answer.is_none())
+            .map(|q| ("question", q.text.clone())),
+    );
+    items.extend(
+        record
+            .approvals
+            .iter()
+            .filter(|a| a.answer.is_none())
+            .map(|a| ("approval", a.question.clone())),
+    );
+    items.extend(
+        record
+            .fork_points
+            .iter()
+            .filter(|f| f.chosen.is_none())
+            .map(|f| ("fork point", f.title.clone())),
+    );
+    items.extend(
+        record
+            .resume_instructions
+            .iter()
+            .map(|n| ("instruction", n.text.clone())),
+    );
     items
 }
 
@@ -78,7 +128,15 @@ mod tests {
             format!("id{n}")
         };
         let at = Timestamp::from_unix(0, 0);
-        let patch = patch::prepare(patch, &mut patch::Stamp { at, by: "a", fresh_id: &mut fresh_id }).expect("valid");
+        let patch = patch::prepare(
+            patch,
+            &mut patch::Stamp {
+                at,
+                by: "a",
+                fresh_id: &mut fresh_id,
+            },
+        )
+        .expect("valid");
         patch::apply(&Record::default(), &patch).expect("valid")
     }
 
@@ -92,7 +150,14 @@ mod tests {
             .into_iter()
             .map(|c| format!("{} {} {}", c.item, if c.added { '+' } else { '-' }, c.text))
             .collect();
-        assert_eq!(lines, ["done + write parser", "pending - write parser", "decision + no new crate"]);
+        assert_eq!(
+            lines,
+            [
+                "done + write parser",
+                "pending - write parser",
+                "decision + no new crate"
+            ]
+        );
         assert!(compare(&new, &new).is_empty());
     }
 }

@@ -58,7 +58,14 @@ pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
         Some(selector) => {
             let new = select::checkpoint(scene, selector)?.checkpoint;
             let record = &new.document.record;
-            between(scene.repo, request, &old, Some(oid(new.entry.id)), record, files_of(&new))
+            between(
+                scene.repo,
+                request,
+                &old,
+                Some(oid(new.entry.id)),
+                record,
+                files_of(&new),
+            )
         }
         None => {
             let writer = Writer::memory(scene.repo);
@@ -84,7 +91,11 @@ fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<Record, Error> 
 }
 
 fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
-    checkpoint.document.snapshot.as_ref().map(|s| checkpoint::object_id(&s.tree))
+    checkpoint
+        .document
+        .snapshot
+        .as_ref()
+        .map(|s| checkpoint::object_id(&s.tree))
 }
 
 fn between(
@@ -112,7 +123,11 @@ fn between(
     diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
     if !options.pathspecs.is_empty() {
         let folder = options.folder.clone().unwrap_or_else(PathBuf::new);
-        let specs: Vec<_> = options.pathspecs.iter().map(|s| s.as_encoded_bytes().to_vec()).collect();
+        let specs: Vec<_> = options
+            .pathspecs
+            .iter()
+            .map(|s| s.as_encoded_bytes().to_vec())
+            .collect();
         let mut filter = pathspec::Filter::new(repo, &specs, &folder)?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }

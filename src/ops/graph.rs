@@ -5,11 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::{Error, Scene, select};
 use crate::{
     model::{document::Kind, name::Name, selector::Selector},
-    store::{
-        ObjectId,
-        checkpoint::Entry,
-        session,
-    },
+    store::{ObjectId, checkpoint::Entry, session},
 };
 
 /// A checkpoint in a graph.
@@ -32,7 +28,11 @@ pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize
     let mut chains = read(scene)?;
     let wanted = related(&chains, wanted.as_str());
     chains.retain(|chain| wanted.contains(&chain.session));
-    let tips: BTreeSet<ObjectId> = chains.iter().filter_map(|chain| chain.entries.first()).map(|e| e.id).collect();
+    let tips: BTreeSet<ObjectId> = chains
+        .iter()
+        .filter_map(|chain| chain.entries.first())
+        .map(|e| e.id)
+        .collect();
     let mut nodes = BTreeMap::<ObjectId, (String, Entry)>::new();
     let mut children = BTreeMap::<ObjectId, usize>::new();
     for chain in chains {
@@ -59,18 +59,27 @@ fn read(scene: &Scene<'_>) -> Result<Vec<Chain>, Error> {
             continue;
         };
         let entries = session::chain(scene.repo, tip.id).map_while(Result::ok).collect();
-        chains.push(Chain { session: name.to_string(), entries });
+        chains.push(Chain {
+            session: name.to_string(),
+            entries,
+        });
     }
     Ok(chains)
 }
 
 /// The sessions that share checkpoints with one by forking, however far.
 fn related(chains: &[Chain], wanted: &str) -> BTreeSet<String> {
-    let owner: BTreeMap<ObjectId, &str> =
-        chains.iter().flat_map(|c| c.entries.iter().map(|e| (e.id, c.session.as_str()))).collect();
+    let owner: BTreeMap<ObjectId, &str> = chains
+        .iter()
+        .flat_map(|c| c.entries.iter().map(|e| (e.id, c.session.as_str())))
+        .collect();
     let mut edges = Vec::new();
     for chain in chains {
-        let source = chain.entries.last().filter(|e| is_fork(e)).and_then(|e| e.parents.first());
+        let source = chain
+            .entries
+            .last()
+            .filter(|e| is_fork(e))
+            .and_then(|e| e.parents.first());
         if let Some(source) = source.and_then(|id| owner.get(id)) {
             edges.push((chain.session.as_str(), *source));
         }
@@ -106,7 +115,10 @@ fn sorted(
     limit: usize,
 ) -> Vec<Node> {
     let known: BTreeSet<ObjectId> = nodes.keys().copied().collect();
-    let free = nodes.values().filter(|(_, e)| !children.contains_key(&e.id)).map(|(_, e)| (e.time, e.id));
+    let free = nodes
+        .values()
+        .filter(|(_, e)| !children.contains_key(&e.id))
+        .map(|(_, e)| (e.time, e.id));
     let mut ready: BinaryHeap<_> = free.collect();
     let mut out = Vec::new();
     while out.len() < limit
@@ -126,7 +138,12 @@ fn sorted(
                 ready.push((parent.time, parent.id));
             }
         }
-        out.push(Node { is_tip: tips.contains(&id), session, entry, previous });
+        out.push(Node {
+            is_tip: tips.contains(&id),
+            session,
+            entry,
+            previous,
+        });
     }
     out
 }

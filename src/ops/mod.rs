@@ -7,12 +7,12 @@
 pub mod changes;
 mod choose;
 mod compose;
+pub mod diff;
 mod error;
 mod fresh;
-mod place;
-pub mod diff;
 pub mod graph;
 pub mod list;
+mod place;
 pub mod receipt;
 pub mod redact;
 pub mod repair;

@@ -16,7 +16,11 @@ pub fn record(changes: &[RecordChange], old: &str, new: &str) -> Text {
     for change in changes {
         let mut line = Line::plain(format!("  {}", change.item));
         line.pad_to(14);
-        let (sign, slot) = if change.added { ("+", Slot::Added) } else { ("-", Slot::Removed) };
+        let (sign, slot) = if change.added {
+            ("+", Slot::Added)
+        } else {
+            ("-", Slot::Removed)
+        };
         text.push(line.with(slot, format!("{sign} {}", change.text)));
     }
     text

@@ -31,7 +31,10 @@ pub fn text(nodes: &[Node<'_>], columns: usize, dates: &DateStyle, now: Timestam
             draw(renderer, nodes, columns, dates, now, &mut text);
         }
         Glyphs::Unicode => {
-            let renderer = GraphRowRenderer::new().output().with_min_row_height(0).build_box_drawing();
+            let renderer = GraphRowRenderer::new()
+                .output()
+                .with_min_row_height(0)
+                .build_box_drawing();
             draw(renderer, nodes, columns, dates, now, &mut text);
         }
     }
@@ -50,7 +53,11 @@ fn draw(
     text: &mut Text,
 ) {
     for node in nodes {
-        let parents = node.previous.map(|id| Ancestor::Parent(id.clone())).into_iter().collect();
+        let parents = node
+            .previous
+            .map(|id| Ancestor::Parent(id.clone()))
+            .into_iter()
+            .collect();
         let glyph = if node.is_tip { "@" } else { "o" };
         let drawn = renderer.next_row(node.row.id.clone(), parents, glyph.to_owned(), MARK.to_string());
         for line in drawn.lines().filter(|line| !line.trim().is_empty()) {
@@ -110,7 +117,12 @@ mod tests {
 
     #[test]
     fn a_fork_is_drawn_beside_its_source() {
-        let rows = [row(4, "newest"), row(3, "on the fork"), row(2, "middle"), row(1, "first")];
+        let rows = [
+            row(4, "newest"),
+            row(3, "on the fork"),
+            row(2, "middle"),
+            row(1, "first"),
+        ];
         let node = |n: usize, session, is_tip, previous: Option<usize>| Node {
             row: &rows[n],
             session,
@@ -124,7 +136,11 @@ mod tests {
             node(3, "main", false, None),
         ];
         let dates = DateStyle::parse("short").expect("a style");
-        let lines: Vec<String> = text(&nodes, 80, &dates, rows[0].at, Glyphs::Ascii).lines().iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = text(&nodes, 80, &dates, rows[0].at, Glyphs::Ascii)
+            .lines()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             lines,
             [

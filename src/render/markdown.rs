@@ -32,7 +32,11 @@ pub fn record(record: &Record) -> String {
     };
     let plain = |text: &str| format!("- {}", line(text));
     section("Done", record.accomplishments.iter().map(|n| plain(&n.text)).collect());
-    let numbered = record.next_steps.iter().zip(1..).map(|(n, i)| format!("{i}. {}", line(&n.text)));
+    let numbered = record
+        .next_steps
+        .iter()
+        .zip(1..)
+        .map(|(n, i)| format!("{i}. {}", line(&n.text)));
     section("Next", numbered.collect());
     let task = |t: &crate::model::record::Task| {
         let mark = if t.status == TaskStatus::Done { 'x' } else { ' ' };
@@ -48,7 +52,10 @@ pub fn record(record: &Record) -> String {
     section("Decisions", record.decisions.iter().map(decision).collect());
     section("Blockers", record.blockers.iter().map(|b| plain(&b.text)).collect());
     section("Questions", record.questions.iter().map(|q| plain(&q.text)).collect());
-    section("On resuming", record.resume_instructions.iter().map(|n| plain(&n.text)).collect());
+    section(
+        "On resuming",
+        record.resume_instructions.iter().map(|n| plain(&n.text)).collect(),
+    );
     out
 }
 
@@ -58,6 +65,9 @@ mod tests {
 
     #[test]
     fn markup_in_text_stays_text() {
-        assert_eq!(line("# <b>*x*</b> [l](u)\u{1b}"), "\\# \\<b\\>\\*x\\*\\</b\\> \\[l\\](u)\\\\x1b");
+        assert_eq!(
+            line("# <b>*x*</b> [l](u)\u{1b}"),
+            "\\# \\<b\\>\\*x\\*\\</b\\> \\[l\\](u)\\\\x1b"
+        );
     }
 }

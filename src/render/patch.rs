@@ -31,7 +31,11 @@ pub fn text(patch: &[u8]) -> Text {
         if in_hunk && line.starts_with('-') {
             let removed = run(&lines[at..], '-');
             let added = run(&lines[at + removed..], '+');
-            changed(&mut out, &lines[at..at + removed], &lines[at + removed..at + removed + added]);
+            changed(
+                &mut out,
+                &lines[at..at + removed],
+                &lines[at + removed..at + removed + added],
+            );
             at += removed + added;
             continue;
         }
@@ -99,7 +103,8 @@ fn words(old: &str, new: &str) -> (Line, Line) {
 mod tests {
     use super::*;
 
-    const PATCH: &str = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-let a = old;\n+let a = new;\n\\ end\n";
+    const PATCH: &str =
+        "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-let a = old;\n+let a = new;\n\\ end\n";
 
     #[test]
     fn the_text_is_the_patch() {
@@ -111,15 +116,30 @@ mod tests {
     fn only_the_words_that_differ_are_marked() {
         let text = text(PATCH.as_bytes());
         let marked = |n: usize, slot: Slot| -> String {
-            text.lines()[n].spans().iter().filter(|s| s.slot() == slot).map(|s| s.text().to_owned()).collect()
+            text.lines()[n]
+                .spans()
+                .iter()
+                .filter(|s| s.slot() == slot)
+                .map(|s| s.text().to_owned())
+                .collect()
         };
-        assert_eq!((marked(5, Slot::RemovedWord).as_str(), marked(6, Slot::AddedWord).as_str()), ("old;", "new;"));
+        assert_eq!(
+            (
+                marked(5, Slot::RemovedWord).as_str(),
+                marked(6, Slot::AddedWord).as_str()
+            ),
+            ("old;", "new;")
+        );
         assert_eq!(marked(1, Slot::Heading), "--- a/f", "a header is no removed line");
     }
 
     #[test]
     fn escapes_in_a_file_do_not_reach_the_screen() {
-        let shown = text(b"@@ -1 +1 @@\n-\x1b[31mred\n+\x9b31m\n").lines().iter().map(ToString::to_string).collect::<String>();
+        let shown = text(b"@@ -1 +1 @@\n-\x1b[31mred\n+\x9b31m\n")
+            .lines()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{9b}'), "{shown:?}");
     }
 }

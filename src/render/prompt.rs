@@ -3,11 +3,7 @@
 //! What an agent reads it may act on, so nothing here is worded as an order, the age and what changed come before the
 //! record, and foreign text stands between delimiters that it cannot contain: they hold a token made for this output.
 
-use super::{
-    age, escape,
-    report,
-    text::Text,
-};
+use super::{age, escape, report, text::Text};
 use crate::model::{document::Document, record::TaskStatus, report::ChangeReport, time::Timestamp};
 
 /// What the text is made of.
@@ -84,14 +80,39 @@ impl Prompt<'_> {
             None => d.text.clone(),
         };
         section("Decisions", record.decisions.iter().map(reasoned).collect());
-        let open = record.tasks.iter().filter(|t| !matches!(t.status, TaskStatus::Done | TaskStatus::Dropped));
+        let open = record
+            .tasks
+            .iter()
+            .filter(|t| !matches!(t.status, TaskStatus::Done | TaskStatus::Dropped));
         section("Open tasks", open.map(|t| t.title.clone()).collect());
-        section("To do", record.todos.iter().filter(|t| !t.done).map(|t| t.text.clone()).collect());
-        section("Open questions", record.questions.iter().filter(|q| q.answer.is_none()).map(|q| q.text.clone()).collect());
+        section(
+            "To do",
+            record
+                .todos
+                .iter()
+                .filter(|t| !t.done)
+                .map(|t| t.text.clone())
+                .collect(),
+        );
+        section(
+            "Open questions",
+            record
+                .questions
+                .iter()
+                .filter(|q| q.answer.is_none())
+                .map(|q| q.text.clone())
+                .collect(),
+        );
         let waiting = record.approvals.iter().filter(|a| a.answer.is_none());
         section("Waiting for approval", waiting.map(|a| a.question.clone()).collect());
-        section("On resuming", record.resume_instructions.iter().map(|n| n.text.clone()).collect());
-        section("Done so far", record.accomplishments.iter().map(|n| n.text.clone()).collect());
+        section(
+            "On resuming",
+            record.resume_instructions.iter().map(|n| n.text.clone()).collect(),
+        );
+        section(
+            "Done so far",
+            record.accomplishments.iter().map(|n| n.text.clone()).collect(),
+        );
         out
     }
 }

@@ -39,26 +39,38 @@ fn open_before(text: &[u8], at: usize, token: bool) -> bool {
 /// Whether the text ends with a colour code: ESC, also spelt `\x1b`, `\u001b`, `\e` or `\033`, then `[`, digits and `;`, then `m`.
 fn ends_colour(text: &[u8]) -> bool {
     let body = &text[..text.len() - 1];
-    let digits = body.iter().rev().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    let digits = body
+        .iter()
+        .rev()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
+        .count();
     let head = &body[..body.len() - digits];
     head.last() == Some(&b'[') && head.len() >= 2 && matches!(head[head.len() - 2], 0x1b | b'b' | b'B' | b'e' | b'3')
 }
 
 /// Whether the secret is what its rule wants beyond the pattern.
 pub(super) fn holds(rule: &Rule, secret: &[u8]) -> bool {
-    !is_filler(secret)
-        && check(rule.check, secret)
-        && (rule.bits == 0.0 || entropy(secret) >= rule.bits)
+    !is_filler(secret) && check(rule.check, secret) && (rule.bits == 0.0 || entropy(secret) >= rule.bits)
 }
 
 fn check(check: Check, secret: &[u8]) -> bool {
     match check {
         Check::Any => true,
         Check::Value => !is_placeholder(secret),
-        Check::Word => !is_placeholder(secret) && (has(secret, u8::is_ascii_digit) || (has(secret, u8::is_ascii_lowercase) && has(secret, u8::is_ascii_uppercase))),
-        Check::Mixed => !is_placeholder(secret) && has(secret, u8::is_ascii_digit) && has(secret, u8::is_ascii_alphabetic),
+        Check::Word => {
+            !is_placeholder(secret)
+                && (has(secret, u8::is_ascii_digit)
+                    || (has(secret, u8::is_ascii_lowercase) && has(secret, u8::is_ascii_uppercase)))
+        }
+        Check::Mixed => {
+            !is_placeholder(secret) && has(secret, u8::is_ascii_digit) && has(secret, u8::is_ascii_alphabetic)
+        }
         Check::Random => {
-            !is_placeholder(secret) && has(secret, u8::is_ascii_digit) && has(secret, u8::is_ascii_lowercase) && has(secret, u8::is_ascii_uppercase)
+            !is_placeholder(secret)
+                && has(secret, u8::is_ascii_digit)
+                && has(secret, u8::is_ascii_lowercase)
+                && has(secret, u8::is_ascii_uppercase)
         }
         Check::Basic => is_basic(secret),
         Check::KeyBody => is_key_body(secret),
@@ -77,10 +89,18 @@ pub(super) fn entropy(bytes: &[u8]) -> f32 {
     for &byte in bytes {
         counts[usize::from(byte)] += 1;
     }
-    #[expect(clippy::cast_precision_loss, reason = "secrets are far shorter than 2^23 bytes, and a bound on entropy needs no more digits")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "secrets are far shorter than 2^23 bytes, and a bound on entropy needs no more digits"
+    )]
     let total = bytes.len() as f32;
     #[expect(clippy::cast_precision_loss, reason = "as above")]
-    let bits = counts.iter().filter(|count| **count > 0).map(|count| *count as f32 / total).map(|share| -share * share.log2()).sum();
+    let bits = counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| *count as f32 / total)
+        .map(|share| -share * share.log2())
+        .sum();
     bits
 }
 
@@ -95,9 +115,43 @@ fn is_filler(secret: &[u8]) -> bool {
 
 /// Words that stand where a secret would, in lower case.
 const PLACEHOLDERS: &[&str] = &[
-    "password", "passwd", "pass", "pwd", "secret", "token", "changeme", "change-me", "change_me", "example", "user", "username", "null", "none",
-    "nil", "undefined", "true", "false", "string", "value", "key", "apikey", "api-key", "api_key", "redacted", "hidden", "masked", "xxx", "placeholder", "credentials",
-    "passphrase", "access-token", "access_token", "auth-token", "auth_token", "bearer", "basic",
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "changeme",
+    "change-me",
+    "change_me",
+    "example",
+    "user",
+    "username",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "string",
+    "value",
+    "key",
+    "apikey",
+    "api-key",
+    "api_key",
+    "redacted",
+    "hidden",
+    "masked",
+    "xxx",
+    "placeholder",
+    "credentials",
+    "passphrase",
+    "access-token",
+    "access_token",
+    "auth-token",
+    "auth_token",
+    "bearer",
+    "basic",
 ];
 
 /// A variable, a template, a mask or a word for a secret rather than a secret.
@@ -109,13 +163,32 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let Some(first) = text.chars().next() else {
         return true;
     };
-    if matches!(first, '$' | '{' | '<' | '%' | '*' | '[' | '(' | '&') && !text.starts_with("%2") && !text.starts_with("%3") {
+    if matches!(first, '$' | '{' | '<' | '%' | '*' | '[' | '(' | '&')
+        && !text.starts_with("%2")
+        && !text.starts_with("%3")
+    {
         return true;
     }
     let lower = text.to_ascii_lowercase();
     PLACEHOLDERS.contains(&lower.as_str())
-        || ["your-", "your_", "your.", "my-", "my_", "<your", "insert-", "insert_", "enter-", "some-", "some_"].iter().any(|start| lower.starts_with(start))
-        || ["...", "…", "process.env", "os.environ", "import.meta", "env.", "${", "{{", "$("].iter().any(|part| lower.contains(part))
+        || [
+            "your-", "your_", "your.", "my-", "my_", "<your", "insert-", "insert_", "enter-", "some-", "some_",
+        ]
+        .iter()
+        .any(|start| lower.starts_with(start))
+        || [
+            "...",
+            "…",
+            "process.env",
+            "os.environ",
+            "import.meta",
+            "env.",
+            "${",
+            "{{",
+            "$(",
+        ]
+        .iter()
+        .any(|part| lower.contains(part))
         || (text.contains('_') && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
         || text.chars().all(|c| c == first)
 }
@@ -141,7 +214,8 @@ fn is_basic(secret: &[u8]) -> bool {
         }
     }
     let colon = decoded.iter().position(|byte| *byte == b':');
-    colon.is_some_and(|at| at > 0 && at + 1 < decoded.len()) && decoded.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte >= 0x80)
+    colon.is_some_and(|at| at > 0 && at + 1 < decoded.len())
+        && decoded.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte >= 0x80)
 }
 
 /// Whether a PEM match holds a key: one run of 24 or more base64 characters with a digit, and such runs make up half of what is not
@@ -155,7 +229,11 @@ fn is_key_body(secret: &[u8]) -> bool {
         long |= run.len() >= 24 && has(run, u8::is_ascii_digit);
     }
     // The two lines themselves, which no run counts, are about 60 bytes.
-    let solid = secret.iter().filter(|byte| !byte.is_ascii_whitespace()).count().saturating_sub(60);
+    let solid = secret
+        .iter()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .count()
+        .saturating_sub(60);
     long && in_runs * 2 >= solid
 }
 
@@ -163,8 +241,16 @@ fn is_key_body(secret: &[u8]) -> bool {
 fn is_assigned(secret: &[u8]) -> bool {
     let digit = has(secret, u8::is_ascii_digit);
     let letter = has(secret, u8::is_ascii_alphabetic);
-    let symbol = has(secret, |byte| byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
-    letter && (digit || symbol) && !is_placeholder(secret) && !is_id(secret) && !secret.starts_with(b"/") && !secret.starts_with(b"./") && entropy(secret) >= 2.7
+    let symbol = has(secret, |byte| {
+        byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')
+    });
+    letter
+        && (digit || symbol)
+        && !is_placeholder(secret)
+        && !is_id(secret)
+        && !secret.starts_with(b"/")
+        && !secret.starts_with(b"./")
+        && entropy(secret) >= 2.7
 }
 
 /// A number, a hexadecimal id or digest, or a UUID.
@@ -175,6 +261,10 @@ pub(super) fn is_id(value: &[u8]) -> bool {
 /// A marker `[REDACTED:kind]` at the beginning of `text`: its length.
 pub(super) fn marker_len(text: &[u8]) -> Option<usize> {
     let kind = text.strip_prefix(super::MARKER_START.as_bytes())?;
-    let len = kind.iter().take(65).take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-').count();
+    let len = kind
+        .iter()
+        .take(65)
+        .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-')
+        .count();
     (len > 0 && kind.get(len) == Some(&b']')).then_some(super::MARKER_START.len() + len + 1)
 }

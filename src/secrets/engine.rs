@@ -66,11 +66,22 @@ impl Engine {
 
     /// One of its own, with nothing compiled.
     pub(super) fn new() -> Self {
-        let rows: Vec<Row> = TABLES.iter().flat_map(|table| table.iter()).map(|rule| Row { rule, regex: OnceLock::new() }).collect();
+        let rows: Vec<Row> = TABLES
+            .iter()
+            .flat_map(|table| table.iter())
+            .map(|rule| Row {
+                rule,
+                regex: OnceLock::new(),
+            })
+            .collect();
         let mut keywords: Vec<Keyword> = Vec::with_capacity(1024);
         for (rank, row) in rows.iter().enumerate() {
             let hash = |word: &str| word.bytes().take(PREFIX).fold(0, next_hash);
-            keywords.extend(row.rule.keywords.iter().map(|word| Keyword { hash: hash(word), rank, word }));
+            keywords.extend(row.rule.keywords.iter().map(|word| Keyword {
+                hash: hash(word),
+                rank,
+                word,
+            }));
         }
         keywords.sort_unstable_by_key(|keyword| (keyword.hash, keyword.rank));
         let mut firsts = vec![0; 1 << (BITS as usize * PREFIX)];
@@ -103,7 +114,10 @@ impl Engine {
             if first == 0 {
                 continue;
             }
-            for &Keyword { rank, word, .. } in self.keywords[first - 1..].iter().take_while(|keyword| keyword.hash == hash) {
+            for &Keyword { rank, word, .. } in self.keywords[first - 1..]
+                .iter()
+                .take_while(|keyword| keyword.hash == hash)
+            {
                 let row = &self.rows[rank];
                 let rule = row.rule;
                 if at < behind[rank]
@@ -112,7 +126,11 @@ impl Engine {
                 {
                     continue;
                 }
-                let (from, to) = if rule.back == 0 { (at, text.len()) } else { (at.saturating_sub(rule.back), text.len().min(at + REACH)) };
+                let (from, to) = if rule.back == 0 {
+                    (at, text.len())
+                } else {
+                    (at.saturating_sub(rule.back), text.len().min(at + REACH))
+                };
                 let Some((found, secret)) = row.find(&text[from..to]) else {
                     continue;
                 };
@@ -143,7 +161,11 @@ fn next_hash(hash: usize, byte: u8) -> usize {
 /// Whether the text begins with the keyword.
 fn is_spelt(text: &[u8], keyword: &str, nocase: bool) -> bool {
     text.get(..keyword.len()).is_some_and(|there| {
-        if nocase { there.eq_ignore_ascii_case(keyword.as_bytes()) } else { there == keyword.as_bytes() }
+        if nocase {
+            there.eq_ignore_ascii_case(keyword.as_bytes())
+        } else {
+            there == keyword.as_bytes()
+        }
     })
 }
 

@@ -47,7 +47,11 @@ impl Scanner {
     /// Replaces every secret in `value` and reports what was found, in document order. Numbers, order of members and everything outside the
     /// findings stay as they are. Two members whose names become the same marker are told apart by a number.
     pub fn redact_json(&self, value: &mut Value) -> Vec<JsonFinding> {
-        let mut walk = Walk { scanner: self, pointer: String::new(), findings: Vec::new() };
+        let mut walk = Walk {
+            scanner: self,
+            pointer: String::new(),
+            findings: Vec::new(),
+        };
         if self.mode() != Mode::Off {
             walk.value(value, None, false);
         }
@@ -94,7 +98,11 @@ impl Walk<'_> {
                 Some(paired) if name.eq_ignore_ascii_case("value") => paired,
                 _ => name,
             };
-            self.value(value, Some(speaks).filter(|name| name.len() <= NAME).map(String::as_str), image);
+            self.value(
+                value,
+                Some(speaks).filter(|name| name.len() <= NAME).map(String::as_str),
+                image,
+            );
             self.pointer.truncate(len);
             if self.scanner.mode() == Mode::On && shown != *name {
                 renamed.push((name.clone(), shown));
@@ -120,7 +128,9 @@ impl Walk<'_> {
         let shift = name.map_or(0, |name| name.len() + 5);
         let mut hits = match name {
             // As it would stand in the file, but for the escapes.
-            Some(name) => self.scanner.hits_within(&format!("\"{name}\": \"{head}\""), shift..shift + head.len()),
+            Some(name) => self
+                .scanner
+                .hits_within(&format!("\"{name}\": \"{head}\""), shift..shift + head.len()),
             None => self.scanner.hits(head.as_bytes()),
         };
         if opaque {
@@ -150,7 +160,10 @@ impl Walk<'_> {
     }
 
     fn report(&mut self, text: &str, hits: &[Hit], shift: usize, in_name: bool) {
-        debug_assert!(hits.iter().all(|hit| hit.end - shift <= text.len()), "a finding lies in its string");
+        debug_assert!(
+            hits.iter().all(|hit| hit.end - shift <= text.len()),
+            "a finding lies in its string"
+        );
         self.findings.extend(hits.iter().map(|hit| JsonFinding {
             pointer: self.pointer.clone(),
             in_name,
@@ -174,7 +187,9 @@ impl Walk<'_> {
 fn is_image(members: &Map<String, Value>) -> bool {
     let is = |name: &str, value: &str| members.get(name).and_then(Value::as_str) == Some(value);
     members.contains_key("data")
-        && (["media_type", "mediaType", "mimeType", "mime_type"].iter().any(|name| members.contains_key(*name))
+        && (["media_type", "mediaType", "mimeType", "mime_type"]
+            .iter()
+            .any(|name| members.contains_key(*name))
             || is("type", "base64")
             || is("type", "redacted_thinking"))
 }
@@ -182,8 +197,14 @@ fn is_image(members: &Map<String, Value>) -> bool {
 /// The name in `{"name": "AUTHORIZATION", "value": "..."}`, as HTTP archives, Kubernetes and Docker write headers and variables.
 fn pair_name(members: &Map<String, Value>) -> Option<String> {
     let value = members.keys().any(|name| name.eq_ignore_ascii_case("value"));
-    let name = members.iter().find(|(name, _)| ["name", "key", "header", "variable"].iter().any(|known| name.eq_ignore_ascii_case(known)));
-    name.filter(|_| value).and_then(|(_, name)| name.as_str()).map(str::to_owned)
+    let name = members.iter().find(|(name, _)| {
+        ["name", "key", "header", "variable"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    });
+    name.filter(|_| value)
+        .and_then(|(_, name)| name.as_str())
+        .map(str::to_owned)
 }
 
 /// A member that holds an id or a digest; those look random and are no secrets.
@@ -191,9 +212,26 @@ fn is_id_name(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     lower == "id"
         || name.ends_with("Id")
-        || ["_id", "-id", "uuid", "sha", "sha1", "sha256", "sha512", "oid", "commit", "tree", "digest", "hash", "checksum", "integrity", "etag", "cursor"]
-            .iter()
-            .any(|end| lower.ends_with(end))
+        || [
+            "_id",
+            "-id",
+            "uuid",
+            "sha",
+            "sha1",
+            "sha256",
+            "sha512",
+            "oid",
+            "commit",
+            "tree",
+            "digest",
+            "hash",
+            "checksum",
+            "integrity",
+            "etag",
+            "cursor",
+        ]
+        .iter()
+        .any(|end| lower.ends_with(end))
 }
 
 /// Gives members new names, in place and order; a name that is taken gets a number.
@@ -206,7 +244,11 @@ fn rename(members: &mut Map<String, Value>, renamed: Vec<(String, String)>) {
             Some((_, new)) => {
                 let free = |name: &String| !members.contains_key(name) && !taken.contains(name);
                 let mut numbered = (2_u32..).map(|n| format!("{new} ({n})"));
-                if free(&new) { new.clone() } else { numbered.find(free).unwrap_or_default() }
+                if free(&new) {
+                    new.clone()
+                } else {
+                    numbered.find(free).unwrap_or_default()
+                }
             }
             None => name,
         };

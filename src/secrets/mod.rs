@@ -72,7 +72,10 @@ pub fn marker(kind: &str) -> String {
 /// The kinds of the built-in rules that are replaced, sorted, each once.
 pub fn kinds() -> Vec<&'static str> {
     let all = rules::TABLES.iter().flat_map(|table| table.iter());
-    let mut kinds: Vec<_> = all.filter(|rule| !rule.check.only_warns()).map(|rule| rule.kind).collect();
+    let mut kinds: Vec<_> = all
+        .filter(|rule| !rule.check.only_warns())
+        .map(|rule| rule.kind)
+        .collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds

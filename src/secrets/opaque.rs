@@ -6,8 +6,15 @@
 
 /// Members whose value nobody but its maker can read, in the transcripts of coding agents and in HTTP APIs.
 const OPAQUE: &[&str] = &[
-    "signature", "thoughtsignature", "thought_signature", "encrypted_content", "encryptedcontent", "reasoningopaque", "reasoning_opaque",
-    "encrypted_reasoning", "redacted_thinking",
+    "signature",
+    "thoughtsignature",
+    "thought_signature",
+    "encrypted_content",
+    "encryptedcontent",
+    "reasoningopaque",
+    "reasoning_opaque",
+    "encrypted_reasoning",
+    "redacted_thinking",
 ];
 
 /// A run shorter than this is not taken for an image or a signature.
@@ -36,7 +43,11 @@ pub(super) struct Opaque<'t> {
 
 impl<'t> Opaque<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { text, plain: (0, 0, false), wide: (0, 0, false) }
+        Self {
+            text,
+            plain: (0, 0, false),
+            wide: (0, 0, false),
+        }
     }
 
     /// Whether these bytes lie inside an opaque stretch.
@@ -50,7 +61,9 @@ impl<'t> Opaque<'t> {
             let (from, to) = self.run(start, is_wide);
             self.wide = (from, to, to - from >= SHORT && self.is_named(from));
         }
-        [self.plain, self.wide].iter().any(|&(from, to, opaque)| opaque && from < start && end <= to)
+        [self.plain, self.wide]
+            .iter()
+            .any(|&(from, to, opaque)| opaque && from < start && end <= to)
     }
 
     /// The longest run of the class around `at`; empty at `at` if that byte is not of the class.
@@ -76,7 +89,11 @@ impl<'t> Opaque<'t> {
         let Some(rest) = quote(trim(rest, |byte| byte == b' ')) else {
             return false;
         };
-        let name = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+        let name = rest
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+            .count();
         std::str::from_utf8(&rest[rest.len() - name..]).is_ok_and(is_opaque_name)
     }
 }

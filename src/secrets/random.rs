@@ -11,8 +11,36 @@ const BITS: f32 = 4.0;
 
 /// Prefixes of ids that agents, model providers and chat tools give to messages, calls and files.
 const IDS: &[&str] = &[
-    "toolu_", "srvtoolu_", "msg_", "call_", "req_", "resp_", "rs_", "fc_", "ws_", "chatcmpl-", "cmpl-", "thread_", "run_", "asst_", "file-", "file_",
-    "session_", "ses_", "prt_", "evt_", "cus_", "price_", "prod_", "pi_", "AAAA", "sha1-", "sha256-", "sha384-", "sha512-", "h1:",
+    "toolu_",
+    "srvtoolu_",
+    "msg_",
+    "call_",
+    "req_",
+    "resp_",
+    "rs_",
+    "fc_",
+    "ws_",
+    "chatcmpl-",
+    "cmpl-",
+    "thread_",
+    "run_",
+    "asst_",
+    "file-",
+    "file_",
+    "session_",
+    "ses_",
+    "prt_",
+    "evt_",
+    "cus_",
+    "price_",
+    "prod_",
+    "pi_",
+    "AAAA",
+    "sha1-",
+    "sha256-",
+    "sha384-",
+    "sha512-",
+    "h1:",
 ];
 
 /// Calls `found` with start and end of every such string.
@@ -57,17 +85,26 @@ fn is_random(token: &[u8]) -> bool {
     for &byte in token {
         seen[usize::from(class(byte))] += 1;
     }
-    seen[0] > 1 && seen[1] > 1 && seen[2] > 1 && seen[3] * 6 <= token.len() && changes * 10 >= token.len() * 3 && !is_id(token) && entropy(token) >= BITS
+    seen[0] > 1
+        && seen[1] > 1
+        && seen[2] > 1
+        && seen[3] * 6 <= token.len()
+        && changes * 10 >= token.len() * 3
+        && !is_id(token)
+        && entropy(token) >= BITS
 }
 
 /// Known not to be a secret by its prefix or by what stands around it.
 fn is_known(text: &[u8], start: usize, end: usize) -> bool {
     let token = &text[start..end];
     let before = &text[start.saturating_sub(32)..start];
-    let by_prefix = IDS.iter().any(|prefix| token.starts_with(prefix.as_bytes()) || before.ends_with(prefix.as_bytes()));
+    let by_prefix = IDS
+        .iter()
+        .any(|prefix| token.starts_with(prefix.as_bytes()) || before.ends_with(prefix.as_bytes()));
     // A whole line of base64 belongs to a certificate, a public key or a mail attachment.
     let line_end = |byte: Option<&u8>| byte.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
-    let whole_line = start > 0 && matches!(before.last(), Some(b'\n' | b'n')) && line_end(text.get(end)) && token.len() >= 60;
+    let whole_line =
+        start > 0 && matches!(before.last(), Some(b'\n' | b'n')) && line_end(text.get(end)) && token.len() >= 60;
     let file_name = text.get(end) == Some(&b'.') && text.get(end + 1).is_some_and(u8::is_ascii_alphabetic);
     by_prefix || whole_line || file_name || before.ends_with(b"base64,") || is_id_member(before)
 }
@@ -75,7 +112,27 @@ fn is_known(text: &[u8], start: usize, end: usize) -> bool {
 /// Whether the text ends with the name of an id: `"id":"`, `requestId=`, `uuid: `.
 fn is_id_member(before: &[u8]) -> bool {
     let name = before.trim_ascii_end();
-    let cut = name.iter().rev().take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b':' | b'=' | b' ')).count();
+    let cut = name
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\' | b':' | b'=' | b' '))
+        .count();
     let name = &name[..name.len() - cut];
-    cut > 0 && ["id", "Id", "ID", "uuid", "hash", "digest", "checksum", "integrity", "signature", "nonce", "etag", "ETag"].iter().any(|end| name.ends_with(end.as_bytes()))
+    cut > 0
+        && [
+            "id",
+            "Id",
+            "ID",
+            "uuid",
+            "hash",
+            "digest",
+            "checksum",
+            "integrity",
+            "signature",
+            "nonce",
+            "etag",
+            "ETag",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end.as_bytes()))
 }

@@ -28,7 +28,10 @@ impl Scanner {
     /// The same for the bytes of an attachment, which need not be text. In UTF-16 with a byte-order mark the markers are UTF-16 too.
     pub fn redact_bytes<'t>(&self, bytes: &'t [u8]) -> (Cow<'t, [u8]>, Vec<Finding>) {
         let wide = Wide::read(bytes, self.mode());
-        let findings = wide.as_ref().map_or_else(|| self.findings(bytes, &self.hits(bytes), true, 1, 0), |wide| wide.findings(self, true));
+        let findings = wide.as_ref().map_or_else(
+            || self.findings(bytes, &self.hits(bytes), true, 1, 0),
+            |wide| wide.findings(self, true),
+        );
         if findings.iter().all(|finding| !finding.replaced) {
             return (Cow::Borrowed(bytes), findings);
         }
@@ -70,10 +73,17 @@ impl Wide {
             _ => return None,
         };
         let narrow = bytes[2..].chunks_exact(2).map(|pair| {
-            let unit = if little { u16::from_le_bytes([pair[0], pair[1]]) } else { u16::from_be_bytes([pair[0], pair[1]]) };
+            let unit = if little {
+                u16::from_le_bytes([pair[0], pair[1]])
+            } else {
+                u16::from_be_bytes([pair[0], pair[1]])
+            };
             u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(0xff)
         });
-        Some(Self { narrow: narrow.collect(), little })
+        Some(Self {
+            narrow: narrow.collect(),
+            little,
+        })
     }
 
     fn findings(&self, scanner: &Scanner, replaced: bool) -> Vec<Finding> {
@@ -83,7 +93,11 @@ impl Wide {
 
     fn write(&self, text: &str, into: &mut Vec<u8>) {
         for unit in text.encode_utf16() {
-            into.extend_from_slice(&if self.little { unit.to_le_bytes() } else { unit.to_be_bytes() });
+            into.extend_from_slice(&if self.little {
+                unit.to_le_bytes()
+            } else {
+                unit.to_be_bytes()
+            });
         }
     }
 }

@@ -54,7 +54,12 @@ impl Scanner {
     pub fn new(settings: &Settings) -> Result<Self, Error> {
         let own = own_rules(&settings.rules)?;
         let allow = allow_list(&settings.allow, &own)?;
-        Ok(Self { mode: settings.mode, own, allow, engine: Engine::shared() })
+        Ok(Self {
+            mode: settings.mode,
+            own,
+            allow,
+            engine: Engine::shared(),
+        })
     }
 
     /// What this scanner does with what it finds.
@@ -93,7 +98,11 @@ impl Scanner {
             if more.is_empty() {
                 break;
             }
-            hits.extend(more.into_iter().map(|hit| Hit { start: view.origin(hit.start), end: view.origin(hit.end), ..hit }));
+            hits.extend(more.into_iter().map(|hit| Hit {
+                start: view.origin(hit.start),
+                end: view.origin(hit.end),
+                ..hit
+            }));
             hits = settle(hits);
         }
         hits
@@ -106,7 +115,11 @@ impl Scanner {
         if !self.own.is_empty() {
             let alone = self.hits(text[part.clone()].as_bytes());
             let alone = alone.into_iter().filter(|hit| matches!(hit.name, Name::Own(_)));
-            hits.extend(alone.map(|hit| Hit { start: hit.start + part.start, end: hit.end + part.start, ..hit }));
+            hits.extend(alone.map(|hit| Hit {
+                start: hit.start + part.start,
+                end: hit.end + part.start,
+                ..hit
+            }));
             hits = settle(hits);
         }
         for hit in &mut hits {
@@ -124,8 +137,17 @@ impl Scanner {
         let warn = warn && !text[..text.len().min(8000)].contains(&0);
         self.engine.each_match(text, |found| {
             let rule = self.engine.rule(found.rank);
-            let severity = if rule.check.only_warns() { Severity::Warning } else { Severity::Secret };
-            let hit = Hit { start: found.start, end: found.end, name: Name::Rule(found.rank), severity };
+            let severity = if rule.check.only_warns() {
+                Severity::Warning
+            } else {
+                Severity::Secret
+            };
+            let hit = Hit {
+                start: found.start,
+                end: found.end,
+                name: Name::Rule(found.rank),
+                severity,
+            };
             if (severity == Severity::Warning && !warn) || opaque.hides(hit.start, hit.end) || self.allows(text, hit) {
                 return false;
             }
@@ -135,7 +157,12 @@ impl Scanner {
         for (index, own) in self.own.iter().enumerate() {
             for groups in own.regex.captures_iter(text) {
                 let secret = groups.get(1).unwrap_or(groups.get_match());
-                let hit = Hit { start: secret.start(), end: secret.end(), name: Name::Own(index), severity: Severity::Secret };
+                let hit = Hit {
+                    start: secret.start(),
+                    end: secret.end(),
+                    name: Name::Own(index),
+                    severity: Severity::Secret,
+                };
                 if hit.start < hit.end && !self.allows(text, hit) {
                     push(&mut hits, text, hit);
                 }
@@ -143,7 +170,12 @@ impl Scanner {
         }
         if warn {
             random::each(text, |start, end| {
-                let hit = Hit { start, end, name: Name::Random, severity: Severity::Warning };
+                let hit = Hit {
+                    start,
+                    end,
+                    name: Name::Random,
+                    severity: Severity::Warning,
+                };
                 if !opaque.hides(start, end) && !self.allows(text, hit) {
                     hits.push(hit);
                 }
@@ -163,7 +195,14 @@ impl Scanner {
     }
 
     /// Findings with their places. `unit` is how many bytes of the input one byte of `text` stands for and `shift` how many come before.
-    pub(super) fn findings(&self, text: &[u8], hits: &[Hit], replaced: bool, unit: usize, shift: usize) -> Vec<Finding> {
+    pub(super) fn findings(
+        &self,
+        text: &[u8],
+        hits: &[Hit],
+        replaced: bool,
+        unit: usize,
+        shift: usize,
+    ) -> Vec<Finding> {
         let mut place = Place::default();
         let mut findings = Vec::with_capacity(hits.len());
         for hit in hits {
@@ -210,13 +249,21 @@ impl Place {
 /// Adds a hit, widened to whole characters, less any marker in it.
 fn push(hits: &mut Vec<Hit>, text: &[u8], hit: Hit) {
     let inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    let start = (hit.start.saturating_sub(3)..=hit.start).rev().find(|at| !inside(at)).unwrap_or(hit.start);
-    let end = (hit.end..=text.len().min(hit.end + 3)).find(|at| !inside(at)).unwrap_or(hit.end);
+    let start = (hit.start.saturating_sub(3)..=hit.start)
+        .rev()
+        .find(|at| !inside(at))
+        .unwrap_or(hit.start);
+    let end = (hit.end..=text.len().min(hit.end + 3))
+        .find(|at| !inside(at))
+        .unwrap_or(hit.end);
     let mut at = start;
     // A marker that reaches into the hit begins at most this far before it.
     let mut from = start.saturating_sub(MARKER_START.len() + 65);
     let until = text.len().min(end + MARKER_START.len());
-    while let Some(found) = text[from..until].windows(MARKER_START.len()).position(|window| window == MARKER_START.as_bytes()) {
+    while let Some(found) = text[from..until]
+        .windows(MARKER_START.len())
+        .position(|window| window == MARKER_START.as_bytes())
+    {
         let begin = from + found;
         from = begin + 1;
         if begin >= end {
@@ -224,7 +271,11 @@ fn push(hits: &mut Vec<Hit>, text: &[u8], hit: Hit) {
         }
         if let Some(len) = marker_len(&text[begin..]) {
             if begin > at {
-                hits.push(Hit { start: at, end: begin, ..hit });
+                hits.push(Hit {
+                    start: at,
+                    end: begin,
+                    ..hit
+                });
             }
             at = at.max(begin + len);
         }
@@ -264,12 +315,17 @@ struct View {
 
 impl View {
     fn new(scanner: &Scanner, original: &[u8], hits: &[Hit]) -> Self {
-        let mut view = Self { text: Vec::with_capacity(original.len()), ends: Vec::new(), starts: Vec::new() };
+        let mut view = Self {
+            text: Vec::with_capacity(original.len()),
+            ends: Vec::new(),
+            starts: Vec::new(),
+        };
         let mut at = 0;
         for hit in hits.iter().filter(|hit| hit.severity == Severity::Secret) {
             view.text.extend_from_slice(&original[at..hit.start]);
             view.starts.push((view.text.len(), hit.start));
-            view.text.extend_from_slice(super::marker(&scanner.kind(hit.name)).as_bytes());
+            view.text
+                .extend_from_slice(super::marker(&scanner.kind(hit.name)).as_bytes());
             view.ends.push((view.text.len(), hit.end));
             at = hit.end;
         }

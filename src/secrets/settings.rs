@@ -119,7 +119,11 @@ pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<Own>, Error> {
         }
         match engine::build(&rule.pattern) {
             Ok(regex) => Ok(Own { kind, regex }),
-            Err(error) => Err(Error::OwnPattern { kind, pattern: rule.pattern.clone(), reason: reason(&error) }),
+            Err(error) => Err(Error::OwnPattern {
+                kind,
+                pattern: rule.pattern.clone(),
+                reason: reason(&error),
+            }),
         }
     };
     rules.iter().map(own).collect()
@@ -128,16 +132,33 @@ pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<Own>, Error> {
 pub(super) fn allow_list(entries: &[String], own: &[Own]) -> Result<Vec<Allow>, Error> {
     let entry = |entry: &String| {
         if let Some(kind) = entry.strip_prefix("kind:") {
-            let known = super::kinds().contains(&kind) || super::scan::WARNINGS.contains(&kind) || own.iter().any(|rule| rule.kind == kind);
-            return if known { Ok(Allow::Kind(kind.to_owned())) } else { Err(Error::AllowKind { kind: kind.to_owned() }) };
-        }
-        if let Some(pattern) = entry.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|pattern| !pattern.is_empty()) {
-            return match engine::build(pattern) {
-                Ok(regex) => Ok(Allow::Pattern(regex)),
-                Err(error) => Err(Error::AllowPattern { entry: entry.clone(), reason: reason(&error) }),
+            let known = super::kinds().contains(&kind)
+                || super::scan::WARNINGS.contains(&kind)
+                || own.iter().any(|rule| rule.kind == kind);
+            return if known {
+                Ok(Allow::Kind(kind.to_owned()))
+            } else {
+                Err(Error::AllowKind { kind: kind.to_owned() })
             };
         }
-        if entry.is_empty() { Err(Error::AllowEmpty) } else { Ok(Allow::Text(entry.as_bytes().to_vec())) }
+        if let Some(pattern) = entry
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'))
+            .filter(|pattern| !pattern.is_empty())
+        {
+            return match engine::build(pattern) {
+                Ok(regex) => Ok(Allow::Pattern(regex)),
+                Err(error) => Err(Error::AllowPattern {
+                    entry: entry.clone(),
+                    reason: reason(&error),
+                }),
+            };
+        }
+        if entry.is_empty() {
+            Err(Error::AllowEmpty)
+        } else {
+            Ok(Allow::Text(entry.as_bytes().to_vec()))
+        }
     };
     entries.iter().map(entry).collect()
 }

@@ -35,7 +35,16 @@ pub struct ChunkRedactor<'s> {
 impl<'s> ChunkRedactor<'s> {
     /// One for a text that begins now.
     pub fn new(scanner: &'s Scanner) -> Self {
-        Self { scanner, buffer: Vec::new(), sent: 0, offset: 0, wanted: 4 * HOLD, line: 0, column: 0, findings: Vec::new() }
+        Self {
+            scanner,
+            buffer: Vec::new(),
+            sent: 0,
+            offset: 0,
+            wanted: 4 * HOLD,
+            line: 0,
+            column: 0,
+            findings: Vec::new(),
+        }
     }
 
     /// Takes the next piece and appends to `out` what is redacted by now; often nothing, now and then much.
@@ -109,7 +118,11 @@ impl<'s> ChunkRedactor<'s> {
         }
         let mut place = super::scan::Place::default();
         place.advance(&self.buffer, drop);
-        self.column = if place.line == 0 { self.column + place.column } else { place.column };
+        self.column = if place.line == 0 {
+            self.column + place.column
+        } else {
+            place.column
+        };
         self.line += place.line;
         self.buffer.drain(..drop);
         self.sent -= drop;

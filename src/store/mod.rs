@@ -29,6 +29,7 @@ pub mod refs;
 pub mod session;
 pub mod spill;
 pub mod tree;
+mod trust;
 pub mod walk;
 
 pub use error::Error;

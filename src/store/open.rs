@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::{Error, Repository, env_config, place};
+use super::{Error, Repository, env_config, place, trust};
 
 /// Room for decoded objects: the trees of two snapshots of some thousand folders, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
@@ -76,15 +76,20 @@ impl Environment {
 pub fn open(environment: &Environment) -> Result<Repository, Error> {
     let options = options(environment)?;
     let found = locate(environment)?;
-    let mut repo = options
-        .open(&found.path)
-        .map_err(|source| explain(&found.path, source))?
-        .to_thread_local();
+    let open = |options: gix::open::Options| match options.open(&found.path) {
+        Ok(repo) => Ok(repo.to_thread_local()),
+        Err(source) => Err(explain(&found.path, source)),
+    };
+    let mut repo = open(options.clone())?;
     check_format(&repo)?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
-        return Err(Error::Unsafe {
-            path: shown_root(&repo),
-        });
+        if !trust::declared_safe(&repo, environment) {
+            return Err(Error::Unsafe {
+                path: shown_root(&repo),
+            });
+        }
+        // gix cannot be told; but that its distrust has no effect.
+        repo = open(options.filter_config_section(|_| true))?;
     }
     check_common_dir(&repo, environment)?;
     if found.searched && repo.is_bare() && explicit_bare(&repo) {
@@ -111,6 +116,8 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
         settings.extend(parsed.into_iter().filter(|setting| setting.contains(&b'.')));
     }
     settings.push("core.useReplaceRefs=false".into());
+    // Whom to trust is decided in `open`; a trusted repository may hold large objects.
+    settings.push("gitoxide.objects.allocLimitIfReducedTrust=0".into());
     if let Some(index) = environment.path("GIT_INDEX_FILE") {
         settings.push(
             [b"gitoxide.core.indexFile=", index.as_os_str().as_encoded_bytes()]

@@ -30,7 +30,13 @@ pub(super) struct Rule {
     /// Regular expression over bytes, ASCII classes. The secret is its first capture group, or the whole match.
     pub(super) pattern: &'static str,
     /// Where the format is described.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kept for those who maintain the table; the tests ask that it is there"))]
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "kept for those who maintain the table; the tests ask that it is there"
+        )
+    )]
     pub(super) source: &'static str,
 }
 

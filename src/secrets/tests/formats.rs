@@ -15,15 +15,31 @@ fn every_rule_is_sound() {
         let regex = build(rule.pattern).unwrap_or_else(|error| panic!("{kind}: {error}"));
         assert!(regex.captures_len() <= 2, "{kind}: one group at most");
         assert!(!regex.is_match(b""), "{kind}: matches nothing at all");
-        assert!(!rule.keywords.is_empty() && rule.keywords.iter().all(|word| word.len() >= 3), "{kind}: keywords");
-        assert!(rule.source.len() > 5, "{kind}: says where the format is described");
-        assert_eq!(rule.nocase, rule.pattern.contains("(?i:"), "{kind}: keyword and pattern agree about case");
         assert!(
-            !rule.nocase || rule.keywords.iter().all(|word| word.bytes().all(|byte| !byte.is_ascii_uppercase())) || kind == "age-secret-key",
+            !rule.keywords.is_empty() && rule.keywords.iter().all(|word| word.len() >= 3),
+            "{kind}: keywords"
+        );
+        assert!(rule.source.len() > 5, "{kind}: says where the format is described");
+        assert_eq!(
+            rule.nocase,
+            rule.pattern.contains("(?i:"),
+            "{kind}: keyword and pattern agree about case"
+        );
+        assert!(
+            !rule.nocase
+                || rule
+                    .keywords
+                    .iter()
+                    .all(|word| word.bytes().all(|byte| !byte.is_ascii_uppercase()))
+                || kind == "age-secret-key",
             "{kind}: keywords in lower case"
         );
         let name = marker(kind);
-        assert_eq!(super::super::check::marker_len(name.as_bytes()), Some(name.len()), "{kind}: fits a marker");
+        assert_eq!(
+            super::super::check::marker_len(name.as_bytes()),
+            Some(name.len()),
+            "{kind}: fits a marker"
+        );
     }
 }
 
@@ -49,7 +65,10 @@ fn every_sample_is_found_under_its_name_and_replaced_whole() {
             let gone = left.is_empty() || (BESIDE.contains(kind) && longest.is_some_and(|part| !left.contains(&part)));
             let again = scanner().redact_text(&redacted).0 == redacted;
             if !(named && gone && again && redacted.contains(&marker(kind))) {
-                wrong.push(format!("{kind}: '{}' gave '{redacted}' ({found:?}, again the same: {again})", made.text));
+                wrong.push(format!(
+                    "{kind}: '{}' gave '{redacted}' ({found:?}, again the same: {again})",
+                    made.text
+                ));
             }
         }
     }
@@ -57,8 +76,14 @@ fn every_sample_is_found_under_its_name_and_replaced_whole() {
 }
 
 /// Kinds whose samples have other random parts than the secret.
-const BESIDE: &[&str] =
-    &["slack-webhook", "discord-webhook", "google-chat-webhook", "jwk-private-key", "putty-private-key", "password-hash"];
+const BESIDE: &[&str] = &[
+    "slack-webhook",
+    "discord-webhook",
+    "google-chat-webhook",
+    "jwk-private-key",
+    "putty-private-key",
+    "password-hash",
+];
 
 #[test]
 fn near_misses_stay() {
@@ -139,7 +164,23 @@ fn generic_assignments_of_no_secret_are_silent() {
 #[test]
 fn the_table_counts_every_check() {
     // A check that no row uses would be dead weight.
-    for check in [Check::Any, Check::Value, Check::Word, Check::Mixed, Check::Random, Check::Basic, Check::KeyBody, Check::Quoted, Check::Bare] {
-        assert!(TABLES.iter().flat_map(|table| table.iter()).any(|rule| rule.check == check), "{check:?}");
+    for check in [
+        Check::Any,
+        Check::Value,
+        Check::Word,
+        Check::Mixed,
+        Check::Random,
+        Check::Basic,
+        Check::KeyBody,
+        Check::Quoted,
+        Check::Bare,
+    ] {
+        assert!(
+            TABLES
+                .iter()
+                .flat_map(|table| table.iter())
+                .any(|rule| rule.check == check),
+            "{check:?}"
+        );
     }
 }

@@ -19,7 +19,9 @@ fn scanner() -> Scanner {
 /// Only the findings that are replaced.
 fn secrets(text: &str) -> Vec<Finding> {
     let all = scanner().scan(text.as_bytes());
-    all.into_iter().filter(|finding| finding.severity == Severity::Secret).collect()
+    all.into_iter()
+        .filter(|finding| finding.severity == Severity::Secret)
+        .collect()
 }
 
 /// A text made from a template, and its random parts of six or more characters.
@@ -40,7 +42,10 @@ fn make(template: &str, seed: u64) -> Made {
         state ^= state << 17;
         state
     };
-    let mut made = Made { text: String::new(), parts: Vec::new() };
+    let mut made = Made {
+        text: String::new(),
+        parts: Vec::new(),
+    };
     let mut rest = template;
     while let Some(open) = rest.find(['{', '|']) {
         made.text.push_str(&rest[..open]);
@@ -87,12 +92,21 @@ fn fill(spec: &str, random: &mut impl FnMut() -> u64) -> String {
     let all: Vec<u8> = groups.iter().flat_map(|group| group.bytes()).collect();
     let mut pick = |from: &[u8]| char::from(from[usize::try_from(random() >> 33).unwrap() % from.len()]);
     // One of each of the first three groups at the start, so that no class is missing by chance.
-    let first: String = groups.iter().take(3).take(count).map(|group| pick(group.as_bytes())).collect();
+    let first: String = groups
+        .iter()
+        .take(3)
+        .take(count)
+        .map(|group| pick(group.as_bytes()))
+        .collect();
     let len = first.len();
     first + &(len..count).map(|_| pick(&all)).collect::<String>()
 }
 
 /// The random parts of a made text that are still in `text`.
 fn left_over<'m>(text: &str, made: &'m Made) -> Vec<&'m str> {
-    made.parts.iter().map(String::as_str).filter(|part| text.contains(part)).collect()
+    made.parts
+        .iter()
+        .map(String::as_str)
+        .filter(|part| text.contains(part))
+        .collect()
 }

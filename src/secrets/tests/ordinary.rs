@@ -63,7 +63,9 @@ fn log(lines: u64) -> String {
     let mut log = String::new();
     for n in 0..lines {
         let template = match n % 12 {
-            0 => "2026-11-27T10:{d2}:{d2}.{d3}Z  INFO http: GET /api/v1/users/{d4}?page=2&token_type=bearer 200 {d3}ms id={U}",
+            0 => {
+                "2026-11-27T10:{d2}:{d2}.{d3}Z  INFO http: GET /api/v1/users/{d4}?page=2&token_type=bearer 200 {d3}ms id={U}"
+            }
             1 => "   Compiling serde v1.0.{d3}",
             2 => "test store::tests::{a8}_{a6}::{a9} ... ok",
             3 => "remote: Resolving deltas: 100% ({d3}/{d3}), completed with {d2} local objects.",
@@ -72,9 +74,13 @@ fn log(lines: u64) -> String {
             6 => "  at Object.{a8} (/srv/app/node_modules/{a6}/lib/{a8}.js:{d3}:{d2})",
             7 => "warning: unused variable: `{a6}_token` at src/{a6}.rs:{d3}:{d2}",
             8 => "diff --git a/src/{a8}.rs b/src/{a8}.rs\nindex {h7}..{h7} 100644\n--- a/src/{a8}.rs",
-            9 => "nginx: 10.0.{d2}.{d2} - - \"POST /login HTTP/1.1\" 302 0 \"https://example.com/login?next=%2F\" \"Mozilla/5.0\"",
+            9 => {
+                "nginx: 10.0.{d2}.{d2} - - \"POST /login HTTP/1.1\" 302 0 \"https://example.com/login?next=%2F\" \"Mozilla/5.0\""
+            }
             10 => "added {d3} packages, and audited {d4} packages in {d2}s; password reset mail queued for user {d5}",
-            _ => "{\"level\":\"info\",\"trace_id\":\"{h32}\",\"span_id\":\"{h16}\",\"msg\":\"secret rotated\",\"key\":\"{a8}/{a6}\"}",
+            _ => {
+                "{\"level\":\"info\",\"trace_id\":\"{h32}\",\"span_id\":\"{h16}\",\"msg\":\"secret rotated\",\"key\":\"{a8}/{a6}\"}"
+            }
         };
         writeln!(log, "{}", make(template, n + 1).text).unwrap();
     }
@@ -97,7 +103,12 @@ fn minified_code_has_no_finding() {
         1,
     );
     let text = made.text.repeat(200);
-    assert!(scanner().scan(text.as_bytes()).iter().all(|finding| finding.severity == Severity::Warning));
+    assert!(
+        scanner()
+            .scan(text.as_bytes())
+            .iter()
+            .all(|finding| finding.severity == Severity::Warning)
+    );
     assert!(secrets(&text).is_empty());
 }
 
@@ -124,7 +135,10 @@ fn this_repository_holds_no_secret() {
     let scanner = scanner();
     for file in files {
         let found = scanner.scan(&fs::read(&file).unwrap());
-        let secrets: Vec<_> = found.iter().filter(|finding| finding.severity == Severity::Secret).collect();
+        let secrets: Vec<_> = found
+            .iter()
+            .filter(|finding| finding.severity == Severity::Secret)
+            .collect();
         assert!(secrets.is_empty(), "{}: {secrets:?}", file.display());
     }
 }

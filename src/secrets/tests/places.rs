@@ -91,7 +91,8 @@ fn every_format_is_found_in_every_place() {
 /// Places in which the text is no longer the text: what stands before it belongs to it.
 fn joins(text: &str, place: &str) -> bool {
     // A minus sign directly before what may begin with one; a text of the form `name=value` after `=3D`.
-    place == "-%" && text.starts_with(['M', 'e', 'p', 'm']) || text.contains('=') && (place.contains("=3D") || place.contains("?x="))
+    place == "-%" && text.starts_with(['M', 'e', 'p', 'm'])
+        || text.contains('=') && (place.contains("=3D") || place.contains("?x="))
 }
 
 #[test]
@@ -102,8 +103,14 @@ fn what_depends_on_its_surroundings_is_found_between_other_lines() {
         for (before, after) in [("first line\n", "\nlast line\n"), ("日本語 ", "\n"), ("\n\n", "")] {
             let text = format!("{before}{}{after}", made.text);
             let (redacted, found) = scanner.redact_text(&text);
-            assert!(found.iter().any(|finding| finding.kind == *kind), "{kind}: {found:?} in '{text}'");
-            assert!(redacted.starts_with(before) && redacted.ends_with(after), "{kind}: '{redacted}'");
+            assert!(
+                found.iter().any(|finding| finding.kind == *kind),
+                "{kind}: {found:?} in '{text}'"
+            );
+            assert!(
+                redacted.starts_with(before) && redacted.ends_with(after),
+                "{kind}: '{redacted}'"
+            );
         }
     }
 }
@@ -114,7 +121,10 @@ fn private_keys_are_found_however_they_are_wrapped() {
     let lines: Vec<&str> = made.text.split(' ').collect();
     let head = format!("-----BEG{} PRIVATE KEY-----", "IN");
     let tail = "-----END PRIVATE KEY-----";
-    let all: Vec<&str> = std::iter::once(head.as_str()).chain(lines.iter().copied()).chain([tail]).collect();
+    let all: Vec<&str> = std::iter::once(head.as_str())
+        .chain(lines.iter().copied())
+        .chain([tail])
+        .collect();
     let numbered = |sign: &str| -> String {
         let line = |(n, line): (usize, &&str)| format!("{:>6}{sign}{line}\n", n + 9);
         all.iter().enumerate().map(line).collect()
@@ -143,16 +153,26 @@ fn private_keys_are_found_however_they_are_wrapped() {
     for text in texts {
         let text = format!("before\n{text}\nafter");
         let (redacted, found) = scanner().redact_text(&text);
-        assert_eq!(found.iter().filter(|finding| finding.replaced).count(), 1, "'{redacted}'");
+        assert_eq!(
+            found.iter().filter(|finding| finding.replaced).count(),
+            1,
+            "'{redacted}'"
+        );
         assert!(left_over(&redacted, &made).is_empty(), "'{redacted}'");
-        assert!(redacted.starts_with("before\n") && redacted.ends_with("\nafter"), "'{redacted}'");
+        assert!(
+            redacted.starts_with("before\n") && redacted.ends_with("\nafter"),
+            "'{redacted}'"
+        );
     }
 }
 
 #[test]
 fn many_secrets_side_by_side_are_all_replaced() {
     let scanner = scanner();
-    let made = make("AKIA{L16},ghp_{w36};glpat-{w20}/dapi{h32} dapi{h32}\nsk_live_{w24}\tnpm_{w36}", 3);
+    let made = make(
+        "AKIA{L16},ghp_{w36};glpat-{w20}/dapi{h32} dapi{h32}\nsk_live_{w24}\tnpm_{w36}",
+        3,
+    );
     let (redacted, found) = scanner.redact_text(&made.text);
     assert_eq!(left_over(&redacted, &made), Vec::<&str>::new());
     assert_eq!(found.iter().filter(|finding| finding.replaced).count(), 7, "{redacted}");
@@ -179,12 +199,17 @@ fn utf_16_is_redacted_as_utf_16() {
     let expected = format!("Schlüssel {}\r\nende", marker("github-token"));
     let wide = |text: &str, little: bool| -> Vec<u8> {
         let units = std::iter::once(0xfeff).chain(text.encode_utf16());
-        units.flat_map(|unit| if little { unit.to_le_bytes() } else { unit.to_be_bytes() }).collect()
+        units
+            .flat_map(|unit| if little { unit.to_le_bytes() } else { unit.to_be_bytes() })
+            .collect()
     };
     for little in [true, false] {
         let (redacted, found) = scanner().redact_bytes(&wide(&made.text, little)).clone_parts();
         assert_eq!(redacted, wide(&expected, little));
-        assert_eq!((found[0].line, found[0].column, found[0].range.clone()), (1, 11, 22..102));
+        assert_eq!(
+            (found[0].line, found[0].column, found[0].range.clone()),
+            (1, 11, 22..102)
+        );
         assert_eq!(scanner().scan(&wide(&made.text, little)).len(), 1);
     }
 }

@@ -11,7 +11,11 @@ use super::{make, scanner};
 
 /// Pieces from which texts are put together: keywords, whole samples, and what stands between.
 fn piece() -> impl Strategy<Value = String> {
-    let keywords: Vec<&'static str> = TABLES.iter().flat_map(|table| table.iter()).flat_map(|rule| rule.keywords.iter().copied()).collect();
+    let keywords: Vec<&'static str> = TABLES
+        .iter()
+        .flat_map(|table| table.iter())
+        .flat_map(|rule| rule.keywords.iter().copied())
+        .collect();
     prop_oneof![
         3 => (0..SAMPLES.len(), 1..1000_u64).prop_map(|(index, seed)| make(SAMPLES[index].1, seed).text),
         1 => (0..SAMPLES.len(), 1..1000_u64).prop_map(|(index, seed)| make(SAMPLES[index].2, seed).text),
@@ -36,17 +40,28 @@ fn check(scanner: &Scanner, text: &str) {
     let mut at = 0;
     let mut rest = redacted.as_ref();
     for finding in &found {
-        assert!(finding.range.start >= at && finding.range.start < finding.range.end, "in order, without overlaps");
+        assert!(
+            finding.range.start >= at && finding.range.start < finding.range.end,
+            "in order, without overlaps"
+        );
         at = finding.range.end;
     }
     at = 0;
     for finding in found.iter().filter(|finding| finding.replaced) {
-        rest = rest.strip_prefix(&text[at..finding.range.start]).expect("what stands between is unchanged");
-        rest = rest.strip_prefix(super::super::marker(&finding.kind).as_str()).expect("then a marker");
+        rest = rest
+            .strip_prefix(&text[at..finding.range.start])
+            .expect("what stands between is unchanged");
+        rest = rest
+            .strip_prefix(super::super::marker(&finding.kind).as_str())
+            .expect("then a marker");
         at = finding.range.end;
     }
     assert_eq!(rest, &text[at..]);
-    assert_eq!(scanner.redact_text(&redacted).0, redacted, "redacting again changes nothing");
+    assert_eq!(
+        scanner.redact_text(&redacted).0,
+        redacted,
+        "redacting again changes nothing"
+    );
 }
 
 proptest! {
@@ -119,13 +134,27 @@ fn time_grows_with_length_and_no_faster() {
 fn a_line_of_a_megabyte_is_nothing_special() {
     let scanner = scanner();
     let made = make("ghp_{w36}", 1);
-    for filler in ["a", "ab1 ", "-----", "\\n", "eyJhbGci.", "://a:", "\u{e4}", "{\"k\":\"v\"},"] {
+    for filler in [
+        "a",
+        "ab1 ",
+        "-----",
+        "\\n",
+        "eyJhbGci.",
+        "://a:",
+        "\u{e4}",
+        "{\"k\":\"v\"},",
+    ] {
         let mut text = filler.repeat(500_000 / filler.len());
         text.push(' ');
         text.push_str(&made.text);
         text.push(' ');
         text.push_str(&filler.repeat(500_000 / filler.len()));
         let found = scanner.scan(text.as_bytes());
-        assert!(found.iter().any(|finding| finding.kind == "github-token" && finding.line == 1), "{filler}");
+        assert!(
+            found
+                .iter()
+                .any(|finding| finding.kind == "github-token" && finding.line == 1),
+            "{filler}"
+        );
     }
 }

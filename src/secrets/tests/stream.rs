@@ -35,7 +35,10 @@ fn long_text(seed: u64) -> String {
 }
 
 fn only_secrets(found: Vec<Finding>) -> Vec<Finding> {
-    found.into_iter().filter(|finding| finding.severity == Severity::Secret).collect()
+    found
+        .into_iter()
+        .filter(|finding| finding.severity == Severity::Secret)
+        .collect()
 }
 
 #[test]
@@ -48,7 +51,11 @@ fn pieces_of_any_size_give_what_the_whole_gives() {
         for size in [997, 4096, 65_536, 100_003, 1 << 20] {
             let (pieces, pieces_found) = in_pieces(&scanner, text.as_bytes(), std::iter::repeat(size));
             assert!(pieces == *whole, "pieces of {size}");
-            assert_eq!(only_secrets(pieces_found), only_secrets(found.clone()), "pieces of {size}");
+            assert_eq!(
+                only_secrets(pieces_found),
+                only_secrets(found.clone()),
+                "pieces of {size}"
+            );
         }
     }
 }
@@ -58,7 +65,12 @@ fn a_key_longer_than_what_is_held_back_is_replaced_whole() {
     let scanner = scanner();
     let body: String = (0..1200).map(|line| make("{b64}\n", line + 1).text).collect();
     for end in [format!("-----END{}PRIVATE KEY-----\n", " "), String::new()] {
-        let text = format!("{}\n-----BEGIN{}PRIVATE KEY-----\n{body}{end}after {}", "x ".repeat(20_000), " ", "y ".repeat(50_000));
+        let text = format!(
+            "{}\n-----BEGIN{}PRIVATE KEY-----\n{body}{end}after {}",
+            "x ".repeat(20_000),
+            " ",
+            "y ".repeat(50_000)
+        );
         let (whole, _) = scanner.redact_bytes(text.as_bytes());
         assert!(whole.len() < 150_000);
         let (pieces, _) = in_pieces(&scanner, text.as_bytes(), std::iter::repeat(1000));
@@ -81,7 +93,11 @@ fn output_comes_while_input_comes() {
 
 #[test]
 fn off_passes_all_through_at_once() {
-    let scanner = Scanner::new(&Settings { mode: Mode::Off, ..Settings::default() }).unwrap();
+    let scanner = Scanner::new(&Settings {
+        mode: Mode::Off,
+        ..Settings::default()
+    })
+    .unwrap();
     let mut out = Vec::new();
     let mut redactor = ChunkRedactor::new(&scanner);
     redactor.push(b"abc", &mut out);

@@ -11,6 +11,7 @@ mod name;
 mod pack;
 mod present;
 mod seal;
+mod sealed;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -26,6 +27,7 @@ use crate::os::{self, Sharing};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
 pub(super) use present::Present;
+pub use sealed::Sealed;
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
@@ -284,7 +286,7 @@ impl Writer {
     pub fn finish(self) -> Result<Sealed, Error> {
         let Target::Pack(pack) = self.target else {
             return Ok(Sealed {
-                keep: None,
+                _keep: None,
                 relied_on: Vec::new(),
                 written: Vec::new(),
                 bytes: 0,
@@ -313,7 +315,7 @@ impl Writer {
             None => None,
         };
         Ok(Sealed {
-            keep,
+            _keep: keep,
             relied_on,
             written,
             bytes,
@@ -371,44 +373,6 @@ fn object_hasher(hash: gix::hash::Kind, kind: Kind, length: u64) -> gix::hash::H
 /// or marks the pack as broken.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The objects of an operation, durable, and protected from a gc while this is held.
-///
-/// Call [`release`](Self::release) once a ref names them. Dropped without it, the objects are left to the next gc; so
-/// after a lost race keep this until the repeated attempt is done, because that one finds the objects and relies on them.
-#[must_use]
-pub struct Sealed {
-    keep: Option<seal::Keep>,
-    relied_on: Vec<ObjectId>,
-    written: Vec<ObjectId>,
-    bytes: u64,
-}
-
-impl Sealed {
-    /// The size of the pack, in bytes; 0 when nothing was written.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Ends the protection, after a ref names the objects.
-    ///
-    /// What was saved is saved: should the file that protects it resist, this is no failure, and the next save sweeps it.
-    pub fn release(self) -> Result<(), Error> {
-        drop(self);
-        Ok(())
-    }
-
-    /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place
-    /// may have removed them: see [`refs::verify_present`](super::refs::verify_present).
-    pub fn relied_on(&self) -> &[ObjectId] {
-        &self.relied_on
-    }
-
-    /// The objects that were written, in the order of writing.
-    pub fn written(&self) -> &[ObjectId] {
-        &self.written
-    }
 }
 
 /// Removes what killed saves left among the packs of this repository. Costs one look at the folder.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use git_checkpoint::store::objects::{self, Writer};
 use git_checkpoint::store::refs::{self, Expected};
-use git_checkpoint::store::{Environment, Error, Repository};
+use git_checkpoint::store::{Environment, Error, Repository, git};
 
 use super::{WAIT, edit, now, save, write_commit};
 use crate::support::World;
@@ -72,7 +72,12 @@ fn actor() {
     };
     let environment = Environment {
         cwd: std::env::current_dir().unwrap(),
-        vars: std::env::vars_os().collect(),
+        // A child's environment may be made to mislead it; the repository is the one here all the same.
+        vars: if task == "child" {
+            [].into()
+        } else {
+            std::env::vars_os().collect()
+        },
     };
     let words: Vec<_> = task.to_str().unwrap().split(' ').collect();
     let done = git_checkpoint::store::open(&environment).and_then(|repo| perform(&repo, &words));
@@ -86,7 +91,7 @@ fn actor() {
     }
 }
 
-/// `save SESSION COUNT TAG`, `rename FROM TO`, `delete SESSION`, `large MIB`, `read SESSION`.
+/// `save SESSION COUNT TAG`, `rename FROM TO`, `delete SESSION`, `large MIB`, `read SESSION`, `child`, `who`.
 fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
     let who = git_checkpoint::store::who(repo, now(0));
     match words {
@@ -144,6 +149,13 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
             let id = refs::read(repo, &format!("refs/checkpoints/{session}"))?;
             Ok(id.map_or_else(|| "nothing".to_owned(), |id| id.to_string()))
         }
+        ["child"] => {
+            // The variables that would mislead are in this process's environment, not in the environment it opened with.
+            let dir = git(repo).args(["rev-parse", "--absolute-git-dir"]).text()?;
+            let setting = git(repo).args(["config", "x.y"]).accept([1]).text()?;
+            Ok(format!("{dir} {setting}"))
+        }
+        ["who"] => Ok(format!("{} <{}>", who.name, who.email)),
         _ => panic!("{words:?}"),
     }
 }

@@ -1,10 +1,12 @@
 //! The durable lower half of the store, below the command line: objects, refs, locks and opening, with git as judge.
 
 mod actor;
+mod children;
 mod faults;
 mod opening;
 mod packs;
 mod races;
+mod settings;
 mod swapping;
 mod tables;
 mod writing;
@@ -95,6 +97,12 @@ fn save(repo: &Repository, session: &str, content: &[u8]) -> Result<ObjectId, Er
     }
 }
 
+/// Says why a test could not be made here.
+#[expect(clippy::print_stderr, reason = "a test that is skipped must be seen")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
 /// Fails unless git finds nothing wrong and nothing of ours is left lying about.
 #[track_caller]
 fn assert_clean(world: &World) {
@@ -117,16 +125,16 @@ fn leftovers(git_dir: &Path) -> Vec<String> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            let in_swap = folder.ends_with("checkpoint/swap");
-            if path.is_dir() {
-                folders.push(path);
-            } else if in_swap
+            let ends = |wanted: &str| path.extension().is_some_and(|found| found == wanted);
+            let abandoned = folder.ends_with("checkpoint/swap")
                 || name.starts_with("checkpoint_tmp_")
                 || name == "refs.journal"
-                || (name.ends_with(".keep") && folder.ends_with("pack"))
-                || (name.ends_with(".lock") && !name.starts_with("worktree"))
-                || (name.ends_with(".pack") && !path.with_extension("idx").exists())
-            {
+                || (ends("keep") && folder.ends_with("pack"))
+                || (ends("lock") && name != "worktree.lock")
+                || (ends("pack") && !path.with_extension("idx").exists());
+            if path.is_dir() {
+                folders.push(path);
+            } else if abandoned {
                 found.push(path.display().to_string());
             }
         }

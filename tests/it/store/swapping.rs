@@ -285,9 +285,10 @@ fn a_lock_of_git_is_waited_for_and_then_named() {
 fn a_thousand_refs_are_listed_quickly_packed_or_not() {
     let world = World::new();
     let (one, _) = commits(&world);
-    let input: String = (0..1000)
+    let lines: Vec<_> = (0..1000)
         .map(|number| format!("create refs/checkpoints/s{number} {one}\n"))
         .collect();
+    let input = lines.concat();
     world
         .command("git", ["update-ref", "--stdin"])
         .input(input)

@@ -9,7 +9,7 @@ fn refs_in_a_reftable() {
     let world = World::without_repository();
     let made = world.git(["init", "--quiet", "--ref-format=reftable", "--initial-branch=main"]);
     if !made.is_success() {
-        eprintln!("skipped: this git makes no reftables");
+        super::skipped("this git makes no reftables");
         return;
     }
     story(&world);

@@ -1,0 +1,47 @@
+//! Whether the user has declared somebody else's repository safe, by git's rules for `safe.directory`.
+//!
+//! gix looks at the system's and the user's files only. git also takes the setting from the command line and the
+//! environment, and that is how containers and CI give it. In neither case from the repository itself.
+
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+use gix::config::source::Kind;
+
+use super::{Environment, Repository};
+
+/// Whether a value of `safe.directory` covers the repository; a later empty one takes back all before it.
+pub(super) fn declared_safe(repo: &Repository, environment: &Environment) -> bool {
+    let config = repo.config_snapshot();
+    let outside = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Repository;
+    let values = config.plumbing().strings_filter("safe.directory", outside);
+    let place = real(repo.workdir().unwrap_or_else(|| repo.git_dir()));
+    let mut safe = false;
+    for value in values.unwrap_or_default() {
+        match value.to_str_lossy().as_ref() {
+            "" => safe = false,
+            "*" => safe = true,
+            "." => safe |= place == real(&environment.cwd),
+            text => safe |= covers(text, &place, environment),
+        }
+    }
+    safe
+}
+
+fn covers(text: &str, place: &Path, environment: &Environment) -> bool {
+    let path = match (text.strip_prefix("~/"), environment.path("HOME")) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    };
+    if !path.is_absolute() {
+        return false;
+    }
+    match path.to_str().and_then(|text| text.strip_suffix("/*")) {
+        Some(above) => place.starts_with(real(Path::new(above))),
+        None => real(&path) == place,
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
