@@ -9,13 +9,17 @@ mod file;
 pub mod interrupt;
 mod lock;
 mod machine;
+mod program;
 mod rules;
+mod scratch;
 pub mod terminal;
 
 pub use file::{Sharing, age, create_dir_durable, file_id, links, private_dir, private_file, same_file, sync_dir, touch};
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, random_token, umask};
+pub use program::Program;
 pub use rules::{system_attributes, user_rules};
+pub use scratch::scratch_file;
 
 use std::io;
 
