@@ -109,14 +109,15 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// One stage of an unmerged index entry; its blob is `conflicts/<n>` in the checkpoint's tree.
+/// One stage of an unmerged index entry, or an entry that the index tree must not hold; its blob is `conflicts/<n>` in
+/// the checkpoint's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The path in the index.
     pub path: RepoPath,
     /// Number of the blob; for a gitlink the blob holds the commit id in hexadecimal and LF.
     pub n: u32,
-    /// 1 base, 2 ours, 3 theirs.
+    /// 1 base, 2 ours, 3 theirs; 0 an entry that is not unmerged but that no server would take in a tree.
     pub stage: u8,
     /// The git file mode, such as `0o100644`.
     pub mode: u32,
@@ -193,7 +194,7 @@ impl Lists {
         match list {
             "conflicts" => {
                 let ([n, stage, mode], path) = fields(line)?;
-                let stage = stage.parse().ok().filter(|s| (1..=3).contains(s))?;
+                let stage = stage.parse().ok().filter(|s| (0..=3).contains(s))?;
                 self.conflicts.push(Conflict {
                     path,
                     n: n.parse().ok()?,
@@ -295,7 +296,7 @@ mod tests {
         fn lists_come_back_as_they_were(
             modes in proptest::collection::vec((any_path(), 0u32..0o10000), 0..5),
             skipped in proptest::collection::vec((any_path(), 0usize..10), 0..5),
-            conflicts in proptest::collection::vec((any_path(), 0u32..9, 1u8..4), 0..5),
+            conflicts in proptest::collection::vec((any_path(), 0u32..9, 0u8..4), 0..5),
             raw in proptest::collection::vec(any_path(), 0..5),
         ) {
             let mut lists = Lists {

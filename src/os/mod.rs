@@ -9,7 +9,9 @@ mod file;
 pub mod interrupt;
 mod lock;
 mod machine;
+mod program;
 mod rules;
+mod scratch;
 pub mod terminal;
 
 pub use file::{
@@ -17,7 +19,9 @@ pub use file::{
 };
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, random_token, umask};
+pub use program::Program;
 pub use rules::{system_attributes, user_rules};
+pub use scratch::scratch_file;
 
 use std::io;
 

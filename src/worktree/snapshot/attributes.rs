@@ -31,7 +31,7 @@ const NAMES: [&str; 6] = ["crlf", "ident", "filter", "eol", "text", "working-tre
 const WORDS: [&str; 8] = ["[attr]", "binary", "crlf", "encoding", "eol", "filter", "ident", "text"];
 
 /// The attributes that hold in a folder.
-pub(super) struct Attributes {
+pub(in crate::worktree) struct Attributes {
     search: Search,
     collection: MetadataCollection,
     /// `info/attributes`, which is the last list of `search` if there is one.
@@ -44,7 +44,7 @@ pub(super) struct Attributes {
 
 impl Attributes {
     /// Those that hold in the whole repository.
-    pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
+    pub(in crate::worktree) fn read(repo: &Repository) -> Result<Self, Error> {
         let set = repo.config_snapshot().trusted_path("core.attributesFile");
         let set = set.map_err(Error::gix("read 'core.attributesFile'"))?;
         let user = set
@@ -73,7 +73,7 @@ impl Attributes {
 
     /// Those in a folder that has a `.gitattributes` of this content. `folder` is its path with a slash at the end,
     /// empty for the root.
-    pub(super) fn add(&self, folder: &[u8], content: &[u8]) -> Self {
+    pub(in crate::worktree) fn add(&self, folder: &[u8], content: &[u8]) -> Self {
         let mut this = Self {
             search: self.search.clone(),
             collection: self.collection.clone(),
@@ -98,7 +98,7 @@ impl Attributes {
     }
 
     /// A number that differs between folders where other rules hold.
-    pub(super) fn digest(&self) -> u64 {
+    pub(in crate::worktree) fn digest(&self) -> u64 {
         self.digest
     }
 
@@ -141,7 +141,7 @@ impl Attributes {
 
 /// What happens to the content of a file on its way into the repository and back.
 #[derive(Clone)]
-pub(super) struct Conversion<'a> {
+pub(in crate::worktree) struct Conversion<'a> {
     pub eol: eol::AttributesDigest,
     pub ident: bool,
     pub encoding: Option<Encoding>,
@@ -150,7 +150,7 @@ pub(super) struct Conversion<'a> {
 
 /// The `filter` attribute.
 #[derive(Clone, Copy)]
-pub(super) enum Filter<'a> {
+pub(in crate::worktree) enum Filter<'a> {
     None,
     /// git-lfs: content lies beside the repository, and a checkpoint must not depend on it.
     Lfs,
@@ -180,7 +180,7 @@ impl Conversion<'_> {
     }
 
     /// A number that differs between conversions.
-    pub(super) fn digest(&self) -> u64 {
+    pub(in crate::worktree) fn digest(&self) -> u64 {
         let filter = match self.filter {
             Filter::None => String::new(),
             Filter::Lfs => "lfs".to_owned(),
@@ -190,7 +190,7 @@ impl Conversion<'_> {
     }
 
     /// Whether content of any kind is stored as it is.
-    pub(super) fn is_identity(&self) -> bool {
+    pub(in crate::worktree) fn is_identity(&self) -> bool {
         self.eol == eol::AttributesDigest::Binary
             && !self.ident
             && self.encoding.is_none()
@@ -199,14 +199,14 @@ impl Conversion<'_> {
 }
 
 /// Asks for the attributes of one path after the other.
-pub(super) struct Matcher<'a> {
+pub(in crate::worktree) struct Matcher<'a> {
     settings: &'a Settings,
     at: Option<Arc<Attributes>>,
     outcome: Outcome,
 }
 
 impl<'a> Matcher<'a> {
-    pub(super) fn new(settings: &'a Settings) -> Self {
+    pub(in crate::worktree) fn new(settings: &'a Settings) -> Self {
         Self {
             settings,
             at: None,
@@ -215,7 +215,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// What holds for the file `path` in a folder with these attributes.
-    pub(super) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
+    pub(in crate::worktree) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
         let default = self.settings.default_eol();
         let mut conversion = Conversion {
             eol: default,

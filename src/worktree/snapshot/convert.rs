@@ -24,7 +24,7 @@ pub(super) struct Stored<'a> {
 }
 
 /// Fills the buffer with the blob that the index has for the file; `false` when it has none.
-pub(super) type IndexBlob<'a> = dyn FnMut(&mut Vec<u8>) -> bool + 'a;
+pub(in crate::worktree) type IndexBlob<'a> = dyn FnMut(&mut Vec<u8>) -> bool + 'a;
 
 /// Converts a whole file. Filters have been run before.
 pub(super) fn to_git<'a>(
@@ -56,7 +56,7 @@ pub(super) fn to_git<'a>(
 }
 
 /// What `git add` stores; `None` where it would fail.
-pub(super) fn forward<'a>(
+pub(in crate::worktree) fn forward<'a>(
     content: &'a [u8],
     conversion: &Conversion<'_>,
     settings: &Settings,
@@ -86,7 +86,7 @@ pub(super) fn forward<'a>(
 }
 
 /// What a checkout writes for a blob; `None` where it would fail.
-fn back<'a>(
+pub(in crate::worktree) fn back<'a>(
     blob: &'a [u8],
     conversion: &Conversion<'_>,
     settings: &Settings,

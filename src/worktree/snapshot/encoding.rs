@@ -7,7 +7,7 @@ use gix::bstr::{BStr, ByteSlice};
 
 /// An encoding on disk other than UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(in crate::worktree) enum Encoding {
     /// UTF-16 or UTF-32.
     Unicode {
         /// Bytes of a unit: 2 or 4.
@@ -22,7 +22,7 @@ pub(super) enum Encoding {
 
 /// The order of bytes in a unit, and the mark at the start of the file that tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(in crate::worktree) enum Order {
     /// Told by a mark, which must be there; iconv writes little-endian with a mark.
     Marked,
     /// Little-endian without a mark, which must not be there.

@@ -64,6 +64,12 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// What a filter gives for a large file could not be put into a file of ours.
+    #[error("cannot use a scratch file for the output of a filter: {}", reason(source))]
+    Scratch {
+        /// The system's reason.
+        source: io::Error,
+    },
     /// gix failed.
     #[error("cannot {action}: {source}")]
     Gix {

@@ -23,7 +23,7 @@ pub(super) const MAX_SIZE: u64 = 100 * 1024 * 1024;
 
 /// Patterns that hold in the whole work tree, of the weakest first.
 #[derive(Debug)]
-pub(super) struct Globals {
+pub(in crate::worktree) struct Globals {
     lists: Vec<List<Ignore>>,
     parse: Ignore,
     case: Case,
@@ -31,16 +31,16 @@ pub(super) struct Globals {
 
 /// The patterns of one folder's `.gitignore`, and of the folders above it.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(in crate::worktree) struct Rules {
     list: List<Ignore>,
     above: Chain,
 }
 
 /// The `.gitignore` files that hold in a folder; `None` when there are none.
-pub(super) type Chain = Option<Arc<Rules>>;
+pub(in crate::worktree) type Chain = Option<Arc<Rules>>;
 
 impl Globals {
-    pub(super) fn read(repo: &Repository, case: Case) -> Result<Self, Error> {
+    pub(in crate::worktree) fn read(repo: &Repository, case: Case) -> Result<Self, Error> {
         let parse = repo
             .ignore_pattern_parser()
             .map_err(Error::gix("read the settings for ignore files"))?;
@@ -71,7 +71,7 @@ impl Globals {
 
     /// The rules in a folder that has a `.gitignore` of this content. `folder` is its path with a slash at the end,
     /// empty for the root.
-    pub(super) fn add(&self, above: &Chain, folder: &[u8], content: &[u8]) -> Chain {
+    pub(in crate::worktree) fn add(&self, above: &Chain, folder: &[u8], content: &[u8]) -> Chain {
         let mut list = List::from_bytes(content, PathBuf::from(".gitignore"), None, self.parse).ok()?;
         if list.patterns.is_empty() {
             return above.clone();
@@ -84,7 +84,7 @@ impl Globals {
     }
 
     /// Whether an untracked path is ignored by its own name; that none of its folders is, is known already.
-    pub(super) fn is_ignored(&self, chain: &Chain, path: &[u8], is_folder: bool) -> bool {
+    pub(in crate::worktree) fn is_ignored(&self, chain: &Chain, path: &[u8], is_folder: bool) -> bool {
         let basename = path.rfind_byte(b'/').map(|slash| slash + 1);
         let decide = |list: &List<Ignore>| {
             pattern_matching_relative_path(list, path.as_bstr(), basename, Some(is_folder), self.case)

@@ -9,17 +9,17 @@ use super::Error;
 use crate::store::Repository;
 
 /// A pointer is at most this long, says the specification.
-pub(super) const MAX_POINTER: u64 = 1024;
+pub(in crate::worktree) const MAX_POINTER: u64 = 1024;
 
 /// Where the content of this repository lies.
 #[derive(Debug, Clone)]
-pub(super) struct Lfs {
+pub(in crate::worktree) struct Lfs {
     objects: PathBuf,
 }
 
 /// What a pointer says of the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pointer {
+pub(in crate::worktree) struct Pointer {
     /// Its SHA-256 in hexadecimal.
     pub sha256: String,
     /// Its length.
@@ -27,7 +27,7 @@ pub(super) struct Pointer {
 }
 
 impl Lfs {
-    pub(super) fn of(repo: &Repository) -> Result<Self, Error> {
+    pub(in crate::worktree) fn of(repo: &Repository) -> Result<Self, Error> {
         let set = repo
             .config_snapshot()
             .trusted_path("lfs.storage")
@@ -40,16 +40,20 @@ impl Lfs {
     }
 
     /// Whether the content is here.
-    pub(super) fn has(&self, pointer: &Pointer) -> bool {
+    pub(in crate::worktree) fn has(&self, pointer: &Pointer) -> bool {
+        std::fs::metadata(self.path(pointer)).is_ok_and(|meta| meta.is_file() && meta.len() == pointer.size)
+    }
+
+    /// Where the content lies if it is here.
+    pub(in crate::worktree) fn path(&self, pointer: &Pointer) -> PathBuf {
         let (first, rest) = pointer.sha256.split_at(2);
-        let path = self.objects.join(first).join(&rest[..2]).join(&pointer.sha256);
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == pointer.size)
+        self.objects.join(first).join(&rest[..2]).join(&pointer.sha256)
     }
 }
 
 impl Pointer {
     /// Reads a blob as a pointer; `None` if it is none. One with extensions, whose content is not the file's, is none.
-    pub(super) fn parse(blob: &[u8]) -> Option<Self> {
+    pub(in crate::worktree) fn parse(blob: &[u8]) -> Option<Self> {
         if blob.len() as u64 > MAX_POINTER {
             return None;
         }

@@ -4,24 +4,24 @@
 //! process, no lock, and nothing of the user's is written: not the index, not a file. What could not be captured is
 //! listed with its reason and never mistaken for absent.
 
-mod attributes;
+pub(in crate::worktree) mod attributes;
 mod cache;
 mod content;
-mod convert;
-mod encoding;
+pub(in crate::worktree) mod convert;
+pub(in crate::worktree) mod encoding;
 mod error;
-mod filter;
+pub(in crate::worktree) mod filter;
 mod folder;
 mod fsck;
 mod globals;
 mod ident;
-mod ignore;
+pub(in crate::worktree) mod ignore;
 mod index;
-mod lfs;
-mod names;
+pub(in crate::worktree) mod lfs;
+pub(in crate::worktree) mod names;
 mod nested;
 mod queue;
-mod settings;
+pub(in crate::worktree) mod settings;
 mod sparse;
 mod stat;
 mod status;
@@ -121,6 +121,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         open: AtomicUsize::new(0),
     };
+    let head = repo.head_tree_id().ok().map(gix::Id::detach);
+    let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
     let candidates = within_budget(&mut found, options.max_total_size);
@@ -133,7 +135,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         next: next.as_ref(),
         partial: is_partial(repo),
-        head: repo.head_tree_id().ok().map(gix::Id::detach),
+        head,
     };
     let results = reader.read(repo, &candidates, threads)?;
     let mut entering = Entering {
@@ -148,7 +150,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let Entering { unsettled, held, .. } = entering;
     if let Some(next) = next {
         let in_order = found.folders.iter().filter(|folder| !unsettled.contains(&folder.id));
-        let folders = in_order.filter_map(|folder| folder.fingerprint).collect();
+        let folders = in_order
+            .filter_map(|folder| folder.fingerprint)
+            .chain(unmerged.accepted.iter().copied())
+            .collect();
         let known = candidates.iter().zip(&results).filter_map(|(candidate, result)| {
             let keep = candidate.why != Why::Clean || unsettled.contains(&candidate.folder);
             let keep = keep || found.folders[candidate.folder as usize].fingerprint.is_none();
@@ -160,8 +165,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         });
         next.finish(&cache, known.collect::<Vec<_>>().into_iter(), &folders);
     }
-    let unmerged = unmerged::list(&index, writer)?;
-    let trees = trees::build(repo, writer, &index, &found.folders)?;
+    let trees = trees::build(repo, writer, &index, &unmerged.left_out, &found.folders)?;
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }

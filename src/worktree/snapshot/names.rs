@@ -15,10 +15,10 @@ pub(super) enum Meaning {
 }
 
 /// Whether git stores an entry of this name. `is_file` is false for links, folders and repositories.
-pub(super) fn is_storable(name: &[u8], is_file: bool) -> bool {
+pub(in crate::worktree) fn is_storable(name: &[u8], is_file: bool) -> bool {
     // A backslash separates folders on Windows, and fsck looks behind each.
     let mut parts = name.split(|byte| *byte == b'\\');
-    let refused = |part: &[u8]| is_hfs(part, b"git") || is_ntfs_git(part);
+    let refused = |part: &[u8]| part == b".." || is_hfs(part, b"git") || is_ntfs_git(part);
     !name.is_empty() && name != b"." && name != b".." && !parts.any(refused) && (is_file || meaning(name).is_none())
 }
 
@@ -110,6 +110,7 @@ mod tests {
             "a\\.git",
             ".git\\x",
             "a\\git~1\\b",
+            "..\\x",
         ] {
             assert!(!is_storable(name.as_bytes(), true), "{name:?}");
         }

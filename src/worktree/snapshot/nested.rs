@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::walk::Ground;
 use crate::os::dir::{Dir, Names};
-use crate::store::{ObjectId, Repository};
+use crate::store::{self, ObjectId, Repository};
 
 /// What a folder is that may be a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +56,26 @@ pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &Ground
     if nested.object_hash() != repo.object_hash() {
         return Nested::Unknown;
     }
+    if store::uses_reftable(&nested) {
+        return head_by_git(&nested);
+    }
     match nested.head().map(|mut head| head.try_peel_to_id()) {
         Ok(Ok(Some(id))) => Nested::At(id.detach()),
         Ok(Ok(None)) => Nested::Without,
         _ => Nested::Unknown,
+    }
+}
+
+/// The commit of a repository whose refs gix cannot read.
+fn head_by_git(nested: &Repository) -> Nested {
+    let asked = store::git(nested)
+        .args(["rev-parse", "--verify", "--quiet", "HEAD"])
+        .accept([0, 1])
+        .text();
+    match asked {
+        Ok(text) if text.trim().is_empty() => Nested::Without,
+        Ok(text) => ObjectId::from_hex(text.trim().as_bytes()).map_or(Nested::Unknown, Nested::At),
+        Err(_) => Nested::Unknown,
     }
 }
 

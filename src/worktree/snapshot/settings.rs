@@ -10,7 +10,7 @@ use crate::store::Repository;
 
 /// Values of `core.*` and `filter.*`.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(in crate::worktree) struct Settings {
     /// `core.fileMode`: whether the executable bit on disk means anything.
     pub file_mode: bool,
     /// `core.symlinks`: whether links are links; if not, git writes them as files that hold the target.
@@ -28,7 +28,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(repo: &Repository) -> Result<Self, Error> {
+    pub(in crate::worktree) fn of(repo: &Repository) -> Result<Self, Error> {
         let config = repo.config_snapshot();
         let flag = |key: &str, default| config.boolean(key).unwrap_or(default);
         let stat = repo.stat_options().map_err(Error::gix("read the settings for stat"))?;
@@ -57,7 +57,7 @@ impl Settings {
     }
 
     /// How names are matched with patterns.
-    pub(super) fn case(&self) -> Case {
+    pub(in crate::worktree) fn case(&self) -> Case {
         if self.ignore_case { Case::Fold } else { Case::Sensitive }
     }
 

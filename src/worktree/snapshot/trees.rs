@@ -24,12 +24,19 @@ pub(super) struct Trees {
     pub work: ObjectId,
 }
 
-/// Builds both trees. `folders` are sorted by their numbers, which are their positions.
-pub(super) fn build(repo: &Repository, writer: &Writer, index: &Index, folders: &[Folder]) -> Result<Trees, Error> {
+/// Builds both trees, without the index entries `left_out`, which are sorted. `folders` are sorted by their numbers, which are their positions.
+pub(super) fn build(
+    repo: &Repository,
+    writer: &Writer,
+    index: &Index,
+    left_out: &[usize],
+    folders: &[Folder],
+) -> Result<Trees, Error> {
     let mut builder = Builder {
         repo,
         writer,
         index,
+        left_out,
         known: HashMap::new(),
     };
     let cached = index.state().tree();
@@ -44,6 +51,7 @@ struct Builder<'a> {
     repo: &'a Repository,
     writer: &'a Writer,
     index: &'a Index,
+    left_out: &'a [usize],
     /// Trees of the index by their stretch of entries and the length of their path.
     known: HashMap<(usize, usize, usize), Option<ObjectId>>,
 }
@@ -63,12 +71,10 @@ impl Builder<'_> {
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
+        let first_left_out = self.left_out.partition_point(|at| *at < range.start);
+        let whole = self.left_out.get(first_left_out).is_none_or(|at| *at >= range.end);
         let id = match cached {
-            Some(cached)
-                if cached.num_entries.is_some_and(|count| count as usize == range.len()) && self.has(cached.id) =>
-            {
-                Some(cached.id)
-            }
+            Some(cached) if whole && is_valid(cached, &range) && self.has(cached.id) => Some(cached.id),
             _ => {
                 let mut entries = Entries::default();
                 for group in self.index.groups(range, prefix) {
@@ -112,8 +118,12 @@ impl Builder<'_> {
             Stage::Theirs => 2,
             Stage::Base => 3,
         };
-        let best = self.index.state().entries()[group.files.clone()]
-            .iter()
+        let entries_of_name = group
+            .files
+            .clone()
+            .filter(|at| self.left_out.binary_search(at).is_err());
+        let best = entries_of_name
+            .map(|at| self.index.entry(at))
             .min_by_key(|entry| rank(entry.stage()));
         if let Some(entry) = best
             && !entry.is_intent_to_add()
@@ -210,6 +220,11 @@ pub(super) fn path_of(folders: &[Folder], folder: &Folder) -> Vec<u8> {
     }
     names.reverse();
     names.join(&b'/')
+}
+
+/// Whether what git noted of a tree is about these entries.
+fn is_valid(cached: &Cached, range: &Range<usize>) -> bool {
+    cached.num_entries.is_some_and(|count| count as usize == range.len())
 }
 
 fn child<'a>(cached: Option<&'a Cached>, name: &[u8]) -> Option<&'a Cached> {

@@ -2,4 +2,5 @@
 
 mod child;
 mod ordinary;
+mod shapes;
 mod word;

@@ -7,7 +7,7 @@ use super::word::{assert_same, sound};
 
 fn check(world: &World) -> super::child::Taken {
     let taken = sound(world, &Setting::default());
-    assert_same(world, &taken);
+    assert_same(world, &Setting::default(), &taken);
     taken
 }
 
@@ -181,7 +181,7 @@ fn flags_of_the_index_hide_nothing() {
     world
         .git(["update-index", "--no-skip-worktree", "src/main.txt"])
         .success();
-    assert_same(&world, &taken);
+    assert_same(&world, &Setting::default(), &taken);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn from_a_subfolder_and_a_linked_work_tree() {
         ..Setting::default()
     };
     let taken = sound(&world, &setting);
-    assert_same(&world, &taken);
+    assert_same(&world, &Setting::default(), &taken);
     world
         .git(["worktree", "add", "--quiet", "--detach", "../linked"])
         .success();

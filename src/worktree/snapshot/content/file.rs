@@ -3,17 +3,19 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 
+use gix::filter::plumbing::Driver;
 use gix::index::entry::Mode as EntryMode;
 
 use super::{Form, Outcome, Stop, Thread};
 use crate::model::list::SkipReason;
+use crate::os;
 use crate::os::dir::{self, Kind, Meta};
 use crate::store::objects::StreamError;
-use crate::store::{Kind as ObjectKind, ObjectId};
-use crate::worktree::snapshot::Error;
+use crate::store::{self, Kind as ObjectKind, ObjectId};
 use crate::worktree::snapshot::attributes::{Conversion, Filter};
 use crate::worktree::snapshot::convert::{self, Streamed};
 use crate::worktree::snapshot::walk::{Candidate, Why};
+use crate::worktree::snapshot::{Error, filter};
 
 /// Files above this size are streamed where their content need not be held at once.
 const STREAMED: u64 = 1024 * 1024;
@@ -83,6 +85,10 @@ impl Thread<'_> {
         let mode = self.mode(candidate, &meta);
         let form = if let Filter::Lfs = conversion.filter {
             self.lfs(candidate, mode, &mut file, &meta)?
+        } else if let Filter::Driver(driver) = conversion.filter
+            && meta.size > STREAMED
+        {
+            self.large_filtered(candidate, conversion, driver, mode, &mut file)?
         } else if meta.size > STREAMED && conversion.can_be_streamed() {
             self.large(candidate, conversion, mode, &mut file, &meta)?
         } else {
@@ -172,6 +178,41 @@ impl Thread<'_> {
                 })
             }
         }
+    }
+
+    /// A large file that goes through a filter: what the filter gives is put into a file first, since its length must be
+    /// known before it is stored.
+    fn large_filtered(
+        &mut self,
+        candidate: &Candidate,
+        conversion: &Conversion<'_>,
+        driver: &Driver,
+        mode: u16,
+        file: &mut File,
+    ) -> Result<Form, Stop> {
+        let broken = |source| Stop::Fatal(Error::Scratch { source });
+        let folder = store::worktree_private_dir(self.repo).map_err(Error::from)?;
+        let mut scratch = os::scratch_file(&folder).map_err(broken)?;
+        match self.filters.clean_stream(driver, file, &candidate.path, &mut scratch) {
+            Ok(true) => {}
+            // It has no program for this, so the file is what it is.
+            Ok(false) => {
+                let content = io::copy(file, &mut scratch);
+                content.map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+            }
+            Err(filter::Failed) => return Err(Stop::skip(SkipReason::FilterFailed)),
+        }
+        scratch.rewind().map_err(broken)?;
+        let meta = dir::file_meta(&scratch).map_err(broken)?;
+        let rest = Conversion {
+            filter: Filter::None,
+            ..conversion.clone()
+        };
+        if rest.is_identity() {
+            return Ok(Form::plain(mode, self.stream(&mut scratch, meta.size)?));
+        }
+        let content = read_whole(&mut scratch, &meta)?;
+        self.filtered(candidate, &rest, mode, &content)
     }
 
     pub(super) fn stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, Stop> {

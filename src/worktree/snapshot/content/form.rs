@@ -10,7 +10,7 @@ use super::file::read_whole;
 use super::{Form, Stop, Thread};
 use crate::model::list::SkipReason;
 use crate::os::dir::{Kind, Meta};
-use crate::store::{Kind as ObjectKind, ObjectId};
+use crate::store::{Kind as ObjectKind, ObjectId, Repository};
 use crate::worktree::snapshot::attributes::{Conversion, Filter};
 use crate::worktree::snapshot::convert::{self, Stored};
 use crate::worktree::snapshot::lfs::{MAX_POINTER, Pointer};
@@ -98,11 +98,7 @@ impl Thread<'_> {
                 Ok(None) => {}
                 Err(filter::Failed) => return Err(Stop::skip(SkipReason::FilterFailed)),
             }
-            let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
-            let stored = convert::forward(&content, conversion, settings, &mut index_blob);
-            let stored = stored.ok_or_else(|| Stop::skip(SkipReason::FilterFailed))?;
-            let id = writer.write(ObjectKind::Blob, &stored).map_err(Error::from)?;
-            return self.unless_held(candidate, Form::plain(mode, id), &stored);
+            return self.filtered(candidate, conversion, mode, &content);
         }
         let hash = self.repo.object_hash();
         let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
@@ -127,21 +123,34 @@ impl Thread<'_> {
         )
     }
 
+    /// Stores what a filter gave: the way back is the filter's, so it is not tried.
+    pub(super) fn filtered(
+        &self,
+        candidate: &Candidate,
+        conversion: &Conversion<'_>,
+        mode: u16,
+        content: &[u8],
+    ) -> Result<Form, Stop> {
+        let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+        let stored = convert::forward(content, conversion, self.reader.ground.settings, &mut index_blob);
+        let stored = stored.ok_or_else(|| Stop::skip(SkipReason::FilterFailed))?;
+        let id = self
+            .reader
+            .writer
+            .write(ObjectKind::Blob, &stored)
+            .map_err(Error::from)?;
+        self.unless_held(candidate, Form::plain(mode, id), &stored)
+    }
+
     /// Holds a blob out of the tree if no server would take it there; one that HEAD has is there already.
     fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Result<Form, Stop> {
         let Some(meaning) = self.meaning(candidate) else {
             return Ok(form);
         };
-        if fsck::accepts(meaning, blob) || self.in_head(&candidate.path) == Some(form.id) {
+        if fsck::accepts(meaning, blob) || in_tree(self.repo, self.reader.head, &candidate.path) == Some(form.id) {
             return Ok(form);
         }
         Ok(Form { held: true, ..form })
-    }
-
-    fn in_head(&self, path: &[u8]) -> Option<ObjectId> {
-        let tree = self.repo.find_object(self.reader.head?).ok()?.try_into_tree().ok()?;
-        let entry = tree.lookup_entry(path.split(|byte| *byte == b'/')).ok()??;
-        Some(entry.object_id())
     }
 
     /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
@@ -183,6 +192,17 @@ impl Thread<'_> {
             ..Form::plain(mode, id)
         })
     }
+}
+
+/// The blob at a path of a tree.
+pub(in crate::worktree::snapshot) fn in_tree(
+    repo: &Repository,
+    tree: Option<ObjectId>,
+    path: &[u8],
+) -> Option<ObjectId> {
+    let tree = repo.find_object(tree?).ok()?.try_into_tree().ok()?;
+    let entry = tree.lookup_entry(path.split(|byte| *byte == b'/')).ok()??;
+    Some(entry.object_id())
 }
 
 /// The SHA-256 of a file in hexadecimal; the file is at its start again afterwards.

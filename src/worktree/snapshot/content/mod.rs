@@ -6,6 +6,8 @@
 mod file;
 mod form;
 
+pub(super) use form::in_tree;
+
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;

@@ -36,6 +36,10 @@ pub(super) struct Visit<'a, 'b> {
     /// Tracked files that are as the index saw them.
     clean: Vec<Clean>,
     below: Vec<Below>,
+    /// Whether nothing in it may be looked at.
+    denied: bool,
+    /// How many candidates and skipped paths there were before.
+    before: (usize, usize),
 }
 
 /// A file that git calls unchanged.
@@ -68,6 +72,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             path.extend_from_slice(&task.name);
             path.push(b'/');
         }
+        let before = (found.candidates.len(), found.lists.skipped.len());
         let mut visit = Self {
             repo,
             ground,
@@ -80,6 +85,8 @@ impl<'a, 'b> Visit<'a, 'b> {
             changes: Vec::new(),
             clean: Vec::new(),
             below: Vec::new(),
+            denied: false,
+            before,
         };
         let dir = match task.mode {
             Mode::Absent => None,
@@ -125,6 +132,15 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     fn finish(mut self, dir: Option<Dir>) {
+        if self.denied {
+            // It can be listed but not entered: one word for all of it.
+            self.found.candidates.truncate(self.before.0);
+            self.found.lists.skipped.truncate(self.before.1);
+            self.clean.clear();
+            self.below.clear();
+            self.changes.clear();
+            self.skip_self(SkipReason::Unreadable);
+        }
         let fingerprint = self.fingerprint();
         if !self.below.is_empty() {
             let above = Arc::new(Above {

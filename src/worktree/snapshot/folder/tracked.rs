@@ -64,6 +64,7 @@ impl<'a> Visit<'a, '_> {
     pub(super) fn unseen(&mut self, group: &Group<'_>, error: &io::Error) {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => self.missing(group),
+            io::ErrorKind::PermissionDenied => self.denied = true,
             _ => {
                 let path = self.full_path(group.name);
                 self.found.skip(&path, SkipReason::Unreadable);

@@ -40,8 +40,10 @@ impl Visit<'_, '_> {
     }
 
     pub(super) fn vanished(&mut self, path: &[u8], error: &io::Error) {
-        if error.kind() != io::ErrorKind::NotFound {
-            self.found.skip(path, SkipReason::Unreadable);
+        match error.kind() {
+            io::ErrorKind::NotFound => {}
+            io::ErrorKind::PermissionDenied => self.denied = true,
+            _ => self.found.skip(path, SkipReason::Unreadable),
         }
     }
 
