@@ -1,5 +1,6 @@
 //! What changed since: every fact compared with what git itself says, on histories made by git.
 
+mod facts;
 mod graph;
 mod merges;
 mod patch_ids;
