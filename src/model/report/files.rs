@@ -125,7 +125,7 @@ impl MergeVerdict {
             Self::Clean => "merges cleanly",
             Self::Content => "same lines",
             Self::Binary => "not text",
-            Self::ModifyDelete => "changed here, deleted there",
+            Self::ModifyDelete => "changed on one side, deleted on the other",
             Self::AddAdd => "added on both sides",
             Self::Structure => "renamed, or a file against a folder",
         }

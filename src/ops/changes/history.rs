@@ -26,7 +26,7 @@ pub(super) fn lines(
     let followed = history::follow(repo, old, new, same_branch, limits.walks);
     let (commits, since) = kept(Part::Commits, followed, failed).unzip();
     let branch = tip.and_then(|tip| {
-        let branch = branch(repo, then, now, tip, same_branch, commits.as_ref(), limits);
+        let branch = branch(repo, then, now, &tip, same_branch, commits.as_ref(), limits);
         kept(Part::Branch, branch, failed)
     });
     (branch, commits, since.unwrap_or_default())
@@ -53,7 +53,7 @@ fn branch(
     repo: &Repository,
     then: Then<'_>,
     now: Now<'_>,
-    tip: Tip,
+    tip: &Tip,
     same_branch: bool,
     commits: Option<&Commits>,
     limits: Limits,
@@ -70,13 +70,9 @@ fn branch(
     let fine = commits.is_some_and(|commits| matches!(commits.verdict, Verdict::Same | Verdict::Moved));
     let verdict = match tip.fate {
         Fate::Deleted if merged_into.is_empty() && !fine => Verdict::Missing,
-        _ if !same_branch => {
-            if fine && !merged_into.is_empty() {
-                Verdict::Moved
-            } else {
-                Verdict::Check
-            }
-        }
+        // All of then is in HEAD, in some form.
+        _ if !same_branch && fine => Verdict::Moved,
+        _ if !same_branch => Verdict::Check,
         Fate::None | Fate::Unborn | Fate::Same => Verdict::Same,
         _ if fine => Verdict::Moved,
         _ => Verdict::Check,

@@ -24,7 +24,9 @@ const WORD: usize = 10;
 /// Columns of the numbers of lines.
 const COUNTS: usize = 9;
 /// Columns of a path at most.
-const LONGEST_PATH: usize = 40;
+const LONGEST_PATH: usize = 44;
+/// Paths up to this leave room for the commit on the same line.
+const SHORT_PATH: usize = 20;
 
 pub(super) fn all(line: &Files) -> Row {
     let mut pieces = Vec::new();
@@ -121,25 +123,33 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
         line.push(Slot::Added, format!("+{}", lines.added));
         line.push(Slot::Removed, format!(" -{}", lines.removed));
     }
-    if let Some(commit) = &file.commit {
-        line.pad_to(WORD + room + 2 + COUNTS);
-        line.push(Slot::Id, commit.id.short());
-        line.push(Slot::Plain, " ");
+    let commit = file.commit.as_ref().map(|commit| {
+        let mut line = Line::new().with(Slot::Id, commit.id.short()).with(Slot::Plain, " ");
         line.append(&by(commit, now));
+        line
+    });
+    let mut notes = Vec::new();
+    if let Some(commit) = commit {
+        if room <= SHORT_PATH {
+            line.pad_to(WORD + room + 2 + COUNTS);
+            line.append(&commit);
+        } else {
+            notes.push(commit);
+        }
     }
-    let mut lines = vec![line];
-    let mut note = |words: Line| {
-        let mut line = Line::plain(" ".repeat(WORD));
-        line.append(&words);
-        lines.push(line);
-    };
     if let Some(moved) = &file.now {
-        note(Line::plain("now ").with(Slot::Path, moved.quoted()));
+        notes.push(Line::plain("now ").with(Slot::Path, moved.quoted()));
     }
     match file.merge {
         None | Some(MergeVerdict::Clean | MergeVerdict::Content) => {}
         Some(MergeVerdict::ModifyDelete) if file.state == SavedState::Missing => {}
-        Some(merge) => note(Line::new().with(Slot::Dim, merge.words())),
+        Some(merge) => notes.push(Line::new().with(Slot::Dim, merge.words())),
+    }
+    let mut lines = vec![line];
+    for note in notes {
+        let mut line = Line::plain(" ".repeat(WORD));
+        line.append(&note);
+        lines.push(line);
     }
     lines
 }

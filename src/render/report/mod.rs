@@ -158,3 +158,6 @@ fn tail(path: &str, columns: usize) -> String {
     }
     format!("..{}", &path[start..])
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,7 +111,7 @@ pub(crate) fn subject(commit: &[u8]) -> String {
     let message = commit.split_once_str("\n\n").map_or(&b""[..], |(_, message)| message);
     let lines = message
         .lines()
-        .map(|line| line.trim_end())
+        .map(ByteSlice::trim_end)
         .skip_while(|line| line.is_empty());
     let paragraph: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
     let mut text = text_of(&paragraph.join(&b' '), is_latin1(commit));

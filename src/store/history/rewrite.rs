@@ -96,8 +96,8 @@ pub fn follow(
         how,
         History::Diverged | History::Unknown | History::Rewound | History::Unrelated
     );
-    let is_lost = |id: &&ObjectId| !matched_then.contains(*id) && !(whole && found.merges.contains(*id));
-    let lost: Vec<_> = relation.ahead.iter().filter(is_lost).copied().collect();
+    let is_kept = |id: &ObjectId| matched_then.contains(id) || whole && found.merges.contains(id);
+    let lost: Vec<_> = relation.ahead.iter().copied().filter(|id| !is_kept(id)).collect();
     let verdict = match how {
         History::Forward | History::Amended | History::Rebased | History::Squashed | History::CherryPicked => {
             Verdict::Moved

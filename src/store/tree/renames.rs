@@ -144,11 +144,11 @@ mod tests {
 
     use super::*;
 
-    fn side(letter: u8) -> Option<Side> {
-        Some(Side {
+    fn side(letter: u8) -> Side {
+        Side {
             mode: EntryKind::Blob.into(),
             id: ObjectId::from([letter; 20]),
-        })
+        }
     }
 
     fn diff(path: &str, old: Option<Side>, new: Option<Side>) -> Diff {
@@ -163,11 +163,11 @@ mod tests {
     #[test]
     fn the_same_file_name_is_preferred_and_each_source_is_used_once() {
         let paired = pair_exact(vec![
-            diff("a/x", side(1), None),
-            diff("b/y", side(1), None),
-            diff("c/y", None, side(1)),
-            diff("d/z", None, side(1)),
-            diff("e/w", None, side(1)),
+            diff("a/x", Some(side(1)), None),
+            diff("b/y", Some(side(1)), None),
+            diff("c/y", None, Some(side(1))),
+            diff("d/z", None, Some(side(1))),
+            diff("e/w", None, Some(side(1))),
         ]);
         let shown: Vec<_> = paired
             .iter()
@@ -189,7 +189,7 @@ mod tests {
             id: ObjectId::from([1; 20]),
         });
         assert_eq!(
-            pair_exact(vec![diff("a", side(1), None), diff("b", None, link)]).len(),
+            pair_exact(vec![diff("a", Some(side(1)), None), diff("b", None, link)]).len(),
             2
         );
     }

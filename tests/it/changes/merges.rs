@@ -82,7 +82,7 @@ fn compare(world: &World) -> Vec<PathMerge> {
     if content_only {
         assert_eq!(conflicts, git_conflicts, "{}", shown());
         let listing = |tree: &str| world.git_line(["ls-tree", "-r", tree]);
-        if tree.to_string() != git_tree {
+        if tree != git_tree.parse_id() {
             // The tree is in memory only: show what differs.
             let ours: Vec<_> = git_checkpoint::store::tree::diff(
                 &repo,

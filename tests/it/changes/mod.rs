@@ -5,6 +5,7 @@ mod graph;
 mod merges;
 mod patch_ids;
 mod patches;
+mod report;
 mod trees;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,301 @@
+use super::*;
+use crate::model::{
+    change::{ChangeKind, Changes},
+    facts::{Bounded, Operation, OperationKind},
+    id::Oid,
+    path::RepoPath,
+    report::{
+        Age, Branch, CommitInfo, CommitList, Commits, Count, Drift, Failure, Fate, Files, History, Lines, MergeVerdict,
+        Operations, Pair, Part, Place, PlaceIs, Saved, SavedFile, SavedState, Stash, Upstream, UpstreamFate, WorkTree,
+    },
+    time::Timestamp,
+};
+
+const NOW: i64 = 1_767_323_045;
+
+fn at(ago: i64) -> Timestamp {
+    Timestamp::from_unix(NOW - ago, 0)
+}
+
+fn oid(letter: char) -> Oid {
+    Oid::new(letter.to_string().repeat(40)).unwrap()
+}
+
+fn pair<T: Clone>(value: T) -> Pair<T> {
+    Pair {
+        then: value.clone(),
+        now: value,
+    }
+}
+
+fn commit(letter: char, subject: &str, author: &str, ago: i64) -> CommitInfo {
+    CommitInfo {
+        id: oid(letter),
+        subject: subject.into(),
+        author: author.into(),
+        email: String::new(),
+        authored_at: at(ago),
+        committed_at: at(ago),
+    }
+}
+
+fn bounded<T>(count: u64) -> Bounded<T> {
+    Bounded {
+        count,
+        first: Vec::new(),
+    }
+}
+
+/// Nothing changed.
+fn quiet() -> ChangeReport {
+    let no_commits = CommitList::default;
+    ChangeReport {
+        drift: Drift::default(),
+        age: Age {
+            verdict: Verdict::Same,
+            saved_at: at(3600),
+            now: at(0),
+            seconds: 3600,
+            limit: None,
+        },
+        place: Place {
+            verdict: Verdict::Same,
+            is: PlaceIs::Same,
+            host: pair("here".into()),
+            worktree: pair("main".into()),
+            path: pair("/p".into()),
+        },
+        branch: Some(Branch {
+            verdict: Verdict::Same,
+            name: pair(Some("main".into())),
+            head: pair(Some(oid('a'))),
+            fate: Fate::Same,
+            tip: Some(oid('a')),
+            renamed_to: None,
+            merged_into: Vec::new(),
+        }),
+        commits: Some(Commits {
+            verdict: Verdict::Same,
+            how: History::Same,
+            base: None,
+            since: no_commits(),
+            authors: 0,
+            matched: bounded(0),
+            lost: no_commits(),
+            shallow: false,
+        }),
+        files: Some(Files {
+            verdict: Verdict::Same,
+            committed: Changes::default(),
+            uncommitted: Changes::default(),
+            since_saved: Some(Changes::default()),
+            not_compared: bounded(0),
+        }),
+        saved: None,
+        worktree: Some(WorkTree {
+            verdict: Verdict::Same,
+            staged: bounded(0),
+            modified: bounded(0),
+            deleted: bounded(0),
+            untracked: bounded(0),
+            conflicted: bounded(0),
+            renamed: bounded(0),
+            not_in_checkpoint: bounded(0),
+            index_same: Some(true),
+        }),
+        upstream: None,
+        operation: Some(Operations {
+            verdict: Verdict::Same,
+            is: pair(None),
+        }),
+        stash: Some(Stash {
+            verdict: Verdict::Same,
+            count: pair(0),
+        }),
+        failed: Vec::new(),
+    }
+}
+
+fn saved_file(state: SavedState, path: &str) -> SavedFile {
+    SavedFile {
+        verdict: Verdict::Check,
+        state,
+        saved_as: ChangeKind::Modified,
+        path: path.into(),
+        now: None,
+        merge: None,
+        lines: None,
+        commit: None,
+    }
+}
+
+/// Much changed, with names that would harm a terminal.
+fn busy() -> ChangeReport {
+    let mut report = quiet();
+    report.place.is = PlaceIs::OtherHost;
+    report.place.verdict = Verdict::Differs;
+    report.place.host.then = "laptop-17".into();
+    let branch = report.branch.as_mut().unwrap();
+    branch.verdict = Verdict::Moved;
+    branch.fate = Fate::Forward;
+    branch.head.now = Some(oid('b'));
+    let commits = report.commits.as_mut().unwrap();
+    commits.verdict = Verdict::Moved;
+    commits.how = History::Forward;
+    commits.authors = 2;
+    commits.since = CommitList {
+        total: Count {
+            count: 10_000,
+            at_least: true,
+        },
+        first: (0..20)
+            .map(|_| commit('b', "parse v2\x1b[2J tokens | and `more`", "Tom", 90_000))
+            .collect(),
+    };
+    let files = report.files.as_mut().unwrap();
+    files.verdict = Verdict::Moved;
+    files.committed.all.count = 12;
+    files.since_saved.as_mut().unwrap().all.count = 13;
+    let mut conflict = saved_file(SavedState::Conflict, "src/parser.rs");
+    conflict.merge = Some(MergeVerdict::ModifyDelete);
+    conflict.lines = Some(Lines { added: 12, removed: 3 });
+    conflict.commit = Some(commit('c', "x", "Tom", 90_000));
+    let mut moved = saved_file(
+        SavedState::Changed,
+        "src/a/very/long/path/to/a/file/that/does/not/fit.rs",
+    );
+    moved.now = Some(RepoPath::from("lib/new\nname.rs"));
+    report.saved = Some(Saved {
+        verdict: Verdict::Conflict,
+        count: 12,
+        same: 1,
+        committed: 0,
+        included: 0,
+        reverted: 0,
+        changed: 9,
+        missing: 1,
+        conflict: 1,
+        first: std::iter::once(conflict)
+            .chain([saved_file(SavedState::Missing, "tests/old_auth.rs"), moved])
+            .chain((0..8).map(|n| saved_file(SavedState::Changed, &format!("f{n}"))))
+            .collect(),
+    });
+    let tree = report.worktree.as_mut().unwrap();
+    tree.verdict = Verdict::Kept;
+    tree.untracked.count = 1;
+    tree.not_in_checkpoint.count = 1;
+    report.upstream = Some(Upstream {
+        verdict: Verdict::Missing,
+        fate: UpstreamFate::Gone,
+        name: pair(Some("origin/main".into())),
+        head: Pair::default(),
+        gained: None,
+        dropped: None,
+        ahead: None,
+        behind: None,
+    });
+    report.operation = Some(Operations {
+        verdict: Verdict::Check,
+        is: Pair {
+            then: None,
+            now: Some(Operation {
+                kind: OperationKind::Rebase,
+                branch: Some("topic".into()),
+                step: Some(2),
+                of: Some(5),
+            }),
+        },
+    });
+    report.failed = vec![Failure {
+        part: Part::Stash,
+        reason: "cannot read\nit".into(),
+    }];
+    report
+}
+
+#[test]
+fn a_quiet_report_is_short() {
+    let shown = text(&quiet(), 80).to_string();
+    let wanted = "\
+Since then                                                             verdict
+  branch     main at aaaaaaaa                                          same
+  files      as saved                                                  same
+  worktree   nothing uncommitted                                       same
+";
+    assert_eq!(shown, wanted);
+}
+
+#[test]
+fn a_busy_report() {
+    let shown = text(&busy(), 80).to_string();
+    let wanted = "\
+Since then                                                             verdict
+  place      saved on laptop-17, this is here                          differs
+  branch     main moved aaaaaaaa -> bbbbbbbb                           moved
+  commits    at least 10000 commits, 2 authors                         moved
+               bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
+               bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
+               bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
+               bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
+               bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
+               ... 9995 more
+  files      13 differ from the saved state, 12 changed by commits     moved
+  saved      of 12 saved changes, 1 in conflict, 1 missing,            conflict
+             9 changed since, 1 as saved
+               conflict  src/parser.rs                                 +12 -3
+                         cccccccc (Tom, yesterday)
+                         changed on one side, deleted on the other
+               missing   tests/old_auth.rs
+               changed   ..y/long/path/to/a/file/that/does/not/fit.rs
+                         now \"lib/new\\nname.rs\"
+               changed   f0
+               changed   f1
+               changed   f2
+               changed   f3
+               changed   f4
+               ... 3 more
+  worktree   1 untracked, 1 not in the checkpoint                      kept
+  upstream   origin/main is gone                                       missing
+  operation  rebase of topic, step 2 of 5 in progress                  CHECK
+  stash      not known: cannot read\\nit                                CHECK
+";
+    assert_eq!(shown, wanted);
+}
+
+#[test]
+fn lines_fit_at_every_width() {
+    for report in [quiet(), busy()] {
+        for columns in [30, 45, 59, 60, 72, 80, 120, 500] {
+            let shown = text(&report, columns);
+            for line in shown.lines() {
+                assert!(line.width() <= columns, "{columns}: {line}");
+                assert_eq!(line.to_string().trim_end(), line.to_string());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_verdict_is_shown_in_a_narrow_terminal() {
+    let shown = text(&busy(), 40).to_string();
+    for word in ["differs", "moved", "conflict", "kept", "missing", "CHECK"] {
+        assert!(shown.lines().any(|line| line.trim() == word), "{word}\n{shown}");
+    }
+}
+
+#[test]
+fn markdown_takes_foreign_text_for_text() {
+    let shown = markdown(&busy());
+    assert!(shown.starts_with(
+        "| Since then | | Verdict |\n|---|---|---|\n| place | saved on laptop-17, this is here | differs |\n"
+    ));
+    assert!(
+        shown.contains("- bbbbbbbb parse v2\\\\x1b\\[2J tokens \\| and \\`more\\` (Tom, yesterday)\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains('\x1b'));
+    let rows: Vec<_> = shown.lines().take_while(|line| !line.is_empty()).collect();
+    // A vertical bar of foreign text would make a column.
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(rows.iter().all(|row| bars(row) == 4), "{rows:?}");
+}
