@@ -363,12 +363,11 @@ fn random_changes_agree_with_git() {
                         let text = String::from_utf8(w.read(&name)).unwrap();
                         let at = dice.below(20);
                         let new = format!("new {}", dice.below(3));
-                        let text: String = text
-                            .lines()
-                            .enumerate()
-                            .map(|(n, line)| format!("{}\n", if n == at { &new } else { line }))
-                            .collect();
-                        w.file(&name, text);
+                        let mut lines: Vec<&str> = text.lines().collect();
+                        if let Some(line) = lines.get_mut(at) {
+                            *line = &new;
+                        }
+                        w.file(&name, lines.join("\n") + "\n");
                     }
                     _ => {}
                 }

@@ -428,9 +428,7 @@ fn a_renamed_branch() {
     commit(&world, "later", "x\n");
     let text = world.checkpoint(["resume"]);
     assert!(
-        text.success()
-            .stdout()
-            .contains("topic was renamed to renamed,"),
+        text.success().stdout().contains("topic was renamed to renamed,"),
         "{text}"
     );
 }
