@@ -1,10 +1,10 @@
-//! What a regular expression cannot say: edges of a match, placeholders, entropy, what base64 decodes to. Pure functions over bytes; all
-//! look at a bounded stretch.
+//! What a regular expression cannot say: edges of a match, placeholders, entropy, what base64 decodes to. Pure
+//! functions over bytes; all look at a bounded stretch.
 
 use super::rules::{Check, Edge, Rule};
 
-/// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret ended: an edge, as the
-/// marker that replaces that one will be.
+/// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret
+/// ended: an edge, as the marker that replaces that one will be.
 pub(super) fn left_holds(edge: Edge, text: &[u8], start: usize, previous_end: usize) -> bool {
     match edge {
         Edge::Free | Edge::Right => true,
@@ -18,14 +18,21 @@ pub(super) fn right_holds(edge: Edge, text: &[u8], end: usize) -> bool {
     !matches!(edge, Edge::Right | Edge::Both) || text.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// Whether a word may begin at `at`: no letter or digit stands before it (with `token` no `-` or `_` either), or what stands
-/// there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's colour code.
+/// Whether a word may begin at `at`: no letter or digit stands before it (with `token` no `-` or `_` either), or
+/// what stands there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's colour code.
 fn open_before(text: &[u8], at: usize, token: bool) -> bool {
     let Some(&last) = at.checked_sub(1).and_then(|before| text.get(before)) else {
         return true;
     };
     if !last.is_ascii_alphanumeric() {
-        return !(token && matches!(last, b'-' | b'_'));
+        let joins = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        // A single sign, as before a line that a diff takes away, is no part of a run.
+        return !token
+            || !joins(&last)
+            || at
+                .checked_sub(2)
+                .and_then(|two| text.get(two))
+                .is_none_or(|byte| !joins(byte));
     }
     let before = &text[..at];
     let hex = |count: usize| before.len() >= count && before[before.len() - count..].iter().all(u8::is_ascii_hexdigit);
@@ -36,7 +43,8 @@ fn open_before(text: &[u8], at: usize, token: bool) -> bool {
         || (last == b'm' && ends_colour(before))
 }
 
-/// Whether the text ends with a colour code: ESC, also spelt `\x1b`, `\u001b`, `\e` or `\033`, then `[`, digits and `;`, then `m`.
+/// Whether the text ends with a colour code: ESC, also spelt `\x1b`, `\u001b`, `\e` or `\033`, then `[`, digits and
+/// `;`, then `m`.
 fn ends_colour(text: &[u8]) -> bool {
     let body = &text[..text.len() - 1];
     let digits = body
@@ -75,7 +83,7 @@ fn check(check: Check, secret: &[u8]) -> bool {
         Check::Basic => is_basic(secret),
         Check::KeyBody => is_key_body(secret),
         Check::Quoted => is_assigned(secret),
-        Check::Bare => is_assigned(secret) && has(secret, u8::is_ascii_digit) && !secret.starts_with(b"-"),
+        Check::Bare => has(secret, u8::is_ascii_digit) && !secret.starts_with(b"-") && is_assigned(secret),
     }
 }
 
@@ -146,6 +154,8 @@ const PLACEHOLDERS: &[&str] = &[
     "placeholder",
     "credentials",
     "passphrase",
+    "x-oauth-basic",
+    "x-token-auth",
     "access-token",
     "access_token",
     "auth-token",
@@ -218,8 +228,8 @@ fn is_basic(secret: &[u8]) -> bool {
         && decoded.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte >= 0x80)
 }
 
-/// Whether a PEM match holds a key: one run of 24 or more base64 characters with a digit, and such runs make up half of what is not
-/// white space. Keeps code and prose that merely name the two lines from being taken for a block.
+/// Whether a PEM match holds a key: one run of 24 or more base64 characters with a digit, and such runs make up half
+/// of what is not white space. Keeps code and prose that merely name the two lines from being taken for a block.
 fn is_key_body(secret: &[u8]) -> bool {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let mut long = false;

@@ -13,12 +13,12 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::check::{holds, left_holds, right_holds};
 use super::rules::{Rule, TABLES};
 
-/// How far past its keyword a rule with `back` may read, in bytes; the longest such format is under 300.
-const REACH: usize = 512;
+/// How far from its keyword on a rule with `back` may read, in bytes; the longest such format has 141.
+const REACH: usize = 192;
 
 /// A match longer than this that is no secret after all is not looked into again by its rule: a text that repeats a
 /// keyword inside what the rule reads would otherwise be read once for each.
-const LONG: usize = 1024;
+const LONG: usize = 128;
 
 /// Bits of a byte that the table looks at: those that letters share in both cases.
 const BITS: u32 = 5;
@@ -129,7 +129,9 @@ impl Engine {
                 let (from, to) = if rule.back == 0 {
                     (at, text.len())
                 } else {
-                    (at.saturating_sub(rule.back), text.len().min(at + REACH))
+                    // Not back into what is going to be a marker.
+                    let floor = if previous_end <= at { previous_end } else { 0 };
+                    (at.saturating_sub(rule.back).max(floor), text.len().min(at + REACH))
                 };
                 let Some((found, secret)) = row.find(&text[from..to]) else {
                     continue;
@@ -185,7 +187,8 @@ pub(super) fn build(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).build()
 }
 
-/// The first match of a pattern as ranges of the whole and of the secret, which is the first group if the pattern has one that took part.
+/// The first match of a pattern as ranges of the whole and of the secret, which is the first group if the pattern
+/// has one that took part.
 pub(super) fn find(regex: &Regex, text: &[u8]) -> Option<((usize, usize), (usize, usize))> {
     if regex.captures_len() == 1 {
         let found = regex.find(text)?;

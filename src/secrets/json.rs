@@ -1,7 +1,8 @@
-//! Redaction of a JSON value: every string and every member name, each string read together with the name it stands under, so that
-//! `{"aws_secret_access_key": "..."}` is understood though the value alone has no known form.
+//! Redaction of a JSON value: every string and every member name, each string read together with the name it stands
+//! under, so that `{"aws_secret_access_key": "..."}` is understood though the value alone has no known form.
 //!
-//! Left alone: signatures, encrypted reasoning, images (`{"type": "base64", "media_type": ..., "data": ...}`), and warnings about ids.
+//! Left alone: signatures, encrypted reasoning, images (`{"type": "base64", "media_type": ..., "data": ...}`), and
+//! warnings about ids.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +17,8 @@ use super::{Mode, Severity, marker};
 /// A secret in a JSON value: what and where, never the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonFinding {
-    /// Where the string stands, as a JSON pointer (RFC 6901). Secrets in member names are replaced here in every mode.
+    /// Where the string stands, as a JSON pointer (RFC 6901). Secrets in member names are replaced here in every
+    /// mode.
     pub pointer: String,
     /// The secret is in the name of the member at `pointer`, not in its value.
     pub in_name: bool,
@@ -44,8 +46,9 @@ const HEAD: usize = 4096;
 const NAME: usize = 256;
 
 impl Scanner {
-    /// Replaces every secret in `value` and reports what was found, in document order. Numbers, order of members and everything outside the
-    /// findings stay as they are. Two members whose names become the same marker are told apart by a number.
+    /// Replaces every secret in `value` and reports what was found, in document order. Numbers, order of members and
+    /// everything outside the findings stay as they are. Two members whose names become the same marker are told
+    /// apart by a number.
     pub fn redact_json(&self, value: &mut Value) -> Vec<JsonFinding> {
         let mut walk = Walk {
             scanner: self,
@@ -66,7 +69,8 @@ struct Walk<'s> {
 }
 
 impl Walk<'_> {
-    /// `name` is the name that speaks of this value: that of its member, of the member whose array it is in, or of its pair.
+    /// `name` is the name that speaks of this value: that of its member, of the member whose array it is in, or of
+    /// its pair.
     fn value(&mut self, value: &mut Value, name: Option<&str>, image: bool) {
         match value {
             Value::String(text) => {
@@ -194,7 +198,8 @@ fn is_image(members: &Map<String, Value>) -> bool {
             || is("type", "redacted_thinking"))
 }
 
-/// The name in `{"name": "AUTHORIZATION", "value": "..."}`, as HTTP archives, Kubernetes and Docker write headers and variables.
+/// The name in `{"name": "AUTHORIZATION", "value": "..."}`, as HTTP archives, Kubernetes and Docker write headers
+/// and variables.
 fn pair_name(members: &Map<String, Value>) -> Option<String> {
     let value = members.keys().any(|name| name.eq_ignore_ascii_case("value"));
     let name = members.iter().find(|(name, _)| {

@@ -1,11 +1,12 @@
 //! Finding secrets in text, bytes and JSON, and replacing them before anything is stored.
 //!
-//! Well-known formats (`rules`) are replaced by a marker that names the kind, `[REDACTED:github-token]`, which cannot be mistaken for a
-//! working credential and never matches again. What merely looks like a secret, a random string or `password = "..."`, is reported as a
-//! [`Severity::Warning`] and stays. Object ids, digests, UUIDs, signatures, encrypted reasoning and images are left alone.
+//! Well-known formats (`rules`) are replaced by a marker that names the kind, `[REDACTED:github-token]`, which
+//! cannot be mistaken for a working credential and never matches again. What merely looks like a secret, a random
+//! string or `password = "..."`, is reported as a [`Severity::Warning`] and stays. Object ids, digests, UUIDs,
+//! signatures, encrypted reasoning and images are left alone.
 //!
-//! Pure: nothing is read or written here, no finding carries the secret, and content of the work tree is never meant to pass
-//! through. What cannot be seen: secrets in compressed or encrypted attachments, and words of no known form.
+//! Pure: nothing is read or written here, no finding carries the secret, and content of the work tree is never meant
+//! to pass through. What cannot be seen: secrets in compressed or encrypted attachments, and words of no known form.
 
 mod check;
 mod engine;
@@ -81,7 +82,8 @@ pub fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// How often each kind occurs among these, sorted by kind: for a receipt such as `2 secrets were replaced (aws-access-key-id, jwt)`.
+/// How often each kind occurs among these, sorted by kind: for a receipt such as `2 secrets were replaced
+/// (aws-access-key-id, jwt)`.
 pub fn count_kinds<'k>(found: impl IntoIterator<Item = &'k str>) -> Vec<(&'k str, usize)> {
     let mut counts = std::collections::BTreeMap::new();
     for kind in found {

@@ -1,8 +1,8 @@
-//! Stretches that look random and must stay as they are: images in base64, signatures, encrypted reasoning. Changing them breaks what
-//! they belong to, and a keyword inside them is chance.
+//! Stretches that look random and must stay as they are: images in base64, signatures, encrypted reasoning. Changing
+//! them breaks what they belong to, and a keyword inside them is chance.
 //!
-//! Only what lies wholly inside such a stretch, behind its first byte, is left alone: a token that someone put into a field called
-//! `signature` begins where the value begins, and is found.
+//! Only what lies wholly inside such a stretch, behind its first byte, is left alone: a token that someone put into
+//! a field called `signature` begins where the value begins, and is found.
 
 /// Members whose value nobody but its maker can read, in the transcripts of coding agents and in HTTP APIs.
 const OPAQUE: &[&str] = &[
@@ -20,8 +20,8 @@ const OPAQUE: &[&str] = &[
 /// A run shorter than this is not taken for an image or a signature.
 const SHORT: usize = 64;
 
-/// A run of plain base64 this long is data, whatever stands before it. Tokens of this length have other characters in them or begin where
-/// the run begins.
+/// A run of plain base64 this long is data, whatever stands before it. Tokens of this length have other characters
+/// in them or begin where the run begins.
 const LONG: usize = 512;
 
 /// Whether a member of this name holds an opaque value.

@@ -1,5 +1,6 @@
-//! Strings that look random though no rule names them. Entropy alone proves nothing, so this only ever warns, and it leaves alone what is
-//! known to look random and is no secret: object ids, digests, UUIDs, ids of messages and calls, integrity hashes, encoded data.
+//! Strings that look random though no rule names them. Entropy alone proves nothing, so this only ever warns, and it
+//! leaves alone what is known to look random and is no secret: object ids, digests, UUIDs, ids of messages and
+//! calls, integrity hashes, encoded data.
 
 use super::check::{entropy, is_id};
 
@@ -67,8 +68,8 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
 }
 
-/// All three classes, many changes between them and high entropy. The fall from a capital to what follows it is not counted: a name in camel
-/// case then changes at every fifth character, base64 at every second or third.
+/// All three classes, many changes between them and high entropy. The fall from a capital to what follows it is not
+/// counted: a name in camel case then changes at every fifth character, base64 at every second or third.
 fn is_random(token: &[u8]) -> bool {
     let class = |byte: u8| match byte {
         b'a'..=b'z' => 0_u8,

@@ -1,4 +1,5 @@
-//! Redaction of text and of bytes of any kind, UTF-16 with a byte-order mark included (what PowerShell and the registry editor write).
+//! Redaction of text and of bytes of any kind, UTF-16 with a byte-order mark included (what PowerShell and the
+//! registry editor write).
 
 use std::borrow::Cow;
 
@@ -6,8 +7,8 @@ use super::scan::{Hit, Scanner};
 use super::{Finding, Mode, Severity, marker};
 
 impl Scanner {
-    /// The text with every secret replaced by its marker, borrowed if nothing was replaced, and what was found. Text outside the findings'
-    /// ranges is unchanged; redacting the result again changes nothing.
+    /// The text with every secret replaced by its marker, borrowed if nothing was replaced, and what was found. Text
+    /// outside the findings' ranges is unchanged; redacting the result again changes nothing.
     pub fn redact_text<'t>(&self, text: &'t str) -> (Cow<'t, str>, Vec<Finding>) {
         let hits = self.hits(text.as_bytes());
         let findings = self.findings(text.as_bytes(), &hits, true, 1, 0);
@@ -25,7 +26,8 @@ impl Scanner {
         (Cow::Owned(redacted), findings)
     }
 
-    /// The same for the bytes of an attachment, which need not be text. In UTF-16 with a byte-order mark the markers are UTF-16 too.
+    /// The same for the bytes of an attachment, which need not be text. In UTF-16 with a byte-order mark the markers
+    /// are UTF-16 too.
     pub fn redact_bytes<'t>(&self, bytes: &'t [u8]) -> (Cow<'t, [u8]>, Vec<Finding>) {
         let wide = Wide::read(bytes, self.mode());
         let findings = wide.as_ref().map_or_else(

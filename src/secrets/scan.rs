@@ -1,8 +1,8 @@
 //! The scanner: matches of all rules, settled into ranges that do not overlap, with their places.
 //!
-//! Redaction must be idempotent, and replacing one secret can uncover another (two tokens without anything between). So
-//! what would be left after replacing is looked at again until nothing more is found; mostly that is one more pass, and only where there
-//! was a finding at all.
+//! Redaction must be idempotent, and replacing one secret can uncover another (two tokens without anything between).
+//! So what would be left after replacing is looked at again until nothing more is found; mostly that is one more
+//! pass, and only where there was a finding at all.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -40,8 +40,8 @@ pub(super) struct Hit {
     pub(super) severity: Severity,
 }
 
-/// Finds and replaces secrets by one set of settings. Making one is cheap; the built-in rules are shared by the whole process and compiled
-/// one by one when their keyword is first seen.
+/// Finds and replaces secrets by one set of settings. Making one is cheap; the built-in rules are shared by the
+/// whole process and compiled one by one when their keyword is first seen.
 pub struct Scanner {
     mode: Mode,
     own: Vec<Own>,
@@ -67,8 +67,8 @@ impl Scanner {
         self.mode
     }
 
-    /// The findings in `text`, in order, without overlaps; changes nothing, so none is `replaced`. Empty if the mode is off. Text in UTF-16
-    /// with a byte-order mark is understood.
+    /// The findings in `text`, in order, without overlaps; changes nothing, so none is `replaced`. Empty if the mode
+    /// is off. Text in UTF-16 with a byte-order mark is understood.
     pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
         super::redact::scan(self, text)
     }
@@ -108,8 +108,8 @@ impl Scanner {
         hits
     }
 
-    /// The hits in a part of `text`, which is given with what tells about it; ranges are those in `text`. Own rules see the part alone as
-    /// well, so that `^` and `$` mean its ends.
+    /// The hits in a part of `text`, which is given with what tells about it; ranges are those in `text`. Own rules
+    /// see the part alone as well, so that `^` and `$` mean its ends.
     pub(super) fn hits_within(&self, text: &str, part: Range<usize>) -> Vec<Hit> {
         let mut hits = self.hits(text.as_bytes());
         if !self.own.is_empty() {
@@ -194,7 +194,8 @@ impl Scanner {
         })
     }
 
-    /// Findings with their places. `unit` is how many bytes of the input one byte of `text` stands for and `shift` how many come before.
+    /// Findings with their places. `unit` is how many bytes of the input one byte of `text` stands for and `shift`
+    /// how many come before.
     pub(super) fn findings(
         &self,
         text: &[u8],
@@ -234,7 +235,7 @@ impl Place {
         let passed = &text[self.at..to];
         let tail = match passed.iter().rposition(|byte| *byte == b'\n') {
             Some(last) => {
-                self.line += passed.iter().filter(|byte| **byte == b'\n').count();
+                self.line += passed.split(|byte| *byte == b'\n').count() - 1;
                 self.column = 0;
                 &passed[last + 1..]
             }
@@ -285,8 +286,8 @@ fn push(hits: &mut Vec<Hit>, text: &[u8], hit: Hit) {
     }
 }
 
-/// Sorts hits and removes overlaps: of two secrets the wider range stays, under the name of the one that begins first, of two with the
-/// same range that of the earlier rule; a warning gives way to a secret.
+/// Sorts hits and removes overlaps: of two secrets the wider range stays, under the name of the one that begins
+/// first, of two with the same range that of the earlier rule; a warning gives way to a secret.
 fn settle(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_unstable_by_key(|hit| (hit.start, Reverse(hit.end), Reverse(hit.severity), hit.name));
     let mut settled: Vec<Hit> = Vec::with_capacity(hits.len());
@@ -333,7 +334,8 @@ impl View {
         view
     }
 
-    /// The position in the original of a position here. No hit begins or ends inside a marker; such a position would be its beginning.
+    /// The position in the original of a position here. No hit begins or ends inside a marker; such a position would
+    /// be its beginning.
     fn origin(&self, at: usize) -> usize {
         let passed = self.ends.partition_point(|(here, _)| *here <= at);
         match (self.starts.get(passed), passed.checked_sub(1)) {

@@ -38,7 +38,8 @@ impl FromStr for Mode {
 pub struct OwnRule {
     /// Name for the marker: lower-case letters, digits and `-`, at most 64, a letter first.
     pub kind: String,
-    /// Regular expression in the syntax of the `regex` crate, over bytes with ASCII classes. The secret is its first group, or the match.
+    /// Regular expression in the syntax of the `regex` crate, over bytes with ASCII classes. The secret is its first
+    /// group, or the match.
     pub pattern: String,
 }
 
@@ -47,8 +48,8 @@ pub struct OwnRule {
 pub struct Settings {
     /// What to do with secrets.
     pub mode: Mode,
-    /// What is no secret: the very text of one (`AKIA...`), a regular expression between slashes that matches in it (`/EXAMPLE$/`), or
-    /// `kind:` and a kind that is not wanted (`kind:jwt`).
+    /// What is no secret: the very text of one (`AKIA...`), a regular expression between slashes that matches in it
+    /// (`/EXAMPLE$/`), or `kind:` and a kind that is not wanted (`kind:jwt`).
     pub allow: Vec<String>,
     /// Rules beside the built-in ones.
     pub rules: Vec<OwnRule>,

@@ -1,9 +1,10 @@
 //! The table of secret formats: data, no logic.
 //!
-//! A row says which words must stand in the text before its pattern is even compiled, the pattern, what may stand at its edges,
-//! and where the format is described. The patterns were written for this project from the providers' public descriptions.
-//! Lengths are minima a little below the real ones where the prefix is distinctive, because a token cut short by a
-//! terminal or a log is mostly still usable (the last six characters of a GitHub token are only its checksum).
+//! A row says which words must stand in the text before its pattern is even compiled, the pattern, what may stand at
+//! its edges, and where the format is described. The patterns were written for this project from the providers'
+//! public descriptions. Lengths are minima a little below the real ones where the prefix is distinctive, because a
+//! token cut short by a terminal or a log is mostly still usable (the last six characters of a GitHub token are only
+//! its checksum).
 
 mod cloud;
 mod context;
@@ -15,7 +16,8 @@ mod services;
 pub(super) struct Rule {
     /// Name of the kind, as it stands in the marker; several rows may share one.
     pub(super) kind: &'static str,
-    /// Words one of which every match begins with (or, with `back`, contains), at the place where the pattern is tried.
+    /// Words one of which every match begins with (or, with `back`, contains), at the place where the pattern is
+    /// tried.
     pub(super) keywords: &'static [&'static str],
     /// The case of the keyword does not matter.
     pub(super) nocase: bool,
@@ -51,7 +53,8 @@ pub(super) enum Edge {
     Right,
     /// No letter or digit on either side.
     Both,
-    /// No letter, digit, `-` or `_` before it: for patterns that read on through all of these, so that a long run is read once.
+    /// No letter, digit, `-` or `_` before it: for patterns that read on through all of these, so that a long run is
+    /// read once.
     Token,
 }
 
@@ -85,14 +88,15 @@ impl Check {
     }
 }
 
-/// Builds a slice of rules: `"kind" ["keyword" ...] Edge [nocase] [back N] [check Check] [bits N.N] => pattern, "source";`
+/// Builds a slice of rules: `"kind" ["keyword" ...] Edge [+ nocase] [back N] [check Check] [bits N.N] => pattern,
+/// "source";`
 macro_rules! table {
-    ($($kind:literal [$($keyword:literal)+] $edge:ident $(nocase $nocase:literal)? $(back $back:literal)? $(check $check:ident)?
+    ($($kind:literal [$($keyword:literal)+] $edge:ident $(+ $nocase:ident)? $(back $back:literal)? $(check $check:ident)?
        $(bits $bits:literal)? => $pattern:expr, $source:literal;)+) => {
         &[$(crate::secrets::rules::Rule {
             kind: $kind,
             keywords: &[$($keyword),+],
-            nocase: false $(|| $nocase)?,
+            nocase: crate::secrets::rules::table!(@nocase $($nocase)?),
             edge: crate::secrets::rules::Edge::$edge,
             back: 0 $(+ $back)?,
             check: crate::secrets::rules::table!(@check $($check)?),
@@ -101,13 +105,15 @@ macro_rules! table {
             source: $source,
         }),+]
     };
+    (@nocase) => { false };
+    (@nocase nocase) => { true };
     (@check) => { crate::secrets::rules::Check::Any };
     (@check $check:ident) => { crate::secrets::rules::Check::$check };
 }
 use table;
 
-/// Between a name and its value: `name = "`, `"name": "`, `name => '`, `setenv("name", "`, `<name>`, `name="x" value="`,
-/// and `=` as JSON and URLs write it.
+/// Between a name and its value: `name = "`, `"name": "`, `name => '`, `setenv("name", "`, `<name>`, `name="x"
+/// value="`, and `=` as JSON and URLs write it.
 macro_rules! assign {
     () => {
         r#"(?:[\]"'\\` \t]{0,6}(?:=>|:=|[:=,>]|\\u003[dDeE]|%3[dD])[\[\\"'` \t]{0,6}|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}["'])"#

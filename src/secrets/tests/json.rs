@@ -76,7 +76,7 @@ fn the_name_of_a_member_tells_what_its_value_is() {
             "http-header-token",
         ),
         (
-            r#"{"auths": {"r.example": {"auth": "dXNlcm5hbWU6aHVudGVyMjI="}}}"#,
+            r#"{"auths": {"r.example": {"auth": "dXNl|cm5hbWU6aHVudGVyMjI="}}}"#,
             "/auths/r.example/auth",
             "docker-registry-auth",
         ),

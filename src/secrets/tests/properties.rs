@@ -131,6 +131,21 @@ fn time_grows_with_length_and_no_faster() {
 }
 
 #[test]
+fn keywords_over_and_over_are_redacted_once_and_for_all() {
+    let scanner = scanner();
+    for rule in TABLES.iter().flat_map(|table| table.iter()) {
+        for (word, tail) in rule
+            .keywords
+            .iter()
+            .flat_map(|word| ["", "a", "A1", " ", "=", "aB3_-x."].map(|tail| (word, tail)))
+        {
+            let text = format!("{word}{tail}").repeat(300 / word.len());
+            check(&scanner, &text);
+        }
+    }
+}
+
+#[test]
 fn a_line_of_a_megabyte_is_nothing_special() {
     let scanner = scanner();
     let made = make("ghp_{w36}", 1);

@@ -314,7 +314,7 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
     ("aws-secret-access-key", "AKIA{L16},{w40}", "AKIA{L10},{w40}"),
     (
         "aws-session-token",
-        "AWS_SESSION_TOKEN=IQoJb3JpZ2luX2Vj{w300}==",
+        "AWS_SESSION_TO|KEN=IQoJb3JpZ2luX2Vj{w300}==",
         "IQoJb3JpZ2luX2Vj{w20}",
     ),
     (

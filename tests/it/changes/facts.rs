@@ -185,13 +185,13 @@ fn operation(world: &World) -> Option<Operation> {
     facts(world).operation
 }
 
-fn plain(kind: OperationKind) -> Option<Operation> {
-    Some(Operation {
+fn plain(kind: OperationKind) -> Operation {
+    Operation {
         kind,
         branch: None,
         step: None,
         of: None,
-    })
+    }
 }
 
 #[test]
@@ -199,11 +199,11 @@ fn operations_in_progress() {
     let world = conflicting();
     assert_eq!(operation(&world), None);
     world.git(["merge", "-q", "topic"]).code(1);
-    assert_eq!(operation(&world), plain(OperationKind::Merge));
+    assert_eq!(operation(&world), Some(plain(OperationKind::Merge)));
     world.git(["merge", "--abort"]).success();
 
     world.git(["cherry-pick", "topic~1"]).code(1);
-    assert_eq!(operation(&world), plain(OperationKind::CherryPick));
+    assert_eq!(operation(&world), Some(plain(OperationKind::CherryPick)));
     world.git(["cherry-pick", "--abort"]).success();
 
     // Between the picks of a sequence, when the user has committed by hand.
@@ -211,7 +211,7 @@ fn operations_in_progress() {
     world.git(["add", "-A"]).success();
     world.git(["commit", "-qm", "by hand"]).success();
     assert!(!world.path(".git/CHERRY_PICK_HEAD").exists());
-    assert_eq!(operation(&world), plain(OperationKind::CherryPick));
+    assert_eq!(operation(&world), Some(plain(OperationKind::CherryPick)));
     world.git(["cherry-pick", "--abort"]);
     world.git(["cherry-pick", "--quit"]);
     world.git(["reset", "-q", "--hard", "main"]).success();
@@ -221,7 +221,7 @@ fn operations_in_progress() {
     world.file("src/main.txt", "later\n");
     world.git(["commit", "-qam", "later"]).success();
     world.git(["revert", "--no-edit", "HEAD~1"]).code(1);
-    assert_eq!(operation(&world), plain(OperationKind::Revert));
+    assert_eq!(operation(&world), Some(plain(OperationKind::Revert)));
     world.git(["revert", "--abort"]).success();
 
     world.git(["bisect", "start", "HEAD", "HEAD~1"]).success();

@@ -55,7 +55,7 @@ fn compare_with_git(world: &World, dice: &mut Dice, size: usize, pairs: usize) {
         let mut bases = bases.stdout().lines();
         match relation.base {
             None => assert_eq!(bases.next(), None, "{a} {b}"),
-            Some(base) => assert!(bases.any(|line| line == base.to_string()), "{a} {b}"),
+            Some(base) => assert!(bases.any(|line| base.to_string().as_str() == line), "{a} {b}"),
         }
         let is_ancestor = world.git(["merge-base", "--is-ancestor", &a, &b]).is_success();
         assert_eq!(

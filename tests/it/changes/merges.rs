@@ -82,7 +82,7 @@ fn compare(world: &World) -> Vec<PathMerge> {
     if content_only {
         assert_eq!(conflicts, git_conflicts, "{}", shown());
         let listing = |tree: &str| world.git_line(["ls-tree", "-r", tree]);
-        if tree.to_string() != git_tree {
+        if tree != git_tree.parse_id() {
             // The tree is in memory only: show what differs.
             let ours: Vec<_> = git_checkpoint::store::tree::diff(
                 &repo,
@@ -363,12 +363,11 @@ fn random_changes_agree_with_git() {
                         let text = String::from_utf8(w.read(&name)).unwrap();
                         let at = dice.below(20);
                         let new = format!("new {}", dice.below(3));
-                        let text: String = text
-                            .lines()
-                            .enumerate()
-                            .map(|(n, line)| format!("{}\n", if n == at { &new } else { line }))
-                            .collect();
-                        w.file(&name, text);
+                        let mut lines: Vec<&str> = text.lines().collect();
+                        if let Some(line) = lines.get_mut(at) {
+                            *line = &new;
+                        }
+                        w.file(&name, lines.join("\n") + "\n");
                     }
                     _ => {}
                 }

@@ -40,23 +40,27 @@ fn text_files_added_changed_and_deleted() {
     let world = World::with_commit();
     world.file("no newline", "a\nb");
     world.file("with space", " x\ty \r\nz\n");
-    world.file("long", (0..200).map(|n| format!("line {n}\n")).collect::<String>());
+    world.file("long", (0..200).map(line).collect::<String>());
     world.git(["add", "-A"]).success();
     world.git(["commit", "-qm", "added"]).success();
     as_git(&world, "HEAD");
     world.file("no newline", "a\nb\nc");
     world.file("with space", "x y z\n");
-    let edited = |n: usize| {
+    let edited = |n| {
         if matches!(n, 0 | 5 | 11 | 18 | 100 | 199) {
             "new\n".into()
         } else {
-            format!("line {n}\n")
+            line(n)
         }
     };
     world.file("long", (0..200).map(edited).collect::<String>());
     world.git(["rm", "-q", "README.md"]).success();
     world.git(["commit", "-qam", "changed"]).success();
     as_git(&world, "HEAD");
+}
+
+fn line(n: usize) -> String {
+    format!("line {n}\n")
 }
 
 #[test]
