@@ -34,6 +34,9 @@ impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
+            Error::Store(store::Error::Io {
+                action: "understand", ..
+            }) => of(Kind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew"),
             Error::Store(error) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
@@ -56,8 +59,11 @@ impl From<Error> for CommandError {
             Error::Ambiguous { ref candidates, .. } => {
                 with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
             }
-            Error::NoSession { any: false } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
-            Error::NoSession { any: true } => of(Kind::NotFound)
+            Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
+                .hint("see what is damaged: git checkpoint verify --all")
+                .hint("go on from the newest whole checkpoint: git checkpoint repair"),
+            Error::NoSession { any: false, .. } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession { any: true, .. } => of(Kind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
             Error::NoSuchStep { ref session, .. } => {

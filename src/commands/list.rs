@@ -1,3 +1,5 @@
+//! `list`: the sessions of a repository.
+
 use super::{
     Context,
     error::{CommandError, Kind},

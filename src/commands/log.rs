@@ -1,3 +1,5 @@
+//! `log`: the checkpoints of a session.
+
 use super::{
     Context,
     error::CommandError,

@@ -18,4 +18,5 @@ pub mod path;
 pub mod record;
 pub mod report;
 pub mod selector;
+pub mod session;
 pub mod time;

@@ -64,10 +64,12 @@ pub enum Error {
         candidates: Vec<Candidate>,
     },
     /// There is no session at all, or none is current and none was named.
-    #[error("{}", if *any { "no session is current in this work tree" } else { "there are no sessions yet" })]
+    #[error("{}", no_session(*any, damaged))]
     NoSession {
         /// Whether there are sessions.
         any: bool,
+        /// Sessions that are there but damaged.
+        damaged: Vec<String>,
     },
     /// A chain has fewer checkpoints than a selector steps back.
     #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
@@ -159,5 +161,17 @@ impl Error {
             subject,
             fault: Box::new(fault),
         }
+    }
+}
+
+fn no_session(any: bool, damaged: &[String]) -> String {
+    let text = if any {
+        "no session is current in this work tree"
+    } else {
+        "there are no sessions yet"
+    };
+    match damaged {
+        [] => text.to_owned(),
+        _ => format!("{text}; damaged: {}", damaged.join(", ")),
     }
 }

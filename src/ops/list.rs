@@ -1,6 +1,6 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use super::{Error, Scene, select};
+use super::{Error, Scene, choose, select};
 use crate::{
     model::{
         document::{Kind, Status},
@@ -86,7 +86,7 @@ pub struct Row {
 
 /// Sessions, newest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
-    let current = current::read(scene.repo)?.session;
+    let current = current::read_to_replace(scene.repo)?.session;
     let mut rows = Vec::new();
     for session in session::all(scene.repo)? {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
@@ -156,7 +156,7 @@ pub fn log(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>)
     };
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
     let Some(session) = session else {
-        return Err(Error::NoSession { any: true });
+        return Err(choose::none_current(scene));
     };
     let mut chain = session::chain(scene.repo, from);
     let mut entries: Vec<_> = chain.by_ref().take(limit.unwrap_or(usize::MAX)).collect();

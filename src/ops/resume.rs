@@ -99,9 +99,7 @@ pub fn resume(
         None => {
             let (rows, why) = candidates(scene)?;
             let Some(row) = rows.first() else {
-                return Err(Error::NoSession {
-                    any: !session::all(scene.repo)?.is_empty(),
-                });
+                return Err(choose::none_current(scene));
             };
             (
                 Selector {

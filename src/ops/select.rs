@@ -83,7 +83,7 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
             if let Some(found) = choose::meant_commit(scene)? {
                 return Ok((Some(found.0), found.1));
             }
-            Err(none_current(scene))
+            Err(choose::none_current(scene))
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;
@@ -99,13 +99,6 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
         }
         Base::Search(text) => search(scene, text),
         Base::Word(word) => self::word(scene, word),
-    }
-}
-
-fn none_current(scene: &Scene<'_>) -> Error {
-    match session::all(scene.repo) {
-        Ok(all) => Error::NoSession { any: !all.is_empty() },
-        Err(error) => error.into(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Error, Scene, choose, compose, select, start};
 use crate::{
     model::{document::Document, name::Name, selector::Selector},
     store::{
-        ObjectId, current, lock,
+        self, ObjectId, current, lock,
         refs::{self, Edit, Expected},
         session,
     },
@@ -18,18 +18,43 @@ pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document)
     Ok((name, document))
 }
 
+/// How often a renaming is tried again because the session was saved meanwhile.
+const TRIES: u32 = 20;
+
 /// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
 pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name, ObjectId), Error> {
     refs::recover(scene.repo, scene.wait)?;
-    let (from, tip) = select::session(scene, selector)?;
+    let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
         return Ok((from, tip));
     }
     let document = choose::load(scene, from.as_str(), tip)?.document;
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
-    if session::tip(scene.repo, to)?.is_some() {
-        return Err(Error::Exists { name: to.clone() });
+    for _ in 0..TRIES {
+        if session::tip(scene.repo, to)?.is_some() {
+            return Err(Error::Exists { name: to.clone() });
+        }
+        match move_ref(scene, &from, to, tip) {
+            Err(Error::Store(store::Error::Moved { .. })) => {}
+            other => {
+                other?;
+                follow(scene, &document, to)?;
+                return Ok((from, tip));
+            }
+        }
+        let gone = || Error::NotFound {
+            text: from.to_string(),
+            candidates: Vec::new(),
+        };
+        tip = session::tip(scene.repo, &from)?.ok_or_else(gone)?;
     }
+    Err(Error::Contended {
+        session: from,
+        tries: TRIES,
+    })
+}
+
+fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<(), Error> {
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
         Edit {
@@ -39,19 +64,27 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
             message: message.clone(),
         },
         Edit {
-            name: session::ref_name(&from),
+            name: session::ref_name(from),
             expected: Expected::Is(tip),
             new: None,
             message,
         },
     ];
-    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-    let mut now = current::read(scene.repo)?;
+    Ok(refs::update(
+        scene.repo,
+        &edits,
+        &compose::people(scene).committer,
+        scene.wait,
+    )?)
+}
+
+/// Lets this work tree's note of its current session know the new name.
+fn follow(scene: &Scene<'_>, document: &Document, to: &Name) -> Result<(), Error> {
+    let mut now = current::read_to_replace(scene.repo)?;
     for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
         if entry.id == document.session.id {
             entry.name = to.clone();
         }
     }
-    current::write(scene.repo, &now)?;
-    Ok((from, tip))
+    Ok(current::write(scene.repo, &now)?)
 }

@@ -8,7 +8,7 @@ use std::{fs, io::Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, sharing, worktree_private_dir};
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
 use crate::{
     model::{json, name::Name},
     os,
@@ -61,17 +61,28 @@ impl Current {
     }
 }
 
+/// What fails when the file is read but makes no sense.
+const UNDERSTAND: &str = "understand";
+
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.
 pub fn read(repo: &Repository) -> Result<Current, Error> {
-    let path = worktree_private_dir(repo)?.join("current");
+    let path = worktree_private_path(repo).join("current");
     match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
-            action: "understand",
+            action: UNDERSTAND,
             path,
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Current::default()),
         Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
+pub fn read_to_replace(repo: &Repository) -> Result<Current, Error> {
+    match read(repo) {
+        Err(Error::Io { action: UNDERSTAND, .. }) => Ok(Current::default()),
+        other => other,
     }
 }
 

@@ -118,6 +118,16 @@ pub fn worktree_private_dir(repo: &Repository) -> Result<PathBuf, Error> {
     ensure(repo, repo.git_dir())
 }
 
+/// Where [`private_dir`] is, whether it exists or not: for reading.
+pub fn private_path(repo: &Repository) -> PathBuf {
+    repo.common_dir().join("checkpoint")
+}
+
+/// Where [`worktree_private_dir`] is, whether it exists or not: for reading.
+pub fn worktree_private_path(repo: &Repository) -> PathBuf {
+    repo.git_dir().join("checkpoint")
+}
+
 fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
     let path = parent.join("checkpoint");
     os::private_dir(&path, sharing(repo)).map_err(Error::io("create", &path))?;

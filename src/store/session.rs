@@ -44,7 +44,9 @@ pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
         .map(|(full, target)| {
             let name = full.strip_prefix(PREFIX).unwrap_or(&full).to_owned();
             let tip = match target {
-                Ok(id) => checkpoint::entry(repo, id).map_err(Broken::Checkpoint),
+                Ok(id) => checkpoint::entry(repo, id)
+                    .and_then(with_digest)
+                    .map_err(Broken::Checkpoint),
                 Err(damage) => Err(Broken::Ref(damage)),
             };
             Session { name, tip }
@@ -53,6 +55,15 @@ pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
     let time = |session: &Session| session.tip.as_ref().ok().map(|entry| entry.time);
     sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
     Ok(sessions)
+}
+
+/// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
+fn with_digest(entry: Entry) -> Result<Entry, Fault> {
+    if entry.trailers.digest.is_some() {
+        Ok(entry)
+    } else {
+        Err(Fault::NotACheckpoint { id: entry.id })
+    }
 }
 
 /// The newest checkpoint's commit of the session with this name; `None` when there is no such session.

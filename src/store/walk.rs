@@ -119,7 +119,10 @@ impl<'r> Walk<'r> {
                     path.push(b'/');
                     path.extend_from_slice(below.path.as_bytes());
                 }
-                found.push(Damage { path: RepoPath::new(path), ..below.clone() });
+                found.push(Damage {
+                    path: RepoPath::new(path),
+                    ..below.clone()
+                });
             }
         }
         found
@@ -127,7 +130,11 @@ impl<'r> Walk<'r> {
 }
 
 fn damage(id: ObjectId, problem: Problem) -> Damage {
-    Damage { path: RepoPath::default(), id, problem }
+    Damage {
+        path: RepoPath::default(),
+        id,
+        problem,
+    }
 }
 
 fn read(repo: &Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Problem> {
@@ -143,8 +150,9 @@ fn read(repo: &Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Problem>
 pub fn is_partial_clone(repo: &Repository) -> bool {
     let config = repo.config_snapshot();
     config.string("extensions.partialClone").is_some()
-        || repo
-            .remote_names()
-            .iter()
-            .any(|name| config.boolean(format!("remote.{name}.promisor").as_str()).unwrap_or(false))
+        || repo.remote_names().iter().any(|name| {
+            config
+                .boolean(format!("remote.{name}.promisor").as_str())
+                .unwrap_or(false)
+        })
 }

@@ -1,5 +1,6 @@
 //! What is dear to find out about files and may be believed next time: which blob a file that differs from the index
-//! is stored as, and in which folders every blob gives the bytes on disk.
+//! is stored as, and in which folders every blob gives the bytes on disk. Over 400 lines because a file format is read
+//! and written in one place.
 //!
 //! A private file, never needed: it is checksummed, written whole and renamed into place without being synced, and
 //! dropped when anything about it is odd. A file is believed to be unchanged when its stat data is the same and its
