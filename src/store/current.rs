@@ -36,6 +36,7 @@ pub struct SessionRef {
 
 impl Current {
     /// The file's content after this session has become current.
+    #[must_use]
     pub fn switched_to(&self, session: SessionRef) -> Self {
         match &self.session {
             Some(old) if old.id != session.id => Self {
@@ -50,6 +51,7 @@ impl Current {
     }
 
     /// The file's content after this session has ended being current; unchanged when another one is.
+    #[must_use]
     pub fn left(&self, id: &str) -> Self {
         match &self.session {
             Some(old) if old.id == id => Self {

@@ -194,7 +194,7 @@ fn redact(request: &mut Request, redactor: &mut Redactor) {
     }
     for (name, bytes) in &mut request.attachments {
         redactor.text(name, "attachment");
-        *bytes = redactor.bytes(std::mem::take(bytes), &format!("files/{name}"));
+        *bytes = redactor.bytes(bytes, &format!("files/{name}"));
     }
 }
 
