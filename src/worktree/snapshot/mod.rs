@@ -109,6 +109,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let next = options
         .cache
         .and_then(|path| Next::begin(path, hash, settings.digest()));
+    let head = repo.head_tree_id().ok().map(gix::Id::detach);
+    let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let ground = Ground {
         settings: &settings,
         index: &index,
@@ -119,10 +121,9 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         max_file_size: options.max_file_size,
         own: &own,
         cache: &cache,
+        left_out: &unmerged.left_out,
         open: AtomicUsize::new(0),
     };
-    let head = repo.head_tree_id().ok().map(gix::Id::detach);
-    let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
     let candidates = within_budget(&mut found, options.max_total_size);

@@ -44,6 +44,8 @@ pub(super) struct Ground<'a> {
     /// Device and number of the repository's own folders, which may lie in the work tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
+    /// Index entries that must not be in a tree, sorted.
+    pub left_out: &'a [usize],
     /// Folders open for those below them.
     pub open: AtomicUsize,
 }

@@ -25,7 +25,8 @@ impl Thread<'_> {
     pub(super) fn verified(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> Option<Form> {
         let entry = self.reader.ground.index.entry(candidate.entry?);
         let plain = Form::plain(u16::try_from(entry.mode.bits()).ok()?, entry.id);
-        if self.meaning(candidate).is_some() {
+        // Only those are asked for here that no server would take.
+        if Self::meaning(candidate).is_some() && self.reader.ground.left_out.binary_search(&candidate.entry?).is_ok() {
             return None;
         }
         match conversion.filter {
@@ -50,7 +51,7 @@ impl Thread<'_> {
         }
     }
 
-    fn meaning(&self, candidate: &Candidate) -> Option<names::Meaning> {
+    pub(super) fn meaning(candidate: &Candidate) -> Option<names::Meaning> {
         let name_at = candidate
             .path
             .iter()
@@ -111,16 +112,16 @@ impl Thread<'_> {
         // Line ends are the only thing that differs, and with none in the blob there is one way to have this size.
         let one_way = conversion.can_be_streamed() && !bytes.contains(&b'\r');
         let settled = conversion.keeps_size(settings) || one_way;
-        self.unless_held(
+        Ok(self.unless_held(
             candidate,
             Form {
                 raw,
-                git_id,
                 settled,
+                git_id,
                 ..Form::plain(mode, id)
             },
             &bytes,
-        )
+        ))
     }
 
     /// Stores what a filter gave: the way back is the filter's, so it is not tried.
@@ -139,18 +140,19 @@ impl Thread<'_> {
             .writer
             .write(ObjectKind::Blob, &stored)
             .map_err(Error::from)?;
-        self.unless_held(candidate, Form::plain(mode, id), &stored)
+        Ok(self.unless_held(candidate, Form::plain(mode, id), &stored))
     }
 
     /// Holds a blob out of the tree if no server would take it there; one that HEAD has is there already.
-    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Result<Form, Stop> {
-        let Some(meaning) = self.meaning(candidate) else {
-            return Ok(form);
+    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Form {
+        let Some(meaning) = Self::meaning(candidate) else {
+            return form;
         };
-        if fsck::accepts(meaning, blob) || in_tree(self.repo, self.reader.head, &candidate.path) == Some(form.id) {
-            return Ok(form);
+        let in_head = || in_tree(self.repo, self.reader.head, &candidate.path) == Some(form.id);
+        Form {
+            held: !fsck::accepts(meaning, blob) && !in_head(),
+            ..form
         }
-        Ok(Form { held: true, ..form })
     }
 
     /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
@@ -221,7 +223,7 @@ fn sha256(file: &mut File) -> Result<String, Stop> {
         Ok(id) => Ok(id.to_string()),
         Err(source) => Err(Stop::Fatal(Error::Gix {
             action: "hash a file",
-            source: source.into(),
+            source,
         })),
     }
 }

@@ -230,7 +230,7 @@ impl<'a> Thread<'a> {
         if candidate.why == Why::Clean
             && let Some(form) = self.verified(candidate, &conversion)
         {
-            let record = self.record(&candidate.meta, basis, form);
+            let record = self.record(candidate, &candidate.meta, basis, form);
             return Ok(Read {
                 outcome: self.compared(candidate, form),
                 record,
@@ -239,7 +239,7 @@ impl<'a> Thread<'a> {
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
-                    let record = self.record(&meta, basis, form);
+                    let record = self.record(candidate, &meta, basis, form);
                     return Ok(Read {
                         outcome: self.compared(candidate, form),
                         record,
@@ -277,9 +277,9 @@ impl<'a> Thread<'a> {
         self.reader.writer.has(self.repo, id)
     }
 
-    fn record(&self, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
-        // What is held depends on HEAD.
-        let keep = !form.held && self.reader.next.is_some_and(|next| next.may_keep(meta));
+    fn record(&self, candidate: &Candidate, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
+        // Whether a file that git itself reads is held depends on HEAD.
+        let keep = Self::meaning(candidate).is_none() && self.reader.next.is_some_and(|next| next.may_keep(meta));
         keep.then_some(Record {
             meta: *meta,
             basis,

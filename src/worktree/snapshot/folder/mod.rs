@@ -278,7 +278,8 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     fn is_ignored(&self, path: &[u8], is_folder: bool) -> bool {
-        self.ground.ignore.is_ignored(&self.ignore, path, is_folder)
+        // Nothing new counts in an ignored folder.
+        self.task.mode == Mode::TrackedOnly || self.ground.ignore.is_ignored(&self.ignore, path, is_folder)
     }
 
     fn is_excluded(&self, path: &[u8], is_folder: bool) -> bool {

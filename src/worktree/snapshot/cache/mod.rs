@@ -7,6 +7,10 @@
 //! times lie before the moment at which the snapshot that read it began, told by the clock of the file system: what
 //! happened to it since has given it a later time.
 
+mod record;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,8 +19,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::os;
-use crate::os::dir::{self, FileTime, Kind, Meta};
-use crate::store::ObjectId;
+use crate::os::dir::{self, FileTime, Meta};
+pub(super) use record::Record;
+use record::{Reading, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpcach\x01";
@@ -24,21 +29,6 @@ const MAGIC: &[u8; 8] = b"gcpcach\x01";
 const SKEW: i64 = 10;
 /// A file being written for longer than this was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(60);
-
-/// What one file is stored as.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Record {
-    pub meta: Meta,
-    /// A digest of everything else that the blob depends on: attributes, and the index entry where it matters.
-    pub basis: u64,
-    pub mode: u16,
-    pub raw: bool,
-    /// Whether it is a pointer of git-lfs.
-    pub pointer: bool,
-    pub id: ObjectId,
-    /// The blob that `git add` would store.
-    pub git_id: ObjectId,
-}
 
 /// The cache as it was read.
 pub(super) struct Cache {
@@ -143,12 +133,11 @@ impl Next {
     pub(super) fn begin(path: &Path, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         // The time that the file system gives to a file now; the machine's clock may be another one.
         let clock = path.with_extension("clock");
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&clock)
-            .ok()?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&clock).ok()?;
         os::touch(&clock).ok()?;
         let meta = dir::file_meta(&file).ok()?;
         let mut head = MAGIC.to_vec();
@@ -216,7 +205,7 @@ impl Next {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&temporary).or_else(|error| {
             // Another snapshot is writing, or was killed while it did.
-            if !os::age(&temporary).is_some_and(|age| age > ABANDONED) {
+            if os::age(&temporary).is_none_or(|age| age <= ABANDONED) {
                 return Err(error);
             }
             fs::remove_file(&temporary)?;
@@ -236,95 +225,6 @@ impl Next {
     }
 }
 
-impl Record {
-    fn write(&self, out: &mut Vec<u8>) {
-        let meta = &self.meta;
-        for time in [meta.mtime, meta.ctime] {
-            out.extend_from_slice(&time.seconds.to_le_bytes());
-            out.extend_from_slice(&time.nanos.to_le_bytes());
-        }
-        for number in [meta.size, meta.dev, meta.ino, self.basis] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        for number in [meta.uid, meta.gid, meta.mode, u32::from(self.mode)] {
-            out.extend_from_slice(&number.to_le_bytes());
-        }
-        let link = meta.kind == Kind::Link;
-        out.push(u8::from(link) | u8::from(self.raw) << 1 | u8::from(self.pointer) << 2);
-        out.extend_from_slice(self.id.as_bytes());
-        if self.raw {
-            out.extend_from_slice(self.git_id.as_bytes());
-        }
-    }
-
-    /// Reads a record behind its path.
-    fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
-        let len = at.u32()? as usize;
-        at.take(len)?;
-        let mut time = || {
-            Some(FileTime {
-                seconds: at.u64()?.cast_signed(),
-                nanos: at.u32()?,
-            })
-        };
-        let (mtime, ctime) = (time()?, time()?);
-        let (size, dev, ino, basis) = (at.u64()?, at.u64()?, at.u64()?, at.u64()?);
-        let (uid, gid, mode, git_mode) = (at.u32()?, at.u32()?, at.u32()?, at.u32()?);
-        let flags = at.take(1)?[0];
-        let mut id = || ObjectId::try_from(at.take(hash.len_in_bytes())?).ok();
-        let raw = flags & 2 != 0;
-        let blob = id()?;
-        let git_id = if raw { id()? } else { blob };
-        let kind = if flags & 1 != 0 { Kind::Link } else { Kind::File };
-        Some(Self {
-            meta: Meta {
-                kind,
-                mode,
-                size,
-                mtime,
-                ctime,
-                dev,
-                ino,
-                uid,
-                gid,
-            },
-            basis,
-            mode: u16::try_from(git_mode).ok()?,
-            raw,
-            pointer: flags & 4 != 0,
-            id: blob,
-            git_id,
-        })
-    }
-}
-
-/// Bytes read from the front; `None` beyond their end.
-struct Reading<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reading<'a> {
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let bytes = self.bytes.get(self.at..self.at.checked_add(len)?)?;
-        self.at += len;
-        Some(bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.take(8)?.try_into().ok().map(u64::from_le_bytes)
-    }
-}
-
-fn put_u32(out: &mut Vec<u8>, number: usize) {
-    let number = u32::try_from(number).expect("fewer than 2^32 files, folders and bytes of a path");
-    out.extend_from_slice(&number.to_le_bytes());
-}
-
 /// A digest of anything. Another build of the program may give another one, which makes what was kept useless and no
 /// more.
 pub(super) fn digest(what: impl Hash) -> u64 {
@@ -337,109 +237,4 @@ fn checksum(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(n: u8) -> Record {
-        let time = FileTime {
-            seconds: -5,
-            nanos: u32::from(n),
-        };
-        let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
-        Record {
-            meta: Meta {
-                kind: if n % 2 == 0 { Kind::File } else { Kind::Link },
-                mode: 0o644,
-                size: 7,
-                mtime: time,
-                ctime: time,
-                dev: 1,
-                ino: u64::from(n),
-                uid: 3,
-                gid: 4,
-            },
-            basis: 99,
-            mode: 0o100_644,
-            raw: n % 3 == 0,
-            pointer: n % 5 == 0,
-            id: id(n),
-            git_id: if n % 3 == 0 { id(n + 1) } else { id(n) },
-        }
-    }
-
-    const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
-
-    fn store(path: &Path, records: &[(Vec<u8>, Record)], folders: &HashSet<u64>) {
-        let next = Next::begin(path, SHA1, 1).expect("a file");
-        let old = Cache::read(path, SHA1, 1);
-        next.finish(&old, records.iter().map(|(path, record)| (&path[..], record)), folders);
-    }
-
-    #[test]
-    fn records_come_back_and_damage_is_noticed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("cache");
-        let records: Vec<_> = (0..50)
-            .map(|n| (format!("{n:02}/name\n").into_bytes(), record(n)))
-            .collect();
-        let folders = HashSet::from([5, 6]);
-        store(&path, &records, &folders);
-        let cache = Cache::read(&path, SHA1, 1);
-        for (path, record) in &records {
-            assert_eq!(cache.record(path).as_ref(), Some(record));
-        }
-        assert_eq!(cache.record(b"00/nam"), None);
-        assert!(cache.knows(5) && !cache.knows(7));
-        assert_eq!(Cache::read(&path, SHA1, 2).record(b"00/name\n"), None, "other settings");
-        let names = fs::read_dir(folder.path()).expect("listed").count();
-        assert_eq!(names, 2, "nothing is left beside it but the clock");
-
-        let good = fs::read(&path).expect("read");
-        for at in (0..good.len()).step_by(7) {
-            let mut bad = good.clone();
-            bad[at] ^= 1;
-            fs::write(&path, &bad).expect("written");
-            assert_eq!(Cache::read(&path, SHA1, 1).record(b"00/name\n"), None, "byte {at}");
-            fs::write(&path, &good[..at]).expect("written");
-            assert_eq!(Cache::read(&path, SHA1, 1).record(b"00/name\n"), None, "cut at {at}");
-        }
-    }
-
-    #[test]
-    fn an_unchanged_cache_is_not_written() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("cache");
-        let records = [(b"a".to_vec(), record(1))];
-        store(&path, &records, &HashSet::from([5]));
-        let before = dir::file_meta(&fs::File::open(&path).expect("opened")).expect("stat");
-        store(&path, &records, &HashSet::from([5]));
-        let after = dir::file_meta(&fs::File::open(&path).expect("opened")).expect("stat");
-        assert_eq!((before.ino, before.mtime), (after.ino, after.mtime));
-        store(&path, &records, &HashSet::from([6]));
-        assert!(Cache::read(&path, SHA1, 1).knows(6));
-    }
-
-    #[test]
-    fn files_as_young_as_the_snapshot_are_not_kept() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let next = Next::begin(&folder.path().join("cache"), SHA1, 1).expect("a file");
-        let at = |seconds: i64, nanos: u32, dev: u64| {
-            let time = FileTime {
-                seconds: next.began.seconds + seconds,
-                nanos,
-            };
-            let mut meta = record(0).meta;
-            (meta.mtime, meta.ctime, meta.dev) = (time, time, dev);
-            next.may_keep(&meta)
-        };
-        assert!(at(-1, 5, next.dev));
-        assert!(!at(0, next.began.nanos, next.dev), "the same moment");
-        assert!(!at(1, 5, next.dev));
-        assert!(!at(0, 0, next.dev), "a clock of whole seconds");
-        assert!(!at(-1, 5, next.dev + 1), "another clock");
-        assert!(at(-SKEW - 1, 5, next.dev + 1));
-    }
 }
