@@ -39,7 +39,8 @@ pub(super) fn lines(
         present,
     };
     let unseen = Unseen::of(then.skipped, now.skipped);
-    let uncommitted = tree::diff(repo, sides.head, Some(present), Renames::Exact);
+    let renames = limits.similarity.map_or(Renames::Exact, Renames::Similar);
+    let uncommitted = tree::diff(repo, sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
         Ok(changes) => changes,
         Err(error) => {
@@ -47,9 +48,20 @@ pub(super) fn lines(
             return (None, None, None);
         }
     };
-    let files = kept(Part::Files, files(repo, sides, &unseen, &uncommitted), failed);
+    let files = kept(Part::Files, files(repo, sides, renames, &unseen, &uncommitted), failed);
     let merged = kept(Part::Saved, merged(repo, sides, limits), failed);
     let worktree = worktree(then, now, &uncommitted, merged.as_deref());
+    let spoilt = merged
+        .iter()
+        .flatten()
+        .filter_map(|path| Some((path, path.failure.as_ref()?)))
+        .next();
+    if let Some((path, failure)) = spoilt {
+        failed.push(Failure {
+            part: Part::Saved,
+            reason: format!("'{}': {failure}", path.saved),
+        });
+    }
     let saved = merged.and_then(|merged| {
         let saved = saved(repo, sides, limits, new, &unseen, &uncommitted, merged);
         kept(Part::Saved, saved, failed)
@@ -91,18 +103,23 @@ impl Unseen {
     }
 }
 
-fn files(repo: &Repository, sides: Sides, unseen: &Unseen, uncommitted: &[TreeChange]) -> Result<Files, Error> {
-    let committed = tree::diff(repo, sides.old_head, sides.head, Renames::Exact)?;
+fn files(
+    repo: &Repository,
+    sides: Sides,
+    renames: Renames,
+    unseen: &Unseen,
+    uncommitted: &[TreeChange],
+) -> Result<Files, Error> {
+    let committed = tree::diff(repo, sides.old_head, sides.head, renames)?;
     let mut not_compared = Bounded::default();
     let since_saved = match sides.saved {
         None => None,
         Some(saved) => {
-            let (skipped, differing): (Vec<_>, Vec<_>) =
-                tree::diff(repo, Some(saved), Some(sides.present), Renames::Exact)?
-                    .into_iter()
-                    .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
+            let (skipped, differing): (Vec<_>, Vec<_>) = tree::diff(repo, Some(saved), Some(sides.present), renames)?
+                .into_iter()
+                .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
             not_compared = skipped.into_iter().map(|change| change.path).collect();
-            Some(differing.into_iter().collect::<crate::model::change::Changes>())
+            Some(differing.iter().collect::<crate::model::change::Changes>())
         }
     };
     let same = match &since_saved {
@@ -111,8 +128,8 @@ fn files(repo: &Repository, sides: Sides, unseen: &Unseen, uncommitted: &[TreeCh
     };
     Ok(Files {
         verdict: if same { Verdict::Same } else { Verdict::Moved },
-        committed: committed.into_iter().collect(),
-        uncommitted: uncommitted.iter().cloned().collect(),
+        committed: committed.iter().collect(),
+        uncommitted: uncommitted.iter().collect(),
         since_saved,
         not_compared,
     })
@@ -190,7 +207,7 @@ fn saved(
     files.truncate(LISTED);
     let touched = touched(repo, limits, new, &files)?;
     for (path, state) in files {
-        sum.first.push(file(repo, path, state, &touched)?);
+        sum.first.push(file(repo, path, state, &touched));
     }
     Ok(sum)
 }
@@ -206,6 +223,9 @@ fn state(path: &PathMerge, committed: bool) -> SavedState {
     }
     if path.ours.is_none() && path.theirs.is_some() {
         return SavedState::Missing;
+    }
+    if path.verdict == MergeVerdict::Unknown {
+        return SavedState::Changed;
     }
     if path.verdict.is_conflict() {
         return SavedState::Conflict;
@@ -245,12 +265,7 @@ fn touched(
     history::last_touched(repo, new, &wanted, limits.searched)
 }
 
-fn file(
-    repo: &Repository,
-    path: PathMerge,
-    state: SavedState,
-    touched: &HashMap<RepoPath, CommitInfo>,
-) -> Result<SavedFile, Error> {
+fn file(repo: &Repository, path: PathMerge, state: SavedState, touched: &HashMap<RepoPath, CommitInfo>) -> SavedFile {
     let differs = !matches!(state, SavedState::Same | SavedState::Committed | SavedState::Missing);
     let lines = match (&path.theirs, &path.ours) {
         (Some(_), Some(_)) if differs => {
@@ -262,14 +277,15 @@ fn file(
                 old: path.theirs.clone(),
                 new: path.ours.clone(),
             };
-            line_counts::count(repo, &change)?
+            // Evidence, not the finding: a blob that a partial clone lacks leaves it out.
+            line_counts::count(repo, &change).unwrap_or(None)
         }
         _ => None,
     };
     let commit = touched.get(&path.path).or_else(|| touched.get(&path.saved)).cloned();
     let merge: Option<MergeVerdict> =
         (state != SavedState::Same && state != SavedState::Committed).then_some(path.verdict);
-    Ok(SavedFile {
+    SavedFile {
         verdict: verdict(state),
         state,
         saved_as: saved_as(&path),
@@ -278,7 +294,7 @@ fn file(
         merge,
         lines,
         commit,
-    })
+    }
 }
 
 fn saved_as(path: &PathMerge) -> ChangeKind {

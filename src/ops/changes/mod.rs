@@ -71,6 +71,8 @@ pub struct Limits {
     pub searched: usize,
     /// Files read to find the new names of files that were renamed and changed.
     pub rename_candidates: usize,
+    /// Count files that are alike to this many per cent as renamed; `None` counts those with unchanged content.
+    pub similarity: Option<u8>,
     /// The age beyond which a checkpoint is stale.
     pub max_age: Option<Duration>,
 }
@@ -81,6 +83,7 @@ impl Default for Limits {
             walks: Walks::INTERACTIVE,
             searched: 1000,
             rename_candidates: 1000,
+            similarity: None,
             max_age: None,
         }
     }

@@ -10,7 +10,7 @@ use crate::model::facts::Bounded;
 use crate::model::report::{Commits, Count, History, Match, MatchedBy, Verdict};
 use crate::store::checkpoint::oid;
 use crate::store::graph::{self, Relation};
-use crate::store::patch_id::{Header, PatchId, patch_id};
+use crate::store::patch_id::{Header, MAX_FILES, PatchId, patch_id};
 use crate::store::tree::{self, Diff};
 use crate::store::{Error, ObjectId, Repository};
 
@@ -174,8 +174,9 @@ struct Change {
 impl Change {
     fn read(repo: &Repository, id: ObjectId) -> Result<Self, Error> {
         let commit = parsed(repo, id)?;
+        // A merge has no patch id, nor has a change of very many files.
         let diffs = match parents(&commit).as_slice() {
-            [parent] => tree::raw(repo, *parent, commit.tree)?,
+            [parent] => tree::raw_up_to(repo, *parent, commit.tree, MAX_FILES)?.unwrap_or_default(),
             _ => Vec::new(),
         };
         Ok(Self {
@@ -288,7 +289,7 @@ impl Rewritten {
             let Some(newest) = run.first().filter(|_| run.len() > 1) else {
                 continue;
             };
-            let sum = tree::raw(repo, before, newest.commit.tree)?;
+            let sum = tree::raw_up_to(repo, before, newest.commit.tree, MAX_FILES)?.unwrap_or_default();
             let Some(candidates) = Header::of(&sum).and_then(|header| headers.get(&header)) else {
                 continue;
             };

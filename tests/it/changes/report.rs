@@ -915,3 +915,32 @@ fn a_part_that_fails_is_named_and_the_rest_comes() {
     let text = world.checkpoint(["resume"]);
     assert!(text.stdout().contains("not known: cannot read object"), "{text}");
 }
+
+#[test]
+fn very_large_commits_are_not_compared_line_by_line() {
+    let world = project();
+    world.git(["checkout", "-q", "-b", "topic"]).success();
+    for n in 0..2500 {
+        world.file(format!("many/{n}"), format!("{n}\n"));
+    }
+    commit(&world, "file", lines(&[(3, "committed")]));
+    world.file("file", lines(&[(3, "committed"), (4, "saved")]));
+    save(&world);
+    world.git(["checkout", "-q", "--", "."]).success();
+    world.git(["checkout", "-q", "main"]).success();
+    commit(&world, "main", "x\n");
+    world.git(["checkout", "-q", "topic"]).success();
+    world.git(["rebase", "-q", "main"]).success();
+    for n in 0..2500 {
+        world.file(format!("many/{n}"), format!("{n} again\n"));
+    }
+    commit(&world, "file", lines(&[(3, "committed"), (15, "later")]));
+    let report = whole(&world);
+    // Too many files for a patch id: known again by its author.
+    assert_eq!(report["commits"]["matched"]["first"][0]["by"], "author", "{report:#}");
+    let file = file(&report, "file");
+    assert_eq!(
+        file["commit"]["id"].as_str().unwrap(),
+        world.git_line(["log", "-1", "--format=%H", "--", "file"])
+    );
+}
