@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::paths::Unsafe;
 use crate::model::path::RepoPath;
@@ -69,12 +70,24 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// Another process, perhaps a git command, holds git's own lock on the index.
+    #[error("cannot lock the index: '{}' exists{}", path.display(), aged(*age))]
+    IndexLocked {
+        /// The lock file.
+        path: PathBuf,
+        /// How long it has been there, as far as the clock can tell.
+        age: Option<Duration>,
+    },
     /// The rules for content could not be read.
     #[error(transparent)]
     Rules(#[from] snapshot::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
+}
+
+fn aged(age: Option<Duration>) -> String {
+    age.map_or_else(String::new, |age| format!(" since {} seconds", age.as_secs()))
 }
 
 impl Error {
@@ -92,7 +105,20 @@ impl Error {
             Self::Blob { .. } | Self::Tree { .. } | Self::NotThere { .. } => {
                 Some("git checkpoint verify tells what is damaged; another clone or remote may have it".to_owned())
             }
+            Self::IndexLocked { path, .. } => Some(format!(
+                "another git process seems to be running; if none is, it crashed, and you may remove the file:\nrm {}",
+                path.display()
+            )),
             _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::IndexLocked { .. } => true,
+            Self::Store(error) => error.is_transient(),
+            _ => false,
         }
     }
 }

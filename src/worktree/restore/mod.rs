@@ -9,6 +9,9 @@ mod content;
 mod disk;
 mod error;
 mod execute;
+mod include;
+pub mod index;
+pub mod journal;
 mod paths;
 mod plan;
 mod planner;
@@ -21,6 +24,7 @@ use std::path::Path;
 
 pub use error::Error;
 pub use execute::{Change, Done, Execution, execute};
+pub use include::include;
 pub use paths::Unsafe;
 pub use plan::Plan;
 pub use side::Files;
@@ -60,6 +64,8 @@ pub struct Options<'a> {
     pub cwd: Option<RepoPath>,
     /// The creation mask of the process.
     pub umask: u32,
+    /// Paths that the present tree holds as they are although a list of it says that it skipped them, or a folder above.
+    pub included: Option<&'a HashSet<RepoPath>>,
     /// The index, if it is not the repository's own: it tells what sparse checkout leaves out.
     pub index: Option<&'a Path>,
 }

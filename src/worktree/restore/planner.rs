@@ -84,7 +84,13 @@ impl Planner<'_, '_> {
         if let Some(reason) = pair.rules.not_saved.or_else(|| walk.target.skipped(path)) {
             return Ok(self.not_known(path, now, then, Why::NotSaved(reason)));
         }
-        if let Some(reason) = pair.rules.not_held.or_else(|| walk.present.skipped(path)) {
+        let is_included = self
+            .options
+            .included
+            .is_some_and(|included| included.contains(&RepoPath::from(path)));
+        if let Some(reason) = pair.rules.not_held.or_else(|| walk.present.skipped(path))
+            && !is_included
+        {
             if now == then {
                 return Ok(Next::Done);
             }

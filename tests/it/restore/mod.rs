@@ -3,6 +3,8 @@
 mod bytes;
 mod cases;
 mod hostile;
+mod index;
+mod racer;
 mod random;
 
 use std::collections::BTreeMap;
@@ -56,7 +58,7 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
         threads: 1,
     };
     let snapshot = snapshot::take(&repo, &writer, &options).unwrap();
-    writer.finish().unwrap().release();
+    let _ = writer.finish().unwrap().release();
     snapshot
 }
 
