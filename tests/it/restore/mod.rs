@@ -58,7 +58,7 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
         threads: 1,
     };
     let snapshot = snapshot::take(&repo, &writer, &options).unwrap();
-    let _ = writer.finish().unwrap().release();
+    writer.finish().unwrap().release().unwrap();
     snapshot
 }
 

@@ -152,7 +152,10 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
         Writer::durable(&repo).map_err(|error| error.to_string())?
     };
     let snapshot = snapshot::take(&repo, &writer, &options).map_err(|error| error.to_string())?;
-    writer.finish().map_err(|error| error.to_string())?.release();
+    writer
+        .finish()
+        .and_then(store::objects::Sealed::release)
+        .map_err(|error| error.to_string())?;
     Ok(snapshot)
 }
 
