@@ -15,6 +15,7 @@ pub mod name;
 pub mod operation;
 pub mod patch;
 pub mod path;
+pub mod plan;
 pub mod record;
 pub mod report;
 pub mod selector;

@@ -16,7 +16,7 @@ mod fsck;
 mod globals;
 mod ident;
 pub(in crate::worktree) mod ignore;
-mod index;
+pub(in crate::worktree) mod index;
 pub(in crate::worktree) mod lfs;
 pub(in crate::worktree) mod names;
 mod nested;
