@@ -1,5 +1,7 @@
 //! `diff`: two checkpoints, or a checkpoint and the present, record and files.
 
+use std::path::Path;
+
 use super::{Error, Scene, choose, compose, select};
 use crate::{
     model::{
@@ -116,13 +118,18 @@ fn between(
     let renames = options.renames.map_or(Renames::Off, |_| Renames::Exact);
     diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
     if !options.pathspecs.is_empty() {
+        // git takes the folder as it is; the filter wants it below the top of the work tree.
         let folder = options.folder.clone().unwrap_or_default();
+        let below = repo
+            .workdir()
+            .and_then(|top| folder.strip_prefix(top).ok())
+            .unwrap_or(Path::new(""));
         let specs: Vec<_> = options
             .pathspecs
             .iter()
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
-        let mut filter = pathspec::Filter::new(repo, &specs, &folder)?;
+        let mut filter = pathspec::Filter::new(repo, &specs, below)?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {

@@ -317,7 +317,7 @@ fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<
 }
 
 /// A date in any form git understands, through git: RFC 3339 is read here.
-fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
+pub(super) fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     if let Ok(time) = Timestamp::parse(date) {
         return Ok(time.unix());
     }

@@ -6,6 +6,7 @@ pub mod checkpoint;
 pub mod count;
 pub mod diff;
 pub mod escape;
+pub mod format;
 pub mod graph;
 pub mod markdown;
 pub mod patch;

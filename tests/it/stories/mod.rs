@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod damage;
+mod history;
 mod many;
 mod neutral;
 mod save;
