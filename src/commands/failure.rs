@@ -84,8 +84,24 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
-            Error::Random(_) => of(Kind::Fatal),
+            Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
+            Error::Restore(ref error) => restore(error),
+            Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
+            Error::Interrupted { .. } => of(Kind::Refused)
+                .hint("finish it: git checkpoint restore --continue")
+                .hint("or go back: git checkpoint restore --abort"),
+            Error::NotInterrupted | Error::NothingTo { .. } => of(Kind::Negative),
+            Error::ChangedSince { .. } => of(Kind::Refused),
         }
+    }
+}
+
+fn restore(error: &crate::ops::RestoreError) -> CommandError {
+    let kind = if error.is_transient() { Kind::Locked } else { Kind::Fatal };
+    let out = CommandError::of(kind, error);
+    match error.hint() {
+        Some(hint) => out.hint(hint),
+        None => out,
     }
 }
 

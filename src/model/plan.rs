@@ -38,6 +38,11 @@ pub enum Act {
 }
 
 impl Act {
+    /// Whether anything on disk becomes another.
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Mode | Self::Delete)
+    }
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {

@@ -74,7 +74,8 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
     Err(Error::Unsettled)
 }
 
-fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
+/// The files and the index as they are, whatever happens meanwhile.
+pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
     let settings = scene.settings;
     // Without our folder this is a command that only looks: it makes none.
     let folder = store::worktree_private_path(scene.repo);

@@ -13,7 +13,7 @@ use crate::{
     },
     secrets,
     store::{self, checkpoint::Fault},
-    worktree::snapshot,
+    worktree::{restore, snapshot},
 };
 
 /// Something a selector may have meant.
@@ -37,6 +37,44 @@ pub enum Error {
     /// The files could not be read.
     #[error(transparent)]
     Worktree(#[from] snapshot::Error),
+    /// Files could not be changed.
+    #[error(transparent)]
+    Restore(#[from] restore::Error),
+    /// The checkpoint was made without files.
+    #[error("checkpoint '{subject}' has no files: it was saved with --no-files")]
+    NoFiles {
+        /// The checkpoint.
+        subject: String,
+    },
+    /// An operation that changes files was interrupted and has to be finished first.
+    #[error("an interrupted {operation} has to be finished first")]
+    Interrupted {
+        /// Which.
+        operation: String,
+    },
+    /// There is no interrupted operation to finish.
+    #[error("nothing was interrupted")]
+    NotInterrupted,
+    /// The note of an interrupted operation cannot be understood.
+    #[error("cannot understand what was interrupted: {why}")]
+    Journal {
+        /// What is wrong.
+        why: String,
+    },
+    /// There is nothing to take back, or to do again.
+    #[error("nothing to {what}")]
+    NothingTo {
+        /// `undo` or `redo`.
+        what: &'static str,
+    },
+    /// Something that was to be taken back is not as it was left.
+    #[error("cannot {what}: {why}")]
+    ChangedSince {
+        /// `undo` or `redo`, and which.
+        what: String,
+        /// What changed.
+        why: String,
+    },
     /// A checkpoint is damaged, or of a newer format.
     #[error("cannot use checkpoint '{subject}': {fault}")]
     Damaged {

@@ -25,27 +25,41 @@ pub(super) fn tip(
     sealed: Sealed,
     kind: Kind,
 ) -> Result<(), Error> {
+    let message = format!("checkpoint: {}", kind.word());
+    on_ref(scene, &session::ref_name(name), old, new, vec![sealed], &message)
+}
+
+/// The same for any ref, and for objects that were written in several goes.
+pub(super) fn on_ref(
+    scene: &Scene<'_>,
+    name: &str,
+    old: Option<ObjectId>,
+    new: &Written,
+    sealed: Vec<Sealed>,
+    message: &str,
+) -> Result<(), Error> {
     let committer = compose::people(scene).committer;
-    let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: String| Edit {
-        name: session::ref_name(name),
+    let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: &str| Edit {
+        name: name.to_owned(),
         expected: from.map_or(Expected::Absent, Expected::Is),
         new: to,
-        message,
+        message: message.to_owned(),
     };
-    let forward = edit(old, Some(new.id), format!("checkpoint: {}", kind.word()));
-    refs::update(scene.repo, &[forward], &committer, scene.wait)?;
-    let needed: Vec<ObjectId> = [new.needs.as_slice(), sealed.relied_on(), sealed.written()].concat();
+    refs::update(scene.repo, &[edit(old, Some(new.id), message)], &committer, scene.wait)?;
+    let mut needed = new.needs.clone();
+    for sealed in &sealed {
+        needed.extend_from_slice(sealed.relied_on());
+        needed.extend_from_slice(sealed.written());
+    }
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
         if matches!(error, store::Error::Vanished { .. }) {
-            let back = edit(
-                Some(new.id),
-                old,
-                "checkpoint: taken back, its objects were collected".to_owned(),
-            );
+            let back = edit(Some(new.id), old, "checkpoint: taken back, its objects were collected");
             refs::update(scene.repo, &[back], &committer, scene.wait)?;
         }
         return Err(error.into());
     }
-    sealed.release()?;
+    for sealed in sealed {
+        sealed.release()?;
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ pub mod markdown;
 pub mod patch;
 pub mod prompt;
 pub mod receipt;
+pub mod restore;
 pub mod report;
 pub mod sessions;
 pub mod slot;

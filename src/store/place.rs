@@ -89,6 +89,17 @@ pub fn worktree_id(repo: &Repository) -> String {
     format!("linked-{name}")
 }
 
+/// The root of a work tree of this repository by that name; `None` if there is none of the name.
+pub fn worktree_path(repo: &Repository, id: &str) -> Option<PathBuf> {
+    let Some(name) = id.strip_prefix("linked-") else {
+        let main = repo.main_repo().ok().filter(|_| id == "main")?;
+        return main.workdir().map(Path::to_owned);
+    };
+    let text = std::fs::read(repo.common_dir().join("worktrees").join(name).join("gitdir")).ok()?;
+    let dot_git = gix::path::from_byte_slice(text.trim_end()).ok()?;
+    dot_git.parent().map(Path::to_owned)
+}
+
 /// Whom the repository is shared with, from `core.sharedRepository`.
 pub fn sharing(repo: &Repository) -> Sharing {
     let value = repo
