@@ -188,7 +188,10 @@ fn saved(
         .filter(|path| !unseen.covers(&path.saved) && !unseen.covers(&path.path))
     {
         let committed = !dirty.contains(&path.path) && !dirty.contains(&path.saved);
-        let state = state(&path, committed && sides.head != sides.old_head);
+        let state = match state(&path, committed && sides.head != sides.old_head) {
+            SavedState::Conflict => own_edit(repo, sides, &path)?.unwrap_or(SavedState::Conflict),
+            state => state,
+        };
         *match state {
             SavedState::Same => &mut sum.same,
             SavedState::Committed => &mut sum.committed,
@@ -210,6 +213,23 @@ fn saved(
         sum.first.push(file(repo, path, state, &touched));
     }
     Ok(sum)
+}
+
+/// What looks like a conflict, but is only one's own work gone on with: HEAD has the path as it was saved, and it was
+/// edited on; or no commit touched it, and what was uncommitted was changed further.
+fn own_edit(repo: &Repository, sides: Sides, path: &PathMerge) -> Result<Option<SavedState>, Error> {
+    if path.path != path.saved || path.from.is_some() {
+        return Ok(None);
+    }
+    let head = match sides.head {
+        Some(head) => tree::entry(repo, head, &path.saved)?,
+        None => None,
+    };
+    Ok(match () {
+        () if head == path.theirs => Some(SavedState::Included),
+        () if head == path.base => Some(SavedState::Changed),
+        () => None,
+    })
 }
 
 /// What became of a saved change. `committed` is whether the path is as in HEAD, and HEAD is not the one of then.

@@ -195,6 +195,15 @@ impl Change {
         Ok(self.patch.as_ref().expect("just set"))
     }
 
+    /// Whether both change one path at least, as far as is known: of a change of very many files nothing was read.
+    fn shares_path_with(&self, other: &Self) -> bool {
+        if self.diffs.is_empty() || other.diffs.is_empty() {
+            return true;
+        }
+        let paths: HashSet<_> = self.diffs.iter().map(|diff| &diff.path).collect();
+        other.diffs.iter().any(|diff| paths.contains(&diff.path))
+    }
+
     fn is_merge(&self) -> bool {
         self.commit.parents.len() > 1
     }
@@ -309,21 +318,22 @@ impl Rewritten {
 
     fn find_by_author(&mut self, old: &[Change], new: &[Change], used: &[bool]) {
         let known: HashSet<_> = self.matches.iter().flat_map(|found| [found.then, found.now]).collect();
-        let mut forms = HashMap::new();
-        for (change, _) in new
+        // Scripts commit several times a second, so the same author and second is not enough: both must also touch a
+        // path in common.
+        let mut forms: Vec<&Change> = new
             .iter()
             .zip(used)
             .filter(|(change, used)| !**used && !known.contains(&change.id))
-        {
-            forms.entry(&change.commit.author).or_insert(change.id);
-        }
+            .map(|(change, _)| change)
+            .collect();
         for change in old
             .iter()
             .rev()
             .filter(|change| !known.contains(&change.id) && !change.is_merge())
         {
-            if let Some(form) = forms.remove(&change.commit.author) {
-                self.push(change.id, form, MatchedBy::Author);
+            let is_form = |form: &&Change| form.commit.author == change.commit.author && form.shares_path_with(change);
+            if let Some(at) = forms.iter().position(is_form) {
+                self.push(change.id, forms.swap_remove(at).id, MatchedBy::Author);
             }
         }
     }

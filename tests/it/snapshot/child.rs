@@ -159,7 +159,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let snapshot = snapshot::take(&repo, &writer, &options).map_err(|error| error.to_string())?;
     writer
         .finish()
-        .map(store::objects::Sealed::release)
+        .and_then(store::objects::Sealed::release)
         .map_err(|error| error.to_string())?;
     Ok(snapshot)
 }

@@ -281,3 +281,57 @@ fn without_a_session_named_the_best_one_is_taken_and_said() {
         .run();
     assert_eq!(run.success().stdout_json()["session"], "first");
 }
+
+/// What the report says of a saved file.
+fn state_of(world: &World, path: &str) -> String {
+    let report = world.checkpoint(["resume", "s", "--json"]).success().stdout_json()["report"].clone();
+    let files = report["saved"]["first"].as_array().unwrap();
+    let file = files
+        .iter()
+        .find(|f| f["path"] == path)
+        .unwrap_or_else(|| panic!("{report}"));
+    file["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn ones_own_work_gone_on_with_is_no_conflict() {
+    let world = World::with_commit();
+    world.file("src/main.txt", "one\nmine\nthree\n");
+    world.file("fresh.txt", "new\n");
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.file("src/main.txt", "one\nmine, further\nthree\n");
+    assert_eq!(state_of(&world, "src/main.txt"), "changed");
+    world.file("src/main.txt", "one\nmine\nthree\n");
+    world.git(["add", "--all"]).success();
+    world.git(["commit", "-qm", "as saved"]).success();
+    world.file("fresh.txt", "new\nand more\n");
+    assert_eq!(state_of(&world, "fresh.txt"), "included");
+    // Another change of the same line that was committed is one.
+    world.git(["reset", "-q", "--hard", "HEAD~1"]).success();
+    world.file("src/main.txt", "one\ntheirs\nthree\n");
+    world.git(["commit", "-qam", "theirs"]).success();
+    assert_eq!(state_of(&world, "src/main.txt"), "conflict");
+}
+
+#[test]
+fn another_commit_of_the_same_second_is_not_the_one_that_is_gone() {
+    let world = World::with_commit();
+    world.git(["switch", "-q", "-c", "topic"]).success();
+    let date = "1767323999 +0000";
+    let commit = |file: &str| {
+        world.file(file, file);
+        world.git(["add", file]).success();
+        let run = world.command("git", ["commit", "-qm", file]);
+        run.env("GIT_AUTHOR_DATE", date).run().success();
+    };
+    commit("topic.txt");
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    commit("other.txt");
+    world.git(["branch", "-q", "-D", "topic"]).success();
+    world
+        .checkpoint(["resume", "s"])
+        .success()
+        .stdout_lacks("there again")
+        .stdout_has("not there any more");
+}
