@@ -2,7 +2,8 @@
 //! snapshot compared with git's own word, and here all of it is checked.
 //!
 //! `cargo test --test it shapes -- --nocapture` prints the table of shapes, verdicts and reasons. The keys of a head:
-//! `Shape`, `Verdict` (`same` as git, `differs` from git, `git-refuses`), `Reason`; what the lists hold, line by line
+//! `Shape`, `Verdict` (`same` as git, `differs` from git, `git-refuses`,
+//! `refused` with `Error`), `Reason`; what the lists hold, line by line
 //! (`Skipped`, `Raw`, `Held`, `Modes`, `EmptyDirs`, or `any`) and how many lines (`Conflicts`); for single paths
 //! `Exact` (the blob has the bytes on disk), `Missing` (not in the tree), `AsIndex` (the entry of the index);
 //! `Variable` for the environment; `Needs` a program or `root`; `User: yes` to run as an ordinary user;
@@ -175,6 +176,12 @@ fn check(shape: &Shape) {
     let taken = take_with(&world, &setting);
     if let Some(before) = before {
         world.fingerprint().assert_same_as(&before);
+    }
+    if let Some(expected) = shape.one("Error") {
+        assert_eq!(shape.one("Verdict"), Some("refused"));
+        let error = taken.error().unwrap_or("a snapshot instead of an error");
+        assert!(error.starts_with(expected), "{error}");
+        return;
     }
     if let Some(error) = taken.error() {
         panic!("no snapshot: {error}");
