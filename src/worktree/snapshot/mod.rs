@@ -27,6 +27,7 @@ mod stat;
 mod status;
 mod trees;
 mod unmerged;
+mod verify;
 mod walk;
 
 use std::collections::HashSet;
@@ -111,7 +112,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         .and_then(|path| Next::begin(path, hash, settings.digest()));
     let head = repo.head_tree_id().ok().map(gix::Id::detach);
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
+    let lfs = Lfs::of(repo)?;
     let ground = Ground {
+        lfs: &lfs,
+        partial: is_partial(repo),
         settings: &settings,
         index: &index,
         ignore: &ignore,
@@ -132,10 +136,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         ground: &ground,
         writer,
         attributes: &attributes,
-        lfs: &Lfs::of(repo)?,
         cache: &cache,
         next: next.as_ref(),
-        partial: is_partial(repo),
         head,
     };
     let results = reader.read(repo, &candidates, threads)?;

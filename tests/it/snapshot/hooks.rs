@@ -1,6 +1,7 @@
 //! Snapshots from inside of git: hooks, where git names a temporary index, and aliases.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::support::World;
 
@@ -16,7 +17,6 @@ fn hook(world: &World, folder: &str, name: &str) {
     let path = world.path(folder).join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, script).unwrap();
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

@@ -31,11 +31,6 @@ impl Remembering {
         taken
     }
 
-    /// Lets the file system's clock go on, so that files written before may be remembered.
-    fn wait(&self) {
-        std::thread::sleep(Duration::from_millis(30));
-    }
-
     fn set_time(&self, path: &str, seconds: u64) {
         let file = fs::File::options().write(true).open(self.world.path(path)).unwrap();
         file.set_times(fs::FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(seconds)))
@@ -49,12 +44,17 @@ impl Remembering {
     }
 }
 
+/// Lets the file system's clock go on, so that files written before may be remembered.
+fn wait() {
+    std::thread::sleep(Duration::from_millis(30));
+}
+
 #[test]
 fn untracked_and_changed_files_are_remembered() {
     let this = Remembering::new(World::with_commit());
     this.world.file("untracked-one", "1\n");
     this.world.file("src/main.txt", "changed\n");
-    this.wait();
+    wait();
     let first = this.take();
     assert!(this.remembers("untracked-one") && this.remembers("src/main.txt"));
     // What is believed is not read: the second snapshot sees nothing of a file that it may not open.
@@ -80,7 +80,7 @@ fn edits_of_the_same_size_and_time_are_seen() {
     for path in ["untracked", "README.md"] {
         this.set_time(path, 1_000_000);
     }
-    this.wait();
+    wait();
     this.take();
     for (path, content) in [("untracked", "33333\n"), ("README.md", "44444\n")] {
         fs::write(this.world.path(path), content).unwrap();
@@ -117,7 +117,7 @@ fn a_replaced_file_and_one_edited_through_another_name_are_seen() {
     fs::hard_link(this.world.path("one"), this.world.root().join("other-name")).unwrap();
     this.world.file("two", "22222\n");
     this.set_time("two", 1_000_000);
-    this.wait();
+    wait();
     this.take();
     fs::write(this.world.root().join("other-name"), "99999\n").unwrap();
     this.world.file("new", "88888\n");
@@ -131,7 +131,7 @@ fn a_replaced_file_and_one_edited_through_another_name_are_seen() {
 fn objects_that_a_gc_removed_are_written_again() {
     let this = Remembering::new(World::with_commit());
     this.world.file("untracked", "precious\n");
-    this.wait();
+    wait();
     this.take();
     this.world.git(["update-ref", "-d", "refs/checkpoints/test"]).success();
     this.world.git(["reflog", "expire", "--expire=now", "--all"]).success();
@@ -149,7 +149,7 @@ fn attributes_and_settings_that_change_are_noticed() {
     let this = Remembering::new(World::with_commit());
     this.world.file("a.txt", "a\r\nb\r\n");
     this.world.file("b.up", "text\n");
-    this.wait();
+    wait();
     this.take();
     this.world
         .file(".gitattributes", "*.txt text eol=crlf\n*.up filter=upper\n");
@@ -176,7 +176,7 @@ fn unchanged_files_whose_blobs_do_not_give_their_bytes_stay_listed() {
     }
     this.world.git(["add", "--all"]).success();
     this.world.git(["commit", "--quiet", "-m", "x"]).success();
-    this.wait();
+    wait();
     for _ in 0..3 {
         let taken = this.take();
         assert_eq!(taken.list("raw"), ["d/crlf"]);
@@ -198,7 +198,7 @@ fn unchanged_files_whose_blobs_do_not_give_their_bytes_stay_listed() {
 fn a_damaged_cache_is_as_good_as_none() {
     let this = Remembering::new(World::with_commit());
     this.world.file("untracked", "x\n");
-    this.wait();
+    wait();
     let first = this.take();
     let bytes = fs::read(&this.cache).unwrap();
     for bad in [
@@ -234,7 +234,7 @@ fn git_lfs_content_that_is_pruned_later_is_noticed() {
     this.world.git(["config", "filter.lfs.clean", &clean]).success();
     this.set_time("a.bin", 1_000_000);
     this.world.git(["add", "--all"]).success();
-    this.wait();
+    wait();
     for _ in 0..2 {
         assert!(this.take().list("raw").is_empty());
     }

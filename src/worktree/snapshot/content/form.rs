@@ -13,44 +13,11 @@ use crate::os::dir::{Kind, Meta};
 use crate::store::{Kind as ObjectKind, ObjectId, Repository};
 use crate::worktree::snapshot::attributes::{Conversion, Filter};
 use crate::worktree::snapshot::convert::{self, Stored};
-use crate::worktree::snapshot::lfs::{MAX_POINTER, Pointer};
+use crate::worktree::snapshot::lfs::MAX_POINTER;
 use crate::worktree::snapshot::walk::{Candidate, Why};
-use crate::worktree::snapshot::{Error, filter, fsck, names};
+use crate::worktree::snapshot::{Error, filter, fsck, names, verify};
 
 impl Thread<'_> {
-    /// What a file that git calls unchanged is stored as, if that can be told without reading it.
-    ///
-    /// It is the blob in the index if that has the size on disk and nothing else is known to happen to it: a blob that
-    /// came from these bytes by other conversions than those of now has another size.
-    pub(super) fn verified(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> Option<Form> {
-        let entry = self.reader.ground.index.entry(candidate.entry?);
-        let plain = Form::plain(u16::try_from(entry.mode.bits()).ok()?, entry.id);
-        // Only those are asked for here that no server would take.
-        if Self::meaning(candidate).is_some() && self.reader.ground.left_out.binary_search(&candidate.entry?).is_ok() {
-            return None;
-        }
-        match conversion.filter {
-            Filter::Driver(_) => return Some(plain),
-            Filter::Lfs => {
-                let pointer = self.pointer(&entry.id)?;
-                let kept = pointer.size == candidate.meta.size && self.reader.lfs.has(&pointer);
-                return kept.then_some(Form {
-                    pointer: true,
-                    settled: false,
-                    ..plain
-                });
-            }
-            Filter::None if !conversion.keeps_size(self.reader.ground.settings) => return None,
-            Filter::None => {}
-        }
-        match self.repo.try_find_header(entry.id) {
-            Ok(Some(header)) => (header.size() == candidate.meta.size).then_some(plain),
-            // It is on the remote; that a fresh checkout came from it is all that can be known.
-            Ok(None) if self.reader.partial => Some(plain),
-            _ => None,
-        }
-    }
-
     pub(super) fn meaning(candidate: &Candidate) -> Option<names::Meaning> {
         let name_at = candidate
             .path
@@ -64,17 +31,9 @@ impl Thread<'_> {
         }
     }
 
-    fn pointer(&self, id: &ObjectId) -> Option<Pointer> {
-        let header = self.repo.try_find_header(*id).ok()??;
-        if header.size() > MAX_POINTER {
-            return None;
-        }
-        Pointer::parse(&self.repo.find_object(*id).ok()?.data)
-    }
-
     /// Whether the content behind a pointer is here.
     pub(super) fn has_content(&self, id: &ObjectId) -> bool {
-        self.pointer(id).is_some_and(|pointer| self.reader.lfs.has(&pointer))
+        verify::pointer(self.repo, id).is_some_and(|pointer| self.reader.ground.lfs.has(&pointer))
     }
 
     /// Reads the blob that the index has for a file.
@@ -159,14 +118,14 @@ impl Thread<'_> {
     /// for it, else byte for byte, within the limit on the size of files.
     pub(super) fn lfs(&mut self, candidate: &Candidate, mode: u16, file: &mut File, meta: &Meta) -> Result<Form, Stop> {
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
-        let pointer = entry.and_then(|id| self.pointer(&id));
+        let pointer = entry.and_then(|id| verify::pointer(self.repo, &id));
         let same = match &pointer {
             Some(pointer) if pointer.size == meta.size => sha256(file)? == pointer.sha256,
             _ => false,
         };
         let git_id = entry.filter(|_| same);
         if let (Some(id), Some(pointer)) = (git_id, &pointer)
-            && self.reader.lfs.has(pointer)
+            && self.reader.ground.lfs.has(pointer)
         {
             return Ok(Form {
                 pointer: true,

@@ -16,8 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::attributes::{Attributes, Conversion, Matcher};
 use super::cache::{self, Cache, Next, Record};
 use super::index::EntryExt;
-use super::lfs::Lfs;
-use super::walk::{Candidate, Ground, Why};
+use super::walk::{Candidate, Ground};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, Kind, Meta};
@@ -100,12 +99,9 @@ pub(super) struct Reader<'a> {
     pub writer: &'a Writer,
     /// The attributes in each folder, by its number.
     pub attributes: &'a [Arc<Attributes>],
-    pub lfs: &'a Lfs,
     pub cache: &'a Cache,
     /// The cache to be written, if one is kept.
     pub next: Option<&'a Next>,
-    /// Whether objects may be missing because they are on a remote (a partial clone).
-    pub partial: bool,
     /// The tree of HEAD.
     pub head: Option<ObjectId>,
 }
@@ -225,15 +221,6 @@ impl<'a> Thread<'a> {
             return Ok(Read {
                 outcome: self.compared(candidate, form),
                 record: Some(record),
-            });
-        }
-        if candidate.why == Why::Clean
-            && let Some(form) = self.verified(candidate, &conversion)
-        {
-            let record = self.record(candidate, &candidate.meta, basis, form);
-            return Ok(Read {
-                outcome: self.compared(candidate, form),
-                record,
             });
         }
         for _ in 0..ATTEMPTS {

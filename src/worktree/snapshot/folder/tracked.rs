@@ -91,9 +91,11 @@ impl<'a> Visit<'a, '_> {
                 if entry.is_gitlink() {
                     return self.submodule(dir, group, &path);
                 }
-                if !entry.is_folder() {
-                    self.deleted(group.files.clone());
+                if entry.is_folder() {
+                    // It came after the index was read, which has the folder as one entry.
+                    return self.found.skip(&path, SkipReason::Unstable);
                 }
+                self.deleted(group.files.clone());
                 self.change(group.name, What::Gone);
                 if group.below.is_empty() {
                     if !self.is_ignored(&path, true) {
