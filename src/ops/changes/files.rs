@@ -7,7 +7,6 @@ use crate::{
     model::{
         change::{ChangeKind, Entry, TreeChange},
         facts::{Bounded, LISTED},
-        list::Skipped,
         path::RepoPath,
         report::{CommitInfo, Failure, Files, MergeVerdict, Part, Saved, SavedFile, SavedState, Verdict, WorkTree},
     },
@@ -38,7 +37,7 @@ pub(super) fn lines(
         saved: then.files.map(|files| object_id(&files.tree)),
         present,
     };
-    let unseen = Unseen::of(then.skipped, now.skipped);
+    let unseen = Unseen::of(then.unseen, now.unseen);
     let renames = limits.similarity.map_or(Renames::Exact, Renames::Similar);
     let uncommitted = tree::diff(repo, sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
@@ -82,13 +81,8 @@ struct Sides {
 struct Unseen(BTreeSet<Vec<u8>>);
 
 impl Unseen {
-    fn of(then: &[Skipped], now: &[Skipped]) -> Self {
-        Self(
-            then.iter()
-                .chain(now)
-                .map(|skipped| skipped.path.as_bytes().to_vec())
-                .collect(),
-        )
+    fn of(then: &[RepoPath], now: &[RepoPath]) -> Self {
+        Self(then.iter().chain(now).map(|path| path.as_bytes().to_vec()).collect())
     }
 
     /// Whether nothing can be said of a path: it, or a folder it is in, was skipped.

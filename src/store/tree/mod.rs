@@ -128,6 +128,11 @@ pub(crate) fn raw_up_to(
     if old == new {
         return Ok(Some(Vec::new()));
     }
+    // A commit and its tree are equal, too.
+    let (old, new) = (tree_id(repo, old)?, tree_id(repo, new)?);
+    if old == new {
+        return Ok(Some(Vec::new()));
+    }
     let old = tree_data(repo, old)?;
     let new = tree_data(repo, new)?;
     let mut bounded = Bounded {
@@ -233,9 +238,9 @@ fn join_replaced(found: &mut Vec<Diff>) {
     });
 }
 
-/// The bytes of a tree, or of the tree of a commit or tag.
+/// The bytes of a tree.
 fn tree_data(repo: &Repository, id: Option<ObjectId>) -> Result<Vec<u8>, Error> {
-    match tree_id(repo, id)? {
+    match id {
         None => Ok(Vec::new()),
         Some(id) => Ok(find(repo, id)?.detach().data),
     }

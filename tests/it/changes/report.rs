@@ -944,3 +944,29 @@ fn very_large_commits_are_not_compared_line_by_line() {
         world.git_line(["log", "-1", "--format=%H", "--", "file"])
     );
 }
+
+#[test]
+fn a_repository_of_sha256() {
+    let world = World::without_repository();
+    world
+        .git(["init", "-q", "-b", "main", "--object-format=sha256"])
+        .success();
+    commit(&world, "file", lines(&[]));
+    commit(&world, "file", lines(&[(10, "mine")]));
+    let old = world.git_line(["rev-parse", "HEAD"]);
+    world.file("file", lines(&[(10, "mine"), (4, "saved")]));
+    save(&world);
+    world.git(["reset", "-q", "--hard", "HEAD~1"]).success();
+    commit(&world, "other", "x\n");
+    world.git(["cherry-pick", &old]).success();
+    commit(&world, "file", lines(&[(10, "mine"), (4, "committed")]));
+    let report = whole(&world);
+    assert_eq!(
+        (&report["commits"]["how"], &report["commits"]["matched"]["count"]),
+        (&"rebased".into(), &1.into()),
+        "{report:#}"
+    );
+    assert_eq!(cherry(&world, "HEAD", &old), "-");
+    assert_eq!(file(&report, "file")["merge"], "content");
+    assert_eq!(git_conflicts(&world, &old), ["file".to_owned()].into());
+}
