@@ -43,7 +43,5 @@ pub use ident::{author, who};
 pub use open::{Environment, open, with_memory};
 pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_private_dir, worktree_private_path,
-    git, git_dir, has_work_tree, is_home_or_root, private_dir, sharing, uses_reftable, work_tree, worktree_id, worktree_path,
-    worktree_private_dir,
+    worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
 };
