@@ -4,12 +4,12 @@
 
 use std::{fs, io, io::Write as _};
 
-use super::{Error, Repository, sharing, worktree_private_dir};
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
 use crate::{model::id::Digest, os};
 
 /// The digest of the checkpoint restored last; `None` if none was.
 pub fn read(repo: &Repository) -> Result<Option<Digest>, Error> {
-    let path = worktree_private_dir(repo)?.join("restored");
+    let path = worktree_private_path(repo).join("restored");
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Digest::parse(text.trim_end()).ok()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

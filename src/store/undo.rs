@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::current::Current;
-use super::{Error, Repository, refs, sharing, worktree_id, worktree_private_dir};
+use super::{Error, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
 use crate::model::id::Oid;
 use crate::model::json;
 use crate::model::path::{self, RepoPath};
@@ -166,9 +166,8 @@ impl List {
     }
 }
 
-fn list_path(repo: &Repository) -> Result<PathBuf, Error> {
-    Ok(worktree_private_dir(repo)?.join("undo.jsonl"))
-}
+/// The list's name.
+const LIST: &str = "undo.jsonl";
 
 fn changes_path(repo: &Repository, n: u64) -> Result<PathBuf, Error> {
     let folder = worktree_private_dir(repo)?.join("undo");
@@ -178,7 +177,7 @@ fn changes_path(repo: &Repository, n: u64) -> Result<PathBuf, Error> {
 
 /// Reads the list.
 pub fn read(repo: &Repository) -> Result<List, Error> {
-    let path = list_path(repo)?;
+    let path = worktree_private_path(repo).join(LIST);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(List::default()),
@@ -197,7 +196,7 @@ pub fn read(repo: &Repository) -> Result<List, Error> {
 }
 
 fn append(repo: &Repository, line: &Line) -> Result<(), Error> {
-    let path = list_path(repo)?;
+    let path = worktree_private_dir(repo)?.join(LIST);
     let written = os::private_file(&path, sharing(repo)).and_then(|mut file: File| {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

@@ -21,6 +21,7 @@ use crate::{
         Kind as ObjectKind,
         checkpoint::{self, Siblings},
         objects::Writer,
+        restored,
     },
 };
 
@@ -42,7 +43,8 @@ impl Attempt<'_> {
         document.previous = Some(before.digest.clone());
         document.folded = folded;
         if let Some(tip) = before.checkpoint {
-            document.restored_from.clone_from(&tip.document.restored_from);
+            let restored = restored::read(self.scene.repo)?;
+            document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
             document.chat.clone_from(&tip.document.chat);
             document.tokens.clone_from(&tip.document.tokens);
             document.compaction.clone_from(&tip.document.compaction);

@@ -49,13 +49,13 @@ impl Journal {
     }
 }
 
-fn path(repo: &Repository) -> Result<PathBuf, Error> {
-    Ok(store::worktree_private_dir(repo)?.join("restore.journal"))
+fn path(repo: &Repository) -> PathBuf {
+    store::worktree_private_path(repo).join("restore.journal")
 }
 
 /// The unfinished restore of this work tree, if there is one.
 pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
-    let path = path(repo)?;
+    let path = path(repo);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -71,7 +71,8 @@ pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
 
 /// Writes the journal; when this returns it is on the disk.
 pub fn write(repo: &Repository, journal: &Journal) -> Result<(), Error> {
-    let path = path(repo)?;
+    store::worktree_private_dir(repo)?;
+    let path = path(repo);
     let fresh = path.with_extension("journal.tmp");
     let sharing = store::sharing(repo);
     let text = serde_json::to_vec(journal).map_err(|error| Error::io("write", &path)(io::Error::other(error)))?;
@@ -89,7 +90,7 @@ pub fn write(repo: &Repository, journal: &Journal) -> Result<(), Error> {
 
 /// Removes the journal: the restore is finished.
 pub fn remove(repo: &Repository) -> Result<(), Error> {
-    let path = path(repo)?;
+    let path = path(repo);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
         _ => Ok(()),
