@@ -24,6 +24,7 @@ pub use file::{
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, random_token, umask};
 pub use program::Program;
+pub use machine::{host_name, is_running, random_token, umask};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 

@@ -17,6 +17,9 @@ use super::deflate::{CHUNK, read_some};
 use crate::os;
 use crate::store::{Error, Repository, place};
 
+/// How often a missing object is looked for: each time, a merge would have to come to its end just then.
+const LOOKS: usize = 3;
+
 /// The objects stored when it was made. Packs that come later are not seen, packs that go are noticed.
 pub(in crate::store) struct Present {
     hash: gix::hash::Kind,
@@ -45,6 +48,14 @@ impl Present {
             .flat_map(|folder| packs_in(&folder.join("pack"), hash))
             .collect();
         Ok(Self { hash, folders, packs })
+    }
+
+    /// Whether the object is stored, looked for anew on the disk, for when gix says it is not.
+    ///
+    /// gix lists the packs once for each miss, and while packs are merged the listing may show neither the old ones nor
+    /// the new one; besides, a handle knows a limited number of packs in its life.
+    pub(in crate::store) fn finds(repo: &Repository, id: &ObjectId) -> bool {
+        (0..LOOKS).any(|_| Self::new(repo).is_ok_and(|mut present| present.has(id)))
     }
 
     /// Whether the object is stored soundly, after freshening it.
