@@ -97,7 +97,11 @@ impl From<Error> for CommandError {
 }
 
 fn restore(error: &crate::ops::RestoreError) -> CommandError {
-    let kind = if error.is_transient() { Kind::Locked } else { Kind::Fatal };
+    let kind = if error.is_transient() {
+        Kind::Locked
+    } else {
+        Kind::Fatal
+    };
     let out = CommandError::of(kind, error);
     match error.hint() {
         Some(hint) => out.hint(hint),

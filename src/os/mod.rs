@@ -22,9 +22,8 @@ pub use file::{
     Sharing, age, create_dir_durable, file_id, links, private_dir, private_file, same_file, sync_dir, touch,
 };
 pub use lock::{Lock, lock, retry, try_lock};
-pub use machine::{host_name, random_token, umask};
-pub use program::Program;
 pub use machine::{host_name, is_running, random_token, umask};
+pub use program::Program;
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 
