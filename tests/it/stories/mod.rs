@@ -4,5 +4,6 @@ mod bad_input;
 mod damage;
 mod many;
 mod neutral;
+mod restore;
 mod save;
 mod session;
