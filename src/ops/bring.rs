@@ -393,8 +393,10 @@ impl<'a> Bringing<'a> {
             journal.folders.dedup();
         }
         journal::write(scene.repo, &journal)?;
+        // Names of its own for each execution: what an earlier one left is in the way of nothing.
+        let token = format!("{}-{}", self.token, os::random_token().map_err(Error::Random)?);
         let mut execution = Execution {
-            token: &self.token,
+            token: &token,
             progress: &mut |done, all| (job.progress)(done, all),
         };
         let done = restore::execute(repo, plan, &mut execution)?;

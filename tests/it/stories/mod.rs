@@ -5,5 +5,6 @@ mod damage;
 mod history;
 mod many;
 mod neutral;
+mod restore;
 mod save;
 mod session;
