@@ -1,7 +1,7 @@
 //! The command line: arguments in, an operation called, its outcome rendered.
 //!
 //! The only layer that knows clap, reads the environment and prints. A command is one file with its arguments and one
-//! `run`; adding one takes its file and its line in [`Command`] and in [`dispatch`].
+//! `run`; adding one takes its file and its line in `Command` and in `dispatch`.
 
 #![allow(
     clippy::needless_pass_by_value,
