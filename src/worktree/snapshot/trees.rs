@@ -12,6 +12,7 @@ use gix::index::extension::Tree as Cached;
 
 use super::Error;
 use super::index::{EntryExt, Group, Index};
+use super::settle::Results;
 use super::walk::{Folder, What};
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
@@ -24,19 +25,22 @@ pub(super) struct Trees {
     pub work: ObjectId,
 }
 
-/// Builds both trees, without the index entries `left_out`, which are sorted. `folders` are sorted by their numbers, which are their positions.
+/// Builds both trees, without the index entries `left_out`, which are sorted. `folders` are sorted by their numbers, which
+/// are their positions.
 pub(super) fn build(
     repo: &Repository,
     writer: &Writer,
-    index: &Index,
     left_out: &[usize],
     folders: &[Folder],
+    results: Results<'_>,
 ) -> Result<Trees, Error> {
+    let index = results.index;
     let mut builder = Builder {
         repo,
         writer,
         index,
         left_out,
+        results,
         known: HashMap::new(),
     };
     let cached = index.state().tree();
@@ -52,11 +56,12 @@ struct Builder<'a> {
     writer: &'a Writer,
     index: &'a Index,
     left_out: &'a [usize],
+    results: Results<'a>,
     /// Trees of the index by their stretch of entries and the length of their path.
     known: HashMap<(usize, usize, usize), Option<ObjectId>>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     /// The tree of a folder as the index has it; `None` when there is nothing in it.
     fn of_index(
         &mut self,
@@ -145,7 +150,7 @@ impl Builder<'_> {
         // A folder has a larger number than the one above it.
         for folder in folders.iter().rev() {
             let at = folder.id as usize;
-            touched[at] |= !folder.changes.is_empty();
+            touched[at] |= !folder.changes.is_empty() || !folder.read.is_empty();
             if touched[at] && at != 0 {
                 touched[folder.parent as usize] = true;
                 below.entry(folder.parent).or_default().push(folder.id);
@@ -172,16 +177,21 @@ impl Builder<'_> {
         folders: &'b [Folder],
         folder: &'b Folder,
         mut inside: BTreeMap<&'b [u8], Option<(u16, ObjectId)>>,
-    ) -> Result<Option<(u16, ObjectId)>, Error> {
+    ) -> Result<Option<(u16, ObjectId)>, Error>
+    where
+        'a: 'b,
+    {
         let mut gone = Vec::<&[u8]>::new();
-        for change in &folder.changes {
-            match change.what {
+        let results = self.results;
+        let seen = folder.changes.iter().map(|change| (&*change.name, change.what));
+        for (name, what) in seen.chain(folder.read.iter().map(|at| results.change(*at))) {
+            match what {
                 // The folder itself is an entry: a repository.
-                What::Put { mode, id } if change.name.is_empty() => return Ok(Some((mode, id))),
+                What::Put { mode, id } if name.is_empty() => return Ok(Some((mode, id))),
                 What::Put { mode, id } => {
-                    inside.insert(&change.name, Some((mode, id)));
+                    inside.insert(name, Some((mode, id)));
                 }
-                What::Gone => gone.push(&change.name),
+                What::Gone => gone.push(name),
             }
         }
         gone.sort_unstable();
