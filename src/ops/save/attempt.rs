@@ -111,6 +111,7 @@ impl Attempt<'_> {
         let (scene, tip) = (self.scene, &chosen.tip);
         let mut subject = choose::carried(tip, &chosen.name);
         let draft = choose::with_draft(scene, tip, &mut subject)?;
+        let stood = subject.session.status;
         for operation in self.operations {
             subject.apply(operation)?;
         }
@@ -125,7 +126,7 @@ impl Attempt<'_> {
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
-        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document) {
+        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             receipt.id = Some(tip.entry.id);
             receipt.digest = Some(tip.digest.clone());
