@@ -117,6 +117,19 @@ pub struct Brought {
 }
 
 impl Brought {
+    /// Nothing was to be done.
+    pub(super) fn nothing() -> Self {
+        Self {
+            lines: Vec::new(),
+            refusals: Vec::new(),
+            safety: None,
+            done: Done::default(),
+            index: Changed::default(),
+            index_after: None,
+            changes: Vec::new(),
+        }
+    }
+
     /// Whether there was nothing to do.
     pub fn is_nothing(&self) -> bool {
         self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
@@ -193,15 +206,7 @@ impl<'a> Bringing<'a> {
             rewriting,
             token,
             first: first.transpose()?,
-            brought: Brought {
-                lines: Vec::new(),
-                refusals: Vec::new(),
-                safety: None,
-                done: Done::default(),
-                index: Changed::default(),
-                index_after: None,
-                changes: Vec::new(),
-            },
+            brought: Brought::nothing(),
             changes: BTreeMap::new(),
         })
     }

@@ -7,18 +7,19 @@ use super::{
         compose::{self, Before, Present},
         place,
         receipt::{Outcome, Receipt, SessionIs},
+        undo,
     },
     Request, Target,
 };
 use crate::{
     model::{
-        document::Document,
+        document::{Document, Kind},
         name::Name,
         operation::{Operation, Subject},
     },
     store::{
         self, ObjectId,
-        checkpoint::{self, People, Siblings},
+        checkpoint::{self, People, Siblings, oid},
         current::{self, SessionRef},
         draft::{self, Draft},
         lock,
@@ -220,15 +221,23 @@ impl Attempt<'_> {
             Some(last) => draft::clear(scene.repo, &whom.id, last, scene.wait),
             None => Ok(()),
         };
+        let before = current::read(scene.repo);
         let trouble = [
             cleared,
-            self.move_current(whom),
+            self.move_current(whom.clone()),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
         receipt.trouble = trouble
             .into_iter()
             .filter_map(|result| result.err().map(|e| e.to_string()))
             .collect();
+        if self.request.kind == Kind::Finish
+            && let (Ok(before), Ok(after)) = (before, current::read(scene.repo))
+        {
+            let moved = (composed.parent.map(oid), oid(composed.written.id));
+            let noted = undo::note_finish(scene, &whom.name, moved, (before, after), &receipt.document);
+            receipt.trouble.extend(noted.err().map(|e| e.to_string()));
+        }
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
         Ok(Outcome::Saved(receipt))

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod damage;
+mod fork;
 mod history;
 mod many;
 mod neutral;
