@@ -75,6 +75,9 @@ impl From<Error> for CommandError {
             Error::NameTaken { ref session, .. } => {
                 of(Kind::Fatal).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
+            Error::NotADate { .. } => {
+                of(Kind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
+            }
             Error::Name(_) => of(Kind::Usage),
             Error::Record(_) | Error::Json { .. } | Error::Attachment { .. } | Error::Secrets(_) => of(Kind::Invalid),
             Error::TooBroad { .. } => of(Kind::Fatal)

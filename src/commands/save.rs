@@ -66,22 +66,28 @@ struct Common {
     #[command(flatten)]
     whom: Whom,
     /// What this checkpoint is about
-    #[arg(short, long, visible_short_alias = 'm', value_name = "TEXT")]
+    #[arg(
+        allow_hyphen_values = true,
+        short,
+        long,
+        visible_short_alias = 'm',
+        value_name = "TEXT"
+    )]
     summary: Option<String>,
     /// Something achieved; may be given several times, as may the next four
-    #[arg(short, long = "accomplishment", value_name = "TEXT")]
+    #[arg(allow_hyphen_values = true, short, long = "accomplishment", value_name = "TEXT")]
     accomplishments: Vec<String>,
     /// What to do next; those given replace the old ones
-    #[arg(short, long = "next-step", value_name = "TEXT")]
+    #[arg(allow_hyphen_values = true, short, long = "next-step", value_name = "TEXT")]
     next_steps: Vec<String>,
     /// Something decided
-    #[arg(short, long = "decision", value_name = "TEXT")]
+    #[arg(allow_hyphen_values = true, short, long = "decision", value_name = "TEXT")]
     decisions: Vec<String>,
     /// Something that stops the work
-    #[arg(short, long = "blocker", value_name = "TEXT")]
+    #[arg(allow_hyphen_values = true, short, long = "blocker", value_name = "TEXT")]
     blockers: Vec<String>,
     /// Something not to forget
-    #[arg(long = "todo", value_name = "TEXT")]
+    #[arg(allow_hyphen_values = true, long = "todo", value_name = "TEXT")]
     todos: Vec<String>,
     /// A name for the checkpoint, unique in its session
     #[arg(long, value_name = "NAME")]

@@ -2,10 +2,19 @@
 //! paragraphs and tips is taken apart here.
 
 use super::error::{CommandError, Kind};
+use crate::secrets::{Scanner, Settings};
 
 /// The error for arguments that clap refuses.
 pub(super) fn error(error: &clap::Error) -> CommandError {
-    from_text(&error.render().to_string())
+    from_text(&without_secrets(&error.render().to_string()))
+}
+
+/// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
+fn without_secrets(text: &str) -> String {
+    match Scanner::new(&Settings::default()) {
+        Ok(scanner) => scanner.redact_text(text).0.into_owned(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 fn from_text(text: &str) -> CommandError {

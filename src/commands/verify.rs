@@ -137,6 +137,9 @@ fn remedy(issue: &Issue) -> String {
     let session = &issue.session;
     match (issue.problem, issue.good) {
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
+        (_, Some(_)) if !issue.newest => {
+            "an older checkpoint is damaged, the newest is whole: nothing to repair, going on is safe".to_owned()
+        }
         (_, Some(good)) => {
             let good = oid(good);
             format!(

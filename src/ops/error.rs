@@ -125,6 +125,12 @@ pub enum Error {
         /// The step that leads nowhere.
         step: String,
     },
+    /// A text is not a date that git reads.
+    #[error("'{}' is not a date", text.escape_debug())]
+    NotADate {
+        /// What was given.
+        text: String,
+    },
     /// The session exists already.
     #[error("session '{name}' exists already")]
     Exists {

@@ -332,10 +332,7 @@ pub(super) fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     let is_now = |date: &str| ["now", "today"].contains(&date.trim().to_ascii_lowercase().as_str());
     match seconds {
         Some(seconds) if seconds != now || is_now(date) => Ok(seconds),
-        _ => Err(Error::NotFound {
-            text: format!("@{{{date}}}"),
-            candidates: Vec::new(),
-        }),
+        _ => Err(Error::NotADate { text: date.to_owned() }),
     }
 }
 

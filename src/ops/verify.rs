@@ -57,6 +57,8 @@ pub struct Issue {
     pub message: String,
     /// The newest checkpoint of the session that is whole.
     pub good: Option<ObjectId>,
+    /// Whether the session's newest checkpoint, or its ref, is damaged, so that it cannot go on as it is.
+    pub newest: bool,
 }
 
 /// Checks one session, or every session and every other ref of ours.
@@ -74,14 +76,14 @@ pub fn verify(
             }
             found => {
                 let (name, tip) = found?;
-                check.session(name.as_str(), tip);
+                check.session(name.as_str(), &session::ref_name(&name), tip);
             }
         },
         None => {
             for (full, target) in refs::list(scene.repo, "refs/checkpoints")? {
                 let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
                 match target {
-                    Ok(tip) => check.session(&shown, tip),
+                    Ok(tip) => check.session(&shown, &full, tip),
                     Err(damage) => {
                         check.report.sessions += 1;
                         check.damaged_ref(&full, &damage);
@@ -122,10 +124,11 @@ impl<'a, 'p> Check<'a, 'p> {
             problem: "ref",
             message: format!("the ref '{full}' is damaged: {damage}"),
             good,
+            newest: true,
         });
     }
 
-    fn session(&mut self, name: &str, tip: ObjectId) {
+    fn session(&mut self, name: &str, full: &str, tip: ObjectId) {
         self.report.sessions += 1;
         let from = self.report.issues.len();
         let mut good = None;
@@ -141,8 +144,13 @@ impl<'a, 'p> Check<'a, 'p> {
                 good = Some(id);
             }
         }
+        // A chain that breaks off is looked for in the reflog, as repairing does.
+        if good.is_none() && self.report.issues.len() > from {
+            good = newest_whole(self.scene, full, None);
+        }
         for issue in &mut self.report.issues[from..] {
             issue.good = good;
+            issue.newest = good != Some(tip);
         }
     }
 
@@ -155,6 +163,7 @@ impl<'a, 'p> Check<'a, 'p> {
             problem,
             message,
             good: None,
+            newest: true,
         });
     }
 

@@ -75,7 +75,7 @@ pub fn follow(
     let relation = graph::relation(repo, then, now, limits.walked)?;
     let how = outline(&relation);
     let found = if how == History::Diverged {
-        Rewritten::find(repo, &relation, then, limits.matched)?
+        Rewritten::find(repo, &relation, then, same_branch, limits.matched)?
     } else {
         Rewritten::default()
     };
@@ -210,7 +210,13 @@ impl Change {
 }
 
 impl Rewritten {
-    fn find(repo: &Repository, relation: &Relation, then: ObjectId, limit: usize) -> Result<Self, Error> {
+    fn find(
+        repo: &Repository,
+        relation: &Relation,
+        then: ObjectId,
+        same_branch: bool,
+        limit: usize,
+    ) -> Result<Self, Error> {
         let read = |ids: &[ObjectId]| -> Result<Vec<Change>, Error> {
             ids.iter().take(limit).map(|id| Change::read(repo, *id)).collect()
         };
@@ -240,7 +246,7 @@ impl Rewritten {
             }
         }
         found.find_squashed(repo, relation, then, &old, &mut new, &headers)?;
-        found.find_by_author(&old, &new, &used);
+        found.find_by_author(&old, &new, &used, same_branch);
         let known: HashSet<_> = found.matches.iter().map(|found| found.then).collect();
         let single = |change: &&Change| !change.is_merge();
         found.all = relation.complete
@@ -316,10 +322,10 @@ impl Rewritten {
         Ok(())
     }
 
-    fn find_by_author(&mut self, old: &[Change], new: &[Change], used: &[bool]) {
+    fn find_by_author(&mut self, old: &[Change], new: &[Change], used: &[bool], same_branch: bool) {
         let known: HashSet<_> = self.matches.iter().flat_map(|found| [found.then, found.now]).collect();
-        // Scripts commit several times a second, so the same author and second is not enough: both must also touch a
-        // path in common.
+        // Scripts commit several times a second, so the same author and second is not enough: both must also touch
+        // a path in common, and have the same subject unless one was amended where it stood.
         let mut forms: Vec<&Change> = new
             .iter()
             .zip(used)
@@ -331,7 +337,12 @@ impl Rewritten {
             .rev()
             .filter(|change| !known.contains(&change.id) && !change.is_merge())
         {
-            let is_form = |form: &&Change| form.commit.author == change.commit.author && form.shares_path_with(change);
+            let is_form = |form: &&Change| {
+                let amended = same_branch && form.commit.parents == change.commit.parents;
+                form.commit.author == change.commit.author
+                    && (amended || form.commit.subject == change.commit.subject)
+                    && form.shares_path_with(change)
+            };
             if let Some(at) = forms.iter().position(is_form) {
                 self.push(change.id, forms.swap_remove(at).id, MatchedBy::Author);
             }

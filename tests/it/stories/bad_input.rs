@@ -36,7 +36,10 @@ fn selectors_and_names() {
         .checkpoint(["show", "a^2"])
         .code(129)
         .stderr_has("is not a selector");
-    world.checkpoint(["show", "auth-fork@{gibberish}"]).code(3);
+    world
+        .checkpoint(["show", "auth-fork@{gibberish}"])
+        .code(129)
+        .stderr_has("'gibberish' is not a date");
     for name in [
         "Upper",
         "a/b",
