@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Context,
     error::{CommandError, Kind},
+    failure,
     opened::{self, Opened, Whom},
     views,
 };
@@ -186,6 +187,7 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
+    failure::warn_leftovers(&context.ui, &receipt.leftovers);
     warn_redactions(context, &receipt.redactions);
     if let Some(agent) = &receipt.other_agent {
         context.ui.warning(&format!(

@@ -52,10 +52,12 @@ impl Present {
 /// Reads the repository's state and, if asked, the files, writing their objects.
 ///
 /// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
-pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result<Present, Error> {
+///
+/// `held` are trees that refs hold, beside HEAD's.
+pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[ObjectId]) -> Result<Present, Error> {
     for _ in 0..SETTLE_TRIES {
         let before = moment::stamp(scene.repo, scene.index)?;
-        let snapshot = files.then(|| snapshot(scene, writer)).transpose()?;
+        let snapshot = files.then(|| snapshot(scene, writer, held)).transpose()?;
         let overlay = writer.overlay(scene.repo);
         let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
         let mut facts = facts::git_facts(&overlay, index)?;
@@ -74,7 +76,7 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
     Err(Error::Unsettled)
 }
 
-fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
+fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
     let cache = store::worktree_private_dir(scene.repo)?.join("cache");
     let options = files::Options {
@@ -84,6 +86,7 @@ fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
         umask: os::umask().unwrap_or(0o022),
         index_path: scene.index,
         cache: Some(&cache),
+        held,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
     };
     Ok(files::take(scene.repo, writer, &options)?)

@@ -3,6 +3,7 @@
 use super::{Error, Scene, compose};
 use crate::{
     model::{document::Kind, name::Name},
+    os::Leftover,
     store::{
         self, ObjectId,
         checkpoint::Written,
@@ -16,7 +17,8 @@ use crate::{
 /// that they are still there.
 ///
 /// A `git gc --prune=now` at the same moment may take objects that existed before and that no ref named. Then the ref
-/// goes back to where it was, and the caller writes again.
+/// goes back to where it was, and the caller writes again. An error comes with the objects if they are still protected.
+/// Gives the files of ours that could not be removed.
 pub(super) fn tip(
     scene: &Scene<'_>,
     name: &Name,
@@ -24,7 +26,7 @@ pub(super) fn tip(
     new: &Written,
     sealed: Sealed,
     kind: Kind,
-) -> Result<(), Error> {
+) -> Result<Vec<Leftover>, (Error, Option<Sealed>)> {
     let committer = compose::people(scene).committer;
     let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: String| Edit {
         name: session::ref_name(name),
@@ -33,7 +35,10 @@ pub(super) fn tip(
         message,
     };
     let forward = edit(old, Some(new.id), format!("checkpoint: {}", kind.word()));
-    refs::update(scene.repo, &[forward], &committer, scene.wait)?;
+    let mut left = match refs::update(scene.repo, &[forward], &committer, scene.wait) {
+        Ok(left) => left,
+        Err(error) => return Err((error.into(), Some(sealed))),
+    };
     let needed: Vec<ObjectId> = [new.needs.as_slice(), sealed.relied_on(), sealed.written()].concat();
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
         if matches!(error, store::Error::Vanished { .. }) {
@@ -42,10 +47,12 @@ pub(super) fn tip(
                 old,
                 "checkpoint: taken back, its objects were collected".to_owned(),
             );
-            refs::update(scene.repo, &[back], &committer, scene.wait)?;
+            if let Err(error) = refs::update(scene.repo, &[back], &committer, scene.wait) {
+                return Err((error.into(), None));
+            }
         }
-        return Err(error.into());
+        return Err((error.into(), None));
     }
-    sealed.release()?;
-    Ok(())
+    left.extend(sealed.release());
+    Ok(left)
 }

@@ -58,6 +58,8 @@ pub struct Receipt {
     pub other_agent: Option<String>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
+    /// Files of ours that could not be removed; the next save tries again.
+    pub leftovers: Vec<crate::os::Leftover>,
 }
 
 impl Receipt {

@@ -24,6 +24,8 @@ pub struct Repaired {
     pub to: Option<ObjectId>,
     /// What keeps the old tip: a ref, or the path of a file in quarantine.
     pub kept: Option<String>,
+    /// Files of ours that could not be removed.
+    pub leftovers: Vec<crate::os::Leftover>,
 }
 
 /// Repairs the named session, or every damaged one.
@@ -60,7 +62,7 @@ fn chain(
     if verify::is_whole(scene, tip) {
         return Ok(None);
     }
-    let mut out = Repaired { session: shown.to_owned(), from: Some(tip), to: None, kept: None };
+    let mut out = Repaired { session: shown.to_owned(), from: Some(tip), to: None, kept: None, leftovers: Vec::new() };
     let Some(good) = verify::newest_whole(scene, full, Some(tip)) else {
         return Ok(Some(out));
     };
@@ -76,14 +78,14 @@ fn chain(
         Edit { name: trash.clone(), expected: Expected::Absent, new: Some(tip), message: message.clone() },
         Edit { name: full.to_owned(), expected: Expected::Is(tip), new: Some(good), message },
     ];
-    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    out.leftovers = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     out.kept = Some(trash);
     Ok(Some(out))
 }
 
 /// A session whose ref cannot be read: it is pointed at the newest value of its reflog that is whole.
 fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Result<Repaired, Error> {
-    let mut out = Repaired { session: shown.to_owned(), from: None, to: None, kept: None };
+    let mut out = Repaired { session: shown.to_owned(), from: None, to: None, kept: None, leftovers: Vec::new() };
     let Some(good) = verify::newest_whole(scene, full, None) else {
         return Ok(out);
     };
@@ -98,7 +100,7 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         new: Some(good),
         message: "checkpoint: repair".to_owned(),
     };
-    refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
+    out.leftovers = refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
     Ok(out)
 }
 

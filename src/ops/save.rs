@@ -4,6 +4,8 @@
 //! of garbage at the same moment took nothing, and only then the draft is cleared and success reported. A save that
 //! meets another writer composes its document again on the new tip, so both stay.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -29,7 +31,8 @@ use crate::{
         current::{self, SessionRef},
         draft::{self, Draft},
         lock,
-        objects::{self, Writer},
+        facts,
+        objects::{self, Sealed, Writer},
         refs, session,
     },
 };
@@ -101,12 +104,16 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
     let scene = &Scene { agent: agent.as_deref(), ..*scene };
     let people = compose::people(scene);
     let operations = operations(scene, &mut request, &compose::by(scene, &people))?;
+    let mut left = Vec::new();
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     if !request.dry_run {
         refs::recover(scene.repo, scene.wait)?;
-        objects::sweep(scene.repo)?;
+        left = store::sweep(scene.repo)?;
     }
     let mut vanished = None;
+    // What lost races stored, protected until it is on a ref.
+    let lost = RefCell::new(Vec::<Sealed>::new());
+    let branch = facts::branch(scene.repo)?;
     for _ in 0..TRIES {
         // Objects that vanished may be ones that were found present and relied on: these are written again as well.
         let writer = match (request.dry_run, vanished.take()) {
@@ -114,18 +121,22 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
             (false, None) => Writer::durable(scene.repo)?,
             (false, Some(())) => Writer::rewriting(scene.repo)?,
         };
-        let present = compose::present(scene, &writer, request.files)?;
-        let target = target(scene, &request, &present)?;
+        let target = target(scene, &request, branch.as_deref())?;
+        lost.borrow().iter().for_each(|sealed| writer.trust(sealed.written().iter().copied()));
+        let held = held(scene, &writer, &target)?;
+        let present = compose::present(scene, &writer, request.files, &held)?;
         let attempt = Attempt {
             scene,
             request: &request,
             operations: &operations,
             people: &people,
             present: &present,
+            lost: &lost,
         };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
                 let (Outcome::Saved(receipt) | Outcome::Planned(receipt) | Outcome::Unchanged(receipt)) = &mut outcome;
+                receipt.leftovers.splice(0..0, left);
                 receipt.redactions = std::mem::take(&mut redactor.found);
                 return Ok(outcome);
             }
@@ -242,7 +253,17 @@ enum Target {
     New(Name),
 }
 
-fn target(scene: &Scene<'_>, request: &Request, present: &Present) -> Result<Target, Error> {
+/// The trees that the session's newest checkpoint holds; what else it holds is trusted as well.
+fn held(scene: &Scene<'_>, writer: &Writer, target: &Target) -> Result<Vec<ObjectId>, Error> {
+    let Target::Existing(chosen) = target else {
+        return Ok(Vec::new());
+    };
+    let held = checkpoint::held(scene.repo, &chosen.tip).map_err(Error::damaged(chosen.name.as_str()))?;
+    writer.trust(held.objects);
+    Ok(held.trees)
+}
+
+fn target(scene: &Scene<'_>, request: &Request, branch: Option<&str>) -> Result<Target, Error> {
     if let Some(chosen) = choose::meant(scene)? {
         return Ok(Target::Existing(Box::new(chosen)));
     }
@@ -256,7 +277,6 @@ fn target(scene: &Scene<'_>, request: &Request, present: &Present) -> Result<Tar
             })
         };
     }
-    let branch = present.facts.branch.as_deref();
     if let Some(chosen) = choose::paused_here(scene, branch, &store::worktree_id(scene.repo))? {
         return Ok(Target::Existing(Box::new(chosen)));
     }
@@ -280,6 +300,7 @@ struct Attempt<'a> {
     operations: &'a [Operation],
     people: &'a People,
     present: &'a Present,
+    lost: &'a RefCell<Vec<Sealed>>,
 }
 
 /// A checkpoint composed and written, but on no ref yet.
@@ -562,6 +583,7 @@ impl Attempt<'_> {
             unreadable: Vec::new(),
             other_agent,
             new_bytes: 0,
+            leftovers: Vec::new(),
         }
     }
 
@@ -577,14 +599,17 @@ impl Attempt<'_> {
         }
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
-        super::place::tip(
-            scene,
-            &composed.name,
-            composed.parent,
-            &composed.written,
-            sealed,
-            self.request.kind,
-        )?;
+        let (id, digest) = (composed.written.id, composed.written.digest.clone());
+        let left = super::place::tip(scene, &composed.name, composed.parent, &composed.written, sealed, self.request.kind);
+        match left {
+            Ok(left) => receipt.leftovers.extend(left),
+            Err((error, sealed)) => {
+                if matches!(error, Error::Store(store::Error::Moved { .. })) {
+                    self.lost.borrow_mut().extend(sealed);
+                }
+                return Err(error);
+            }
+        }
         let session = &receipt.document.session;
         if let Some(last) = composed.draft.last() {
             draft::clear(scene.repo, &session.id, last, scene.wait)?;
@@ -600,8 +625,8 @@ impl Attempt<'_> {
             self.next_current(&now, whom)
         };
         current::write(scene.repo, &next)?;
-        receipt.id = Some(composed.written.id);
-        receipt.digest = Some(composed.written.digest);
+        receipt.id = Some(id);
+        receipt.digest = Some(digest);
         // The checkpoint is safe by now: that packs could not be merged is for the next save to find out.
         let _ = objects::consolidate(scene.repo);
         Ok(Outcome::Saved(receipt))

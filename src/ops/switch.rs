@@ -3,6 +3,7 @@
 use super::{Error, Scene, choose, compose, select, start};
 use crate::{
     model::{document::Document, name::Name, selector::Selector},
+    os::Leftover,
     store::{
         ObjectId, current, lock,
         refs::{self, Edit, Expected},
@@ -18,12 +19,23 @@ pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document)
     Ok((name, document))
 }
 
+/// A session that was given another name.
+#[derive(Debug)]
+pub struct Renamed {
+    /// The name it had.
+    pub from: Name,
+    /// Its newest checkpoint.
+    pub tip: ObjectId,
+    /// Files of ours that could not be removed.
+    pub leftovers: Vec<Leftover>,
+}
+
 /// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
-pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name, ObjectId), Error> {
+pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renamed, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let (from, tip) = select::session(scene, selector)?;
     if from == *to {
-        return Ok((from, tip));
+        return Ok(Renamed { from, tip, leftovers: Vec::new() });
     }
     let document = choose::load(scene, from.as_str(), tip)?.document;
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
@@ -45,7 +57,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
             message,
         },
     ];
-    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    let leftovers = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     let mut now = current::read(scene.repo)?;
     for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
         if entry.id == document.session.id {
@@ -53,5 +65,5 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
         }
     }
     current::write(scene.repo, &now)?;
-    Ok((from, tip))
+    Ok(Renamed { from, tip, leftovers })
 }

@@ -32,6 +32,7 @@ pub mod tree;
 mod trust;
 pub mod walk;
 
+use crate::os::{self, Leftover};
 pub use error::Error;
 pub use gix::actor::Signature;
 pub use gix::date::Time;
@@ -43,3 +44,18 @@ pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, sharing, uses_reftable, work_tree, worktree_id,
     worktree_private_dir,
 };
+
+/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
+/// Costs a look at four folders. Gives what could not be removed.
+pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
+    let mut left = objects::sweep(repo)?;
+    let common = private_dir(repo)?;
+    let own = worktree_private_dir(repo)?;
+    let folders = [common.join("drafts"), common, own];
+    for (at, folder) in folders.iter().enumerate() {
+        if !folders[..at].contains(folder) {
+            left.extend(os::sweep_replacements(folder));
+        }
+    }
+    Ok(left)
+}

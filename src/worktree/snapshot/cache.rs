@@ -7,11 +7,8 @@
 //! happened to it since has given it a later time.
 
 use std::collections::HashSet;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::os;
 use crate::os::dir::{self, FileTime, Kind, Meta};
@@ -21,8 +18,6 @@ use crate::store::ObjectId;
 const MAGIC: &[u8; 8] = b"gcpcach\x01";
 /// How much later than the clock of another device a file must be to count as changed after it was read.
 const SKEW: i64 = 10;
-/// A file being written for longer than this was left by a process that was killed.
-const ABANDONED: Duration = Duration::from_secs(60);
 
 /// What one file is stored as.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +65,7 @@ impl Cache {
 
     /// Reads the file. `settings` is a digest of what all records depend on.
     pub(super) fn read(path: &Path, hash: gix::hash::Kind, settings: u64) -> Self {
-        fs::read(path)
+        os::read_regular(path)
             .ok()
             .and_then(|bytes| Self::parse(bytes, hash, settings))
             .unwrap_or_else(|| Self::empty(hash))
@@ -142,12 +137,7 @@ impl Next {
     pub(super) fn begin(path: &Path, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         // The time that the file system gives to a file now; the machine's clock may be another one.
         let clock = path.with_extension("clock");
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&clock)
-            .ok()?;
+        let file = os::private_file(&clock, os::Sharing::default()).ok()?;
         os::touch(&clock).ok()?;
         let meta = dir::file_meta(&file).ok()?;
         let mut head = MAGIC.to_vec();
@@ -204,34 +194,8 @@ impl Next {
         bytes.extend_from_slice(&body);
         let sum = checksum(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        self.replace(&bytes);
-    }
-
-    fn replace(&self, bytes: &[u8]) {
-        let temporary = self.path.with_extension("new");
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&temporary).or_else(|error| {
-            // Another snapshot is writing, or was killed while it did.
-            if !os::age(&temporary).is_some_and(|age| age > ABANDONED) {
-                return Err(error);
-            }
-            fs::remove_file(&temporary)?;
-            options.open(&temporary)
-        });
-        let Ok(mut file) = file else {
-            return;
-        };
-        if file
-            .write_all(bytes)
-            .and_then(|()| fs::rename(&temporary, &self.path))
-            .is_err()
-        {
-            // What stays is read by nobody and replaced later.
-            let _ = fs::remove_file(&temporary);
-        }
+        // Without it the next snapshot reads more.
+        let _ = os::replace(&self.path, &bytes, os::Sharing::default(), false);
     }
 }
 
@@ -340,6 +304,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn record(n: u8) -> Record {

@@ -21,8 +21,10 @@ pub(in crate::worktree) mod lfs;
 pub(in crate::worktree) mod names;
 mod nested;
 mod queue;
+mod reachable;
 pub(in crate::worktree) mod settings;
 mod sparse;
+mod staged;
 mod stat;
 mod status;
 mod trees;
@@ -39,13 +41,14 @@ pub use status::{PathSummary, Status};
 use crate::model::list::{Held, Lists, SkipReason};
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
-use crate::store::{ObjectId, Repository};
+use crate::store::{ObjectId, Repository, tree};
 use attributes::Attributes;
 use cache::{Cache, Next};
 use content::{Outcome, Reader};
 use index::{EntryExt, Index};
 use lfs::Lfs;
 use settings::Settings;
+use staged::Staged;
 use walk::{Candidate, Change, Found, Ground, What, Why};
 
 /// How a snapshot is taken.
@@ -63,6 +66,9 @@ pub struct Options<'a> {
     pub index_path: Option<&'a Path>,
     /// Where what is expensive to find out is kept from snapshot to snapshot; `None` keeps nothing.
     pub cache: Option<&'a Path>,
+    /// Trees beside HEAD's that refs hold: of the checkpoint before this one, files and index. What they have need not be
+    /// stored again.
+    pub held: &'a [ObjectId],
     /// Threads to read with, at least one.
     pub threads: usize,
 }
@@ -121,11 +127,16 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         open: AtomicUsize::new(0),
     };
-    let head = repo.head_tree_id().ok().map(gix::Id::detach);
+    let head = tree::of_head(repo)?;
+    let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
-    let candidates = within_budget(&mut found, options.max_total_size);
+    let mut candidates = within_budget(&mut found, options.max_total_size);
+    let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
+    let (index_tree, loose_ends) = builder.index()?;
+    let mut staged = Staged::store(repo, writer, &index, loose_ends, &unmerged)?;
+    staged.read_again(&ground, &found, &mut candidates);
     let attributes: Vec<_> = found.folders.iter().map(|folder| folder.attributes.clone()).collect();
     let reader = Reader {
         ground: &ground,
@@ -136,8 +147,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         next: next.as_ref(),
         partial: is_partial(repo),
         head,
+        roots: &roots,
     };
     let results = reader.read(repo, &candidates, threads)?;
+    staged.check(writer, &index, reader.partial)?;
     let mut entering = Entering {
         found: &mut found,
         ground: &ground,
@@ -165,7 +178,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         });
         next.finish(&cache, known.collect::<Vec<_>>().into_iter(), &folders);
     }
-    let trees = trees::build(repo, writer, &index, &unmerged.left_out, &found.folders)?;
+    let tree = builder.work(&found.folders)?;
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }
@@ -176,8 +189,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
     Ok(Snapshot {
-        tree: trees.work,
-        index_tree: trees.index,
+        tree,
+        index_tree,
         lists,
         conflict_blobs: unmerged.blobs,
         held_blobs,

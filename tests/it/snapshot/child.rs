@@ -137,6 +137,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let exclude: Vec<String> = serde_json::from_value(json["exclude"].clone()).unwrap_or_default();
     let cache = json["cache"].as_str().map(Path::new);
     let options = Options {
+        held: &[],
         max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
         max_total_size: json["max_total_size"].as_u64(),
         exclude: &exclude,
@@ -154,7 +155,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let snapshot = snapshot::take(&repo, &writer, &options).map_err(|error| error.to_string())?;
     writer
         .finish()
-        .and_then(store::objects::Sealed::release)
+        .map(|sealed| drop(sealed.release()))
         .map_err(|error| error.to_string())?;
     Ok(snapshot)
 }
