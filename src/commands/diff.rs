@@ -1,3 +1,5 @@
+//! `diff`: two checkpoints, or a checkpoint and the present.
+
 use std::ffi::OsString;
 
 use serde_json::json;

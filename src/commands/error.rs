@@ -179,7 +179,10 @@ impl CommandError {
         let mut next = cause;
         while let Some(error) = next {
             let text = error.to_string();
-            if !self.message.contains(&text) && !self.causes.contains(&text) {
+            // The library's text of an error of the system ends with its number, which tells nobody anything.
+            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            let known = self.message.to_lowercase().contains(&text.to_lowercase());
+            if !known && !self.causes.contains(&text) {
                 self.causes.push(text);
             }
             next = error.source();

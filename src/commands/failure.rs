@@ -42,6 +42,9 @@ impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
+            Error::Store(store::Error::Io {
+                action: "understand", ..
+            }) => of(Kind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew"),
             Error::Store(error) => error.into(),
             Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
@@ -65,8 +68,11 @@ impl From<Error> for CommandError {
             Error::Ambiguous { ref candidates, .. } => {
                 with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
             }
-            Error::NoSession { any: false } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
-            Error::NoSession { any: true } => of(Kind::NotFound)
+            Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
+                .hint("see what is damaged: git checkpoint verify --all")
+                .hint("go on from the newest whole checkpoint: git checkpoint repair"),
+            Error::NoSession { any: false, .. } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession { any: true, .. } => of(Kind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
             Error::NoSuchStep { ref session, .. } => {
@@ -87,8 +93,24 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
-            Error::Random(_) => of(Kind::Fatal),
+            Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
+            Error::Restore(ref error) => restore(error),
+            Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
+            Error::Interrupted { .. } => of(Kind::Refused)
+                .hint("finish it: git checkpoint restore --continue")
+                .hint("or go back: git checkpoint restore --abort"),
+            Error::NotInterrupted | Error::NothingTo { .. } => of(Kind::Negative),
+            Error::ChangedSince { .. } => of(Kind::Refused),
         }
+    }
+}
+
+fn restore(error: &crate::ops::RestoreError) -> CommandError {
+    let kind = if error.is_transient() { Kind::Locked } else { Kind::Fatal };
+    let out = CommandError::of(kind, error);
+    match error.hint() {
+        Some(hint) => out.hint(hint),
+        None => out,
     }
 }
 

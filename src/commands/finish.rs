@@ -1,3 +1,5 @@
+//! `finish`: the last checkpoint of a session.
+
 use std::path::PathBuf;
 
 use super::{

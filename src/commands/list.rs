@@ -1,12 +1,16 @@
+//! `list`: the sessions of a repository.
+
 use super::{
     Context,
     error::{CommandError, Kind},
     opened::{self, Whom},
 };
 use crate::{
+    model::{id::Oid, time::Timestamp},
     ops::list::{self, Filter, Row, Standing},
     render::{
         age::DateStyle,
+        format::Template,
         sessions::{List, SessionRow},
     },
     store::checkpoint::oid,
@@ -42,8 +46,55 @@ pub(super) struct Args {
     /// Only sessions whose name or summary holds this text
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
+    /// Only sessions saved last at or after this date, such as '2 days ago'
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// The sessions fetched from remotes instead of the local ones
+    #[arg(long)]
+    remote: bool,
+    #[command(flatten)]
+    form: FormatArg,
     #[command(flatten)]
     date: DateArg,
+}
+
+/// A line a row instead of a table.
+#[derive(Debug, clap::Args)]
+pub(super) struct FormatArg {
+    /// Print a line of this form each, with atoms such as %(session) and %(date:short)
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// End lines with NUL
+    #[arg(short = 'z', requires = "format")]
+    nul: bool,
+}
+
+impl FormatArg {
+    /// The format asked for, with these atoms.
+    pub(super) fn template(&self, atoms: &[&str]) -> Result<Option<Template>, CommandError> {
+        let parse = |text: &String| Template::parse(text, atoms).map_err(|e| CommandError::of(Kind::Usage, &e));
+        self.format.as_ref().map(parse).transpose()
+    }
+
+    /// Writes one row.
+    pub(super) fn write(&self, context: &Context, row: &str) {
+        context
+            .ui
+            .bytes(format!("{row}{}", if self.nul { '\0' } else { '\n' }).as_bytes());
+    }
+}
+
+/// The value of the atom `date`, in its own style or the one asked for.
+pub(super) fn date_atom(at: Option<Timestamp>, style: Option<&str>, default: &DateStyle, now: Timestamp) -> String {
+    let style = style.and_then(|style| DateStyle::parse(style).ok());
+    at.map(|at| style.as_ref().unwrap_or(default).show(at, now))
+        .unwrap_or_default()
+}
+
+/// The value of the atom `id`, in full or `:short`.
+pub(super) fn id_atom(id: Option<&Oid>, form: Option<&str>) -> String {
+    let id = id.map(|id| if form == Some("short") { id.short() } else { id.as_str() });
+    id.unwrap_or_default().to_owned()
 }
 
 /// How dates are shown.
@@ -76,7 +127,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         task: args.task,
         branch: args.branch,
         grep: args.grep,
-        since: None,
+        since: args.since,
+        remote: args.remote,
     };
     let rows = list::sessions(&scene, &filter)?;
     let view = List {
@@ -85,6 +137,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     if context.ui.options().json {
         return context.ui.json(&view);
+    }
+    if let Some(template) = args.form.template(&ATOMS)? {
+        for row in &view.sessions {
+            args.form.write(
+                context,
+                &template.fill(|name, form| atom(row, name, form, &dates, scene.now)),
+            );
+        }
+        return Ok(());
     }
     if view.sessions.is_empty() {
         context
@@ -102,6 +163,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .hint("Damaged", "see what is damaged: git checkpoint verify --all");
     }
     Ok(())
+}
+
+/// The atoms of `--format`.
+const ATOMS: [&str; 10] = [
+    "session", "status", "id", "date", "summary", "author", "agent", "task", "branch", "host",
+];
+
+fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now: Timestamp) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    match name {
+        "session" => row.session.clone(),
+        "status" => row.status.to_owned(),
+        "id" => id_atom(row.id.as_ref(), form),
+        "date" => date_atom(row.at, form, dates, now),
+        "summary" => row.summary.clone(),
+        "author" => row.author.clone(),
+        "agent" => text(&row.agent),
+        "task" => text(&row.task),
+        "branch" => text(&row.branch),
+        _ => text(&row.host),
+    }
 }
 
 pub(super) fn row(row: Row) -> SessionRow {

@@ -1,13 +1,20 @@
+//! `log`: the checkpoints of a session.
+
 use super::{
     Context,
     error::CommandError,
     failure,
-    list::DateArg,
-    opened::{self, Whom},
+    list::{DateArg, FormatArg, date_atom, id_atom},
+    opened::{self, Opened, Whom},
 };
 use crate::{
-    ops::list,
-    render::sessions::{Log, LogRow},
+    model::{selector::Selector, time::Timestamp},
+    ops::{self, list},
+    render::{
+        age::DateStyle,
+        graph,
+        sessions::{Log, LogRow},
+    },
     store::checkpoint::{Entry, oid},
 };
 
@@ -25,9 +32,17 @@ pub(super) struct Args {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "N")]
     limit: Option<usize>,
+    /// Only checkpoints saved at or after this date, such as '2 days ago'
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
     /// A short line each
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["graph", "format"])]
     oneline: bool,
+    /// Draw what came of what, with the forks of the session and its source
+    #[arg(long, conflicts_with_all = ["format", "since"])]
+    graph: bool,
+    #[command(flatten)]
+    form: FormatArg,
     #[command(flatten)]
     date: DateArg,
 }
@@ -37,7 +52,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let dates = args.date.style(context)?;
     let selector = args.session.as_deref().map(failure::selector).transpose()?;
-    let log = list::log(&scene, selector.as_ref(), args.limit)?;
+    if args.graph && !context.ui.options().json {
+        return draw(context, &opened, selector.as_ref(), args.limit, &dates);
+    }
+    let log = list::log(&scene, selector.as_ref(), args.limit, args.since.as_deref())?;
     let mut view = Log {
         schema: "git-checkpoint.log/1",
         session: log.session.to_string(),
@@ -55,6 +73,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         return context.ui.json(&view);
     }
+    if let Some(template) = args.form.template(&ATOMS)? {
+        for row in &view.checkpoints {
+            let line = template.fill(|name, form| atom(&view, row, name, form, &dates, scene.now));
+            args.form.write(context, &line);
+        }
+        return Ok(());
+    }
     context.ui.page();
     let text = if args.oneline {
         view.oneline()
@@ -63,6 +88,55 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     context.ui.data(text);
     Ok(())
+}
+
+fn draw(
+    context: &mut Context,
+    opened: &Opened,
+    selector: Option<&Selector>,
+    limit: Option<usize>,
+    dates: &DateStyle,
+) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let nodes = ops::graph::graph(&scene, selector, limit)?;
+    let ids: Vec<_> = nodes.iter().map(|node| node.previous.map(oid)).collect();
+    let rows: Vec<_> = nodes.iter().map(|node| row(node.entry.clone())).collect();
+    let drawn: Vec<_> = nodes
+        .iter()
+        .zip(&rows)
+        .zip(&ids)
+        .map(|((node, row), previous)| graph::Node {
+            row,
+            session: &node.session,
+            is_tip: node.is_tip,
+            previous: previous.as_ref(),
+        })
+        .collect();
+    context.ui.page();
+    let text = graph::text(&drawn, context.ui.table_width(), dates, scene.now, context.ui.glyphs());
+    context.ui.data(text);
+    Ok(())
+}
+
+/// The atoms of `--format`.
+const ATOMS: [&str; 10] = [
+    "session", "id", "date", "kind", "name", "trigger", "summary", "author", "agent", "digest",
+];
+
+fn atom(log: &Log, row: &LogRow, name: &str, form: Option<&str>, dates: &DateStyle, now: Timestamp) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    match name {
+        "session" => log.session.clone(),
+        "id" => id_atom(Some(&row.id), form),
+        "date" => date_atom(Some(row.at), form, dates, now),
+        "kind" => row.kind.unwrap_or_default().to_owned(),
+        "name" => text(&row.name),
+        "trigger" => text(&row.trigger),
+        "summary" => row.summary.clone(),
+        "author" => row.author.clone(),
+        "agent" => text(&row.agent),
+        _ => text(&row.digest),
+    }
 }
 
 fn row(entry: Entry) -> LogRow {

@@ -18,6 +18,7 @@ mod log;
 mod opened;
 mod rename;
 mod repair;
+mod restore;
 mod resume;
 mod save;
 mod setup;
@@ -146,6 +147,10 @@ enum Command {
     Finish(finish::Args),
     Switch(switch::Args),
     Rename(rename::Args),
+    Restore(restore::Args),
+    Apply(restore::ApplyArgs),
+    Undo(restore::UndoArgs),
+    Redo(restore::RedoArgs),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -234,6 +239,10 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Finish(args) => finish::run(args, context),
         Command::Switch(args) => switch::run(args, context),
         Command::Rename(args) => rename::run(args, context),
+        Command::Restore(args) => restore::run(args, context),
+        Command::Apply(args) => restore::apply(args, context),
+        Command::Undo(args) => restore::undo(args, context),
+        Command::Redo(args) => restore::redo(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

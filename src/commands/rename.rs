@@ -1,3 +1,5 @@
+//! `rename`: another name for a session.
+
 use serde_json::json;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `repair`: a damaged session goes on from its newest whole checkpoint.
+
 use serde_json::json;
 
 use super::{
@@ -51,7 +53,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else if context.ui.options().quiet == 0 {
         context.ui.data(text(&repaired, args.dry_run));
     }
-    if hopeless { Err(CommandError::silent(Kind::Negative)) } else { Ok(()) }
+    if hopeless {
+        Err(CommandError::silent(Kind::Negative))
+    } else {
+        Ok(())
+    }
 }
 
 fn json_of(session: &Repaired) -> serde_json::Value {
@@ -70,7 +76,9 @@ fn text(repaired: &[Repaired], dry_run: bool) -> Text {
     }
     for session in repaired {
         let Some(to) = session.to else {
-            let line = Line::new().with(Slot::Bad, "No whole checkpoint of ").with(Slot::Session, &session.session);
+            let line = Line::new()
+                .with(Slot::Bad, "No whole checkpoint of ")
+                .with(Slot::Session, &session.session);
             text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
             continue;
         };

@@ -1,3 +1,5 @@
+//! `resume`: a session taken up again, in text, Markdown, JSON or as a prompt.
+
 use serde_json::json;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `save` and `pause`, and the receipt that every command ends with that makes a checkpoint.
+
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
@@ -5,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::{
     Context,
     error::{CommandError, Kind},
-    failure,
     opened::{self, Opened, Whom},
     views,
 };
@@ -187,8 +188,15 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
-    failure::warn_leftovers(&context.ui, &receipt.leftovers);
     warn_redactions(context, &receipt.redactions);
+    for session in &receipt.passed_over {
+        context.ui.warning(&format!(
+            "session '{session}' is damaged and was passed over; see: git checkpoint verify {session}"
+        ));
+    }
+    for trouble in &receipt.trouble {
+        context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
+    }
     if let Some(agent) = &receipt.other_agent {
         context.ui.warning(&format!(
             "session '{}' is agent {agent}'s; save to your own with --session or CHECKPOINT_SESSION",
@@ -257,7 +265,7 @@ fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Va
     } else {
         read_file(context, path, json::INPUT_LIMIT as u64, what)?
     };
-    json::parse(&bytes, json::INPUT_LIMIT).map_err(|source| {
+    json::parse_input(&bytes).map_err(|source| {
         crate::ops::Error::Json {
             what: what.to_owned(),
             source,

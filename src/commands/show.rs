@@ -1,3 +1,5 @@
+//! `show`: one checkpoint.
+
 use serde_json::json;
 
 use super::{

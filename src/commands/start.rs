@@ -1,3 +1,5 @@
+//! `start`: a new session.
+
 use serde_json::{Map, Value};
 
 use super::{

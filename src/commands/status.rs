@@ -1,3 +1,5 @@
+//! `status`: how things stand in this work tree.
+
 use serde_json::json;
 
 use super::{

@@ -1,3 +1,5 @@
+//! `switch`: another session becomes current.
+
 use serde_json::json;
 
 use super::{

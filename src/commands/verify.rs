@@ -1,3 +1,5 @@
+//! `verify`: what is damaged, where, and what to do.
+
 use serde_json::json;
 
 use super::{
@@ -142,7 +144,10 @@ fn remedy(issue: &Issue) -> String {
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
         (_, Some(good)) => {
             let good = oid(good);
-            format!("go on from its newest whole checkpoint, {}: git checkpoint repair {session}", good.short())
+            format!(
+                "go on from its newest whole checkpoint, {}: git checkpoint repair {session}",
+                good.short()
+            )
         }
         (_, None) => {
             let name = format!("refs/checkpoints/{session}");

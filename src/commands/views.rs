@@ -100,18 +100,17 @@ pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
     found.iter().map(view).collect()
 }
 
-/// What a user should know about paths that were skipped: one line a reason, with the command that changes it.
+/// The most failures that are told one by one; a whole unreadable folder counts once.
+const TOLD: usize = 100;
+
+/// What a user should know about paths that were skipped: one line a reason, with what changes it; and, because they
+/// were to be saved and are not, a line for each that failed.
 pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
     use crate::{model::list::SkipReason as R, render::count::Count};
     let mut lines = Vec::new();
     for reason in R::ALL {
         let paths: Vec<_> = skipped.iter().filter(|s| s.reason == reason).collect();
         let Some(first) = paths.first() else { continue };
-        let more = if paths.len() > 1 {
-            format!(" and {} more", paths.len() - 1)
-        } else {
-            String::new()
-        };
         let why = match reason {
             R::TooLarge => "larger than checkpoint.maxFileSize; raise it to save such files",
             R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
@@ -123,6 +122,21 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
             R::Unstable => "changed while it was read; save again when it is quiet",
             R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
             R::PathTooLong => "its path is longer than the system can open",
+        };
+        if reason.is_failure() {
+            let told = paths.iter().take(TOLD);
+            lines.extend(told.map(|path| format!("not saved: {}: {why}", path.path.quoted())));
+            if paths.len() > TOLD {
+                lines.push(format!(
+                    "not saved: {} more; see: git checkpoint show --all",
+                    paths.len() - TOLD
+                ));
+            }
+            continue;
+        }
+        let more = match paths.len() {
+            1 => String::new(),
+            n => format!(" and {} more (git checkpoint show --all)", n - 1),
         };
         lines.push(format!(
             "{} not saved: {}{more}: {why}",

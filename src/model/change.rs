@@ -5,7 +5,11 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{facts::Bounded, id::Oid, path::RepoPath};
+use super::{
+    facts::{Bounded, LISTED},
+    id::Oid,
+    path::RepoPath,
+};
 
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -97,8 +101,8 @@ pub struct Changes {
     pub all: Bounded<TreeChange>,
 }
 
-impl FromIterator<TreeChange> for Changes {
-    fn from_iter<I: IntoIterator<Item = TreeChange>>(changes: I) -> Self {
+impl<'a> FromIterator<&'a TreeChange> for Changes {
+    fn from_iter<I: IntoIterator<Item = &'a TreeChange>>(changes: I) -> Self {
         let mut sum = Self::default();
         for change in changes {
             *match change.kind {
@@ -108,7 +112,10 @@ impl FromIterator<TreeChange> for Changes {
                 ChangeKind::TypeChanged => &mut sum.type_changed,
                 ChangeKind::Renamed => &mut sum.renamed,
             } += 1;
-            sum.all.push(change);
+            if sum.all.first.len() < LISTED {
+                sum.all.first.push(change.clone());
+            }
+            sum.all.count += 1;
         }
         sum
     }
@@ -163,7 +170,7 @@ mod tests {
             change(ChangeKind::Deleted, "b"),
             change(ChangeKind::Added, "c"),
         ]
-        .into_iter()
+        .iter()
         .collect();
         assert_eq!((sum.added, sum.deleted, sum.all.count), (2, 1, 3));
         let json = serde_json::to_value(&sum).expect("plain values");

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+pub use super::session::{ForkedFrom, Session, Status};
 use super::{
     facts::GitFacts,
     id::{Digest, Oid},
     json,
     name::Name,
-    patch,
     record::{Record, Unknown},
     time::Timestamp,
 };
@@ -81,117 +81,6 @@ pub struct Document {
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: Unknown,
-}
-
-/// A session, as a checkpoint knows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Session {
-    /// Its identity: 26 base32 characters, set by its first document and never changed.
-    pub id: String,
-    /// Its name when this was written; the ref alone gives the present one.
-    pub name: Name,
-    /// A title for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Where it stands.
-    pub status: Status,
-    /// The caller's type, such as `feature`.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// The feature it works on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feature: Option<String>,
-    /// The feature's id elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feature_id: Option<String>,
-    /// The task's id elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<String>,
-    /// The task's state elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_state: Option<String>,
-    /// Tracker issues.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub issues: Vec<String>,
-    /// The agent that works in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// The task in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
-    /// When it was started.
-    pub created_at: Timestamp,
-    /// Where a fork came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<ForkedFrom>,
-    /// Anything else the caller wants kept.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub metadata: Map<String, Value>,
-    /// Members of a later version.
-    #[serde(flatten)]
-    pub unknown: Unknown,
-}
-
-impl Session {
-    /// The session with a JSON merge patch applied. What identifies it (`id`, `name`, `created_at`, `forked_from`)
-    /// stays as it is whatever the patch says.
-    pub fn patched(&self, patch: &Value) -> Result<Self, patch::Error> {
-        let Value::Object(patch) = patch else {
-            return Err(patch::Error::NotAnObject);
-        };
-        let mut patch = patch.clone();
-        for fixed in ["id", "name", "created_at", "forked_from"] {
-            patch.shift_remove(fixed);
-        }
-        let mut value = serde_json::to_value(self).expect("a session is plain data");
-        json::merge_patch(&mut value, Value::Object(patch));
-        serde_json::from_value(value).map_err(|e| patch::Error::Member {
-            member: "session".into(),
-            reason: e.to_string(),
-        })
-    }
-}
-
-/// Where a session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Being worked on.
-    Active,
-    /// Put aside.
-    Paused,
-    /// Ended well.
-    Completed,
-    /// Ended badly.
-    Failed,
-}
-
-impl Status {
-    /// The word that is stored and shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Whether the session has ended.
-    pub fn is_finished(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed)
-    }
-}
-
-impl std::str::FromStr for Status {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Active, Self::Paused, Self::Completed, Self::Failed]
-            .into_iter()
-            .find(|s| s.word() == text)
-            .ok_or(())
-    }
 }
 
 /// What made a checkpoint.
@@ -314,18 +203,6 @@ pub struct Chat {
     pub chunks: u64,
 }
 
-/// The source of a fork.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForkedFrom {
-    /// The digest of the checkpoint.
-    pub digest: Digest,
-    /// The name of its session then.
-    pub session: Name,
-    /// The option of a fork point that the fork explores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub option: Option<String>,
-}
-
 /// Why bytes are not a document this program can use.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -372,6 +249,7 @@ pub fn schema_major(schema: &str) -> Option<u32> {
 #[cfg(test)]
 pub(crate) mod tests {
     use proptest::prelude::*;
+    use serde_json::Map;
 
     use super::*;
 
@@ -458,23 +336,6 @@ pub(crate) mod tests {
         assert!(matches!(with("git-checkpoint/"), Err(Error::Damaged(_))));
         assert!(matches!(with("other/1"), Err(Error::Damaged(_))));
         assert!(matches!(Document::from_bytes(b"{}"), Err(Error::Damaged(_))));
-    }
-
-    #[test]
-    fn a_patch_cannot_change_who_the_session_is() {
-        let patch = serde_json::json!({"id": "x", "name": "other", "status": "paused", "issues": ["A-1"]});
-        let session = sample().session.patched(&patch).expect("valid");
-        assert_eq!((session.id, session.name), (sample().session.id, sample().session.name));
-        assert_eq!(
-            (session.status, session.issues),
-            (Status::Paused, vec!["A-1".to_owned()])
-        );
-        assert!(
-            sample()
-                .session
-                .patched(&serde_json::json!({"status": "dancing"}))
-                .is_err()
-        );
     }
 
     proptest! {

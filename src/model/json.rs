@@ -24,6 +24,9 @@ pub enum Error {
         /// Bytes allowed.
         limit: usize,
     },
+    /// More levels than a stored document may add its own to.
+    #[error("the JSON is nested deeper than {DEPTH_LIMIT} levels")]
+    TooDeep,
     /// Not JSON, too deep, or an object with a key twice.
     #[error("not valid JSON: {0}")]
     Invalid(String),
@@ -31,6 +34,29 @@ pub enum Error {
 
 /// The most bytes of JSON taken from outside (`--record`, `--state`): 16 MiB, far above any record seen.
 pub const INPUT_LIMIT: usize = 16 << 20;
+
+/// The most levels of JSON taken from outside. A document puts a few levels around them, and reading refuses more than
+/// 128 (serde_json's bound), so what is taken can always be read again.
+pub const DEPTH_LIMIT: usize = 64;
+
+/// Reads JSON from outside: as [`parse`], and nested no deeper than [`DEPTH_LIMIT`].
+pub fn parse_input(bytes: &[u8]) -> Result<Value, Error> {
+    let value = parse(bytes, INPUT_LIMIT)?;
+    if is_deeper(&value, DEPTH_LIMIT) {
+        Err(Error::TooDeep)
+    } else {
+        Ok(value)
+    }
+}
+
+/// Whether a value has more than so many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        Value::Object(map) => levels == 0 || map.values().any(|item| is_deeper(item, levels - 1)),
+        _ => false,
+    }
+}
 
 /// The key behind which serde_json hands numbers to visitors when their digits are kept. As a key in real input it
 /// could not be told from a number, so it is refused.
@@ -222,6 +248,17 @@ mod tests {
             Err(Error::TooLarge { len: 7, limit: 3 })
         ));
         assert!(parse(b"\xff\xfe", 10).is_err());
+    }
+
+    #[test]
+    fn input_leaves_room_for_the_document_around_it() {
+        let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert!(parse_input(nested(DEPTH_LIMIT).as_bytes()).is_ok());
+        assert!(matches!(
+            parse_input(nested(DEPTH_LIMIT + 1).as_bytes()),
+            Err(Error::TooDeep)
+        ));
+        assert!(parse(nested(127).as_bytes(), 1000).is_ok());
     }
 
     #[test]

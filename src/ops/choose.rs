@@ -105,28 +105,50 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
     Ok(None)
 }
 
-/// The session paused last on this branch in this work tree.
-pub(super) fn paused_here(scene: &Scene<'_>, branch: Option<&str>, worktree: &str) -> Result<Option<Chosen>, Error> {
+/// The session paused last on this branch in this work tree, and the damaged sessions that could have been it.
+pub(super) fn paused_here(
+    scene: &Scene<'_>,
+    branch: Option<&str>,
+    worktree: &str,
+) -> Result<(Option<Chosen>, Vec<String>), Error> {
+    let mut damaged = Vec::new();
     for session in session::all(scene.repo)? {
-        let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else {
+        let Ok(tip) = session.tip else {
+            damaged.push(session.name);
             continue;
         };
-        if tip.trailers.status != Some(Status::Paused) || tip.trailers.branch.as_deref() != branch {
+        let waits = tip.trailers.status == Some(Status::Paused) && tip.trailers.branch.as_deref() == branch;
+        let (true, Ok(name)) = (waits, Name::new(&session.name)) else {
             continue;
-        }
+        };
         let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            damaged.push(session.name);
             continue;
         };
         let document = &tip.document;
         if document.worktree.id == worktree && document.host == scene.host && document.git.branch.as_deref() == branch {
-            return Ok(Some(Chosen {
-                name,
-                tip,
-                why: Why::PausedHere,
-            }));
+            return Ok((
+                Some(Chosen {
+                    name,
+                    tip,
+                    why: Why::PausedHere,
+                }),
+                damaged,
+            ));
         }
     }
-    Ok(None)
+    Ok((None, damaged))
+}
+
+/// The error for when a session is needed and none is current, with the damaged ones, which must not look absent.
+pub(super) fn none_current(scene: &Scene<'_>) -> Error {
+    match session::all(scene.repo) {
+        Ok(all) => Error::NoSession {
+            any: !all.is_empty(),
+            damaged: all.into_iter().filter(|s| s.tip.is_err()).map(|s| s.name).collect(),
+        },
+        Err(error) => error.into(),
+    }
 }
 
 /// A checkpoint read and verified.

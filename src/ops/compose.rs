@@ -76,16 +76,19 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[O
     Err(Error::Unsettled)
 }
 
-fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
+/// The files and the index as they are, whatever happens meanwhile.
+pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
-    let cache = store::worktree_private_dir(scene.repo)?.join("cache");
+    // Without our folder this is a command that only looks: it makes none.
+    let folder = store::worktree_private_path(scene.repo);
+    let cache = folder.is_dir().then(|| folder.join("cache"));
     let options = files::Options {
         max_file_size: settings.max_file_size,
         max_total_size: Some(settings.max_total_size),
         exclude: &settings.exclude,
         umask: os::umask().unwrap_or(0o022),
         index_path: scene.index,
-        cache: Some(&cache),
+        cache: cache.as_deref(),
         held,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
     };

@@ -1,6 +1,6 @@
 //! `diff`: two checkpoints, or a checkpoint and the present, record and files.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::{Error, Scene, choose, compose, select};
 use crate::{
@@ -54,27 +54,23 @@ pub struct Diff {
 pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
     let current = Selector::current();
     let old = select::checkpoint(scene, request.old.as_ref().unwrap_or(&current))?.checkpoint;
-    match &request.new {
-        Some(selector) => {
-            let new = select::checkpoint(scene, selector)?.checkpoint;
-            let record = &new.document.record;
-            between(
-                scene.repo,
-                request,
-                &old,
-                Some(oid(new.entry.id)),
-                record,
-                files_of(&new),
-            )
-        }
-        None => {
-            let writer = Writer::memory(scene.repo);
-            let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
-            let record = present_record(scene, &old)?;
-            let files = present.snapshot.as_ref().map(|s| s.tree);
-            between(&writer.overlay(scene.repo), request, &old, None, &record, files)
-        }
+    if let Some(selector) = &request.new {
+        let new = select::checkpoint(scene, selector)?.checkpoint;
+        let record = &new.document.record;
+        return between(
+            scene.repo,
+            request,
+            &old,
+            Some(oid(new.entry.id)),
+            record,
+            files_of(&new),
+        );
     }
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+    let record = present_record(scene, &old)?;
+    let files = present.snapshot.as_ref().map(|s| s.tree);
+    between(&writer.overlay(scene.repo), request, &old, None, &record, files)
 }
 
 /// The record a save would store now: that of the session the checkpoint belongs to, with its draft.
@@ -122,13 +118,18 @@ fn between(
     let renames = options.renames.map_or(Renames::Off, |_| Renames::Exact);
     diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
     if !options.pathspecs.is_empty() {
-        let folder = options.folder.clone().unwrap_or_else(PathBuf::new);
+        // git takes the folder as it is; the filter wants it below the top of the work tree.
+        let folder = options.folder.clone().unwrap_or_default();
+        let below = repo
+            .workdir()
+            .and_then(|top| folder.strip_prefix(top).ok())
+            .unwrap_or(Path::new(""));
         let specs: Vec<_> = options
             .pathspecs
             .iter()
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
-        let mut filter = pathspec::Filter::new(repo, &specs, &folder)?;
+        let mut filter = pathspec::Filter::new(repo, &specs, below)?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {

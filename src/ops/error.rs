@@ -13,7 +13,7 @@ use crate::{
     },
     secrets,
     store::{self, checkpoint::Fault},
-    worktree::snapshot,
+    worktree::{restore, snapshot},
 };
 
 /// Something a selector may have meant.
@@ -37,6 +37,44 @@ pub enum Error {
     /// The files could not be read.
     #[error(transparent)]
     Worktree(#[from] snapshot::Error),
+    /// Files could not be changed.
+    #[error(transparent)]
+    Restore(#[from] restore::Error),
+    /// The checkpoint was made without files.
+    #[error("checkpoint '{subject}' has no files: it was saved with --no-files")]
+    NoFiles {
+        /// The checkpoint.
+        subject: String,
+    },
+    /// An operation that changes files was interrupted and has to be finished first.
+    #[error("an interrupted {operation} has to be finished first")]
+    Interrupted {
+        /// Which.
+        operation: String,
+    },
+    /// There is no interrupted operation to finish.
+    #[error("nothing was interrupted")]
+    NotInterrupted,
+    /// The note of an interrupted operation cannot be understood.
+    #[error("cannot understand what was interrupted: {why}")]
+    Journal {
+        /// What is wrong.
+        why: String,
+    },
+    /// There is nothing to take back, or to do again.
+    #[error("nothing to {what}")]
+    NothingTo {
+        /// `undo` or `redo`.
+        what: &'static str,
+    },
+    /// Something that was to be taken back is not as it was left.
+    #[error("cannot {what}: {why}")]
+    ChangedSince {
+        /// `undo` or `redo`, and which.
+        what: String,
+        /// What changed.
+        why: String,
+    },
     /// A checkpoint is damaged, or of a newer format.
     #[error("cannot use checkpoint '{subject}': {fault}")]
     Damaged {
@@ -64,10 +102,12 @@ pub enum Error {
         candidates: Vec<Candidate>,
     },
     /// There is no session at all, or none is current and none was named.
-    #[error("{}", if *any { "no session is current in this work tree" } else { "there are no sessions yet" })]
+    #[error("{}", no_session(*any, damaged))]
     NoSession {
         /// Whether there are sessions.
         any: bool,
+        /// Sessions that are there but damaged.
+        damaged: Vec<String>,
     },
     /// A chain has fewer checkpoints than a selector steps back.
     #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
@@ -159,5 +199,17 @@ impl Error {
             subject,
             fault: Box::new(fault),
         }
+    }
+}
+
+fn no_session(any: bool, damaged: &[String]) -> String {
+    let text = if any {
+        "no session is current in this work tree"
+    } else {
+        "there are no sessions yet"
+    };
+    match damaged {
+        [] => text.to_owned(),
+        _ => format!("{text}; damaged: {}", damaged.join(", ")),
     }
 }

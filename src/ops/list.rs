@@ -1,12 +1,11 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use super::{Error, Scene, select};
+use super::{Error, Scene, choose, select};
 use crate::{
     model::{
         document::{Kind, Status},
         name::Name,
-        selector::{Base, Selector},
-        time::Timestamp,
+        selector::Selector,
     },
     store::{
         self, ObjectId,
@@ -29,8 +28,10 @@ pub struct Filter {
     pub branch: Option<String>,
     /// Whose name or subject holds this text, whatever its case.
     pub grep: Option<String>,
-    /// Saved last at or after this time.
-    pub since: Option<Timestamp>,
+    /// Saved last at or after this date, in any form git reads.
+    pub since: Option<String>,
+    /// Those fetched from remotes instead of the local ones.
+    pub remote: bool,
 }
 
 /// Where a session stands, as seen from now.
@@ -86,9 +87,19 @@ pub struct Row {
 
 /// Sessions, newest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
-    let current = current::read(scene.repo)?.session;
+    let current = current::read_to_replace(scene.repo)?.session;
     let mut rows = Vec::new();
-    for session in session::all(scene.repo)? {
+    let since = filter
+        .since
+        .as_deref()
+        .map(|date| select::unix_time(scene, date))
+        .transpose()?;
+    let all = if filter.remote {
+        session::fetched(scene.repo)?
+    } else {
+        session::all(scene.repo)?
+    };
+    for session in all {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {
             let stated = standing(scene, &entry);
@@ -100,7 +111,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
             tip,
             current,
         };
-        if keeps(filter, &row) {
+        if keeps(filter, since, &row) {
             rows.push(row);
         }
     }
@@ -119,7 +130,7 @@ pub fn standing(scene: &Scene<'_>, tip: &Entry) -> Standing {
 }
 
 /// Whether a filter lets a row through; damaged sessions pass every filter, so that they are not overlooked.
-fn keeps(filter: &Filter, row: &Row) -> bool {
+fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
     let Ok((entry, standing)) = &row.tip else { return true };
     let trailers = &entry.trailers;
     let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
@@ -132,7 +143,7 @@ fn keeps(filter: &Filter, row: &Row) -> bool {
         && equal(&filter.branch, &trailers.branch)
         && filter.status.is_none_or(|wanted| wanted == *standing)
         && filter.grep.as_ref().is_none_or(holds)
-        && filter.since.is_none_or(|since| entry.time >= since)
+        && since.is_none_or(|since| entry.time.unix() >= since)
 }
 
 /// The checkpoints of a session, newest first.
@@ -148,22 +159,29 @@ pub struct Log {
     pub more: bool,
 }
 
-/// The log of a session, of the current one when none is named, at most `limit` checkpoints from the selected one on.
-pub fn log(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>) -> Result<Log, Error> {
-    let current = Selector {
-        base: Base::Current,
-        steps: Vec::new(),
-    };
+/// The log of a session, of the current one when none is named: from the selected checkpoint on, at most `limit`, none
+/// older than a date in any form git reads.
+pub fn log(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    limit: Option<usize>,
+    since: Option<&str>,
+) -> Result<Log, Error> {
+    let current = Selector::current();
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
     let Some(session) = session else {
-        return Err(Error::NoSession { any: true });
+        return Err(choose::none_current(scene));
     };
-    let mut chain = session::chain(scene.repo, from);
-    let mut entries: Vec<_> = chain.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+    let since = since.map(|date| select::unix_time(scene, date)).transpose()?;
+    let young = |entry: &Result<Entry, store::checkpoint::Fault>| match entry {
+        Ok(entry) => since.is_none_or(|since| entry.time.unix() >= since),
+        Err(_) => true,
+    };
+    let mut chain = session::chain(scene.repo, from).take_while(young);
+    let entries: Vec<_> = chain.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
     let more = chain.next().is_some();
-    let is_fork = |entry: &Entry| entry.trailers.kind == Some(Kind::Fork);
-    let source = match entries.last_mut() {
-        Some(Ok(entry)) if is_fork(entry) => entry.parents.first().copied(),
+    let source = match entries.last() {
+        Some(Ok(entry)) if entry.trailers.kind == Some(Kind::Fork) => entry.parents.first().copied(),
         _ => None,
     };
     Ok(Log {

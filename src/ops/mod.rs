@@ -4,19 +4,26 @@
 //! prints, asks, or reads the clock or the environment; it passes the repository along and calls the store and the
 //! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
+pub mod apply;
+pub mod bring;
 pub mod changes;
 mod choose;
 mod compose;
 pub mod diff;
 mod error;
 mod fresh;
+mod goal;
 pub mod graph;
 pub mod list;
 mod place;
 pub mod receipt;
+mod record;
 pub mod redact;
+pub mod refuse;
 pub mod repair;
+pub mod restore;
 pub mod resume;
+pub mod safety;
 pub mod save;
 pub mod select;
 pub mod show;
@@ -24,12 +31,14 @@ pub mod start;
 pub mod status;
 pub mod summary;
 pub mod switch;
+pub mod undo;
 pub mod verify;
 
 use std::{path::Path, time::Duration};
 
 pub use error::{Candidate, Error};
 
+pub use crate::worktree::restore::Error as RestoreError;
 pub use crate::worktree::snapshot::Error as WorktreeError;
 
 use crate::{

@@ -13,6 +13,27 @@ use crate::{
     },
 };
 
+/// Why a checkpoint is not on its ref.
+pub(super) struct Failed {
+    /// The reason.
+    pub(super) error: Error,
+    /// Its objects, if they are still protected: the next try may rely on them while this is held.
+    pub(super) sealed: Vec<Sealed>,
+}
+
+impl From<store::Error> for Failed {
+    fn from(error: store::Error) -> Self {
+        let (error, sealed) = (error.into(), Vec::new());
+        Self { error, sealed }
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        failed.error
+    }
+}
+
 /// Moves a session's ref from `old` (absent for a new session) to a checkpoint whose objects are durable, and checks
 /// that they are still there.
 ///
@@ -26,33 +47,47 @@ pub(super) fn tip(
     new: &Written,
     sealed: Sealed,
     kind: Kind,
-) -> Result<Vec<Leftover>, (Error, Option<Sealed>)> {
+) -> Result<Vec<Leftover>, Failed> {
+    let message = format!("checkpoint: {}", kind.word());
+    on_ref(scene, &session::ref_name(name), old, new, vec![sealed], &message)
+}
+
+/// The same for any ref, and for objects that were written in several goes.
+pub(super) fn on_ref(
+    scene: &Scene<'_>,
+    name: &str,
+    old: Option<ObjectId>,
+    new: &Written,
+    sealed: Vec<Sealed>,
+    message: &str,
+) -> Result<Vec<Leftover>, Failed> {
     let committer = compose::people(scene).committer;
-    let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: String| Edit {
-        name: session::ref_name(name),
+    let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: &str| Edit {
+        name: name.to_owned(),
         expected: from.map_or(Expected::Absent, Expected::Is),
         new: to,
-        message,
+        message: message.to_owned(),
     };
-    let forward = edit(old, Some(new.id), format!("checkpoint: {}", kind.word()));
+    let forward = edit(old, Some(new.id), message);
     let mut left = match refs::update(scene.repo, &[forward], &committer, scene.wait) {
         Ok(left) => left,
-        Err(error) => return Err((error.into(), Some(sealed))),
+        Err(error) => {
+            let error = error.into();
+            return Err(Failed { error, sealed });
+        }
     };
-    let needed: Vec<ObjectId> = [new.needs.as_slice(), sealed.relied_on(), sealed.written()].concat();
+    let mut needed = new.needs.clone();
+    for sealed in &sealed {
+        needed.extend_from_slice(sealed.relied_on());
+        needed.extend_from_slice(sealed.written());
+    }
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
         if matches!(error, store::Error::Vanished { .. }) {
-            let back = edit(
-                Some(new.id),
-                old,
-                "checkpoint: taken back, its objects were collected".to_owned(),
-            );
-            if let Err(error) = refs::update(scene.repo, &[back], &committer, scene.wait) {
-                return Err((error.into(), None));
-            }
+            let back = edit(Some(new.id), old, "checkpoint: taken back, its objects were collected");
+            refs::update(scene.repo, &[back], &committer, scene.wait)?;
         }
-        return Err((error.into(), None));
+        return Err(error.into());
     }
-    left.extend(sealed.release());
+    left.extend(sealed.into_iter().filter_map(Sealed::release));
     Ok(left)
 }

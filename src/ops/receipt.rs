@@ -56,10 +56,12 @@ pub struct Receipt {
     pub unreadable: Vec<usize>,
     /// The agent whose session was saved, when it was current rather than named and another agent calls.
     pub other_agent: Option<String>,
+    /// What went wrong after the checkpoint was safe.
+    pub trouble: Vec<String>,
+    /// Damaged sessions that were passed over in looking for the one to continue.
+    pub passed_over: Vec<String>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
-    /// Files of ours that could not be removed; the next save tries again.
-    pub leftovers: Vec<crate::os::Leftover>,
 }
 
 impl Receipt {

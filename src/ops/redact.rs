@@ -87,8 +87,8 @@ impl Redactor {
     }
 
     /// Takes secrets out of the bytes of a file.
-    pub(super) fn bytes(&mut self, bytes: Vec<u8>, place: &str) -> Vec<u8> {
-        let (clean, findings) = self.scanner.redact_bytes(&bytes);
+    pub(super) fn bytes(&mut self, bytes: &[u8], place: &str) -> Vec<u8> {
+        let (clean, findings) = self.scanner.redact_bytes(bytes);
         for finding in findings {
             self.found.push(Redaction {
                 kind: finding.kind.to_string(),

@@ -52,17 +52,17 @@ pub fn repair(scene: &Scene<'_>, name: Option<&Name>, dry_run: bool) -> Result<V
 }
 
 /// A session whose ref is well, but whose newest checkpoint is not.
-fn chain(
-    scene: &Scene<'_>,
-    shown: &str,
-    full: &str,
-    tip: ObjectId,
-    dry_run: bool,
-) -> Result<Option<Repaired>, Error> {
+fn chain(scene: &Scene<'_>, shown: &str, full: &str, tip: ObjectId, dry_run: bool) -> Result<Option<Repaired>, Error> {
     if verify::is_whole(scene, tip) {
         return Ok(None);
     }
-    let mut out = Repaired { session: shown.to_owned(), from: Some(tip), to: None, kept: None, leftovers: Vec::new() };
+    let mut out = Repaired {
+        session: shown.to_owned(),
+        from: Some(tip),
+        to: None,
+        kept: None,
+        leftovers: Vec::new(),
+    };
     let Some(good) = verify::newest_whole(scene, full, Some(tip)) else {
         return Ok(Some(out));
     };
@@ -75,8 +75,18 @@ fn chain(
     let trash = free_trash(scene, &id)?;
     let message = "checkpoint: repair".to_owned();
     let edits = [
-        Edit { name: trash.clone(), expected: Expected::Absent, new: Some(tip), message: message.clone() },
-        Edit { name: full.to_owned(), expected: Expected::Is(tip), new: Some(good), message },
+        Edit {
+            name: trash.clone(),
+            expected: Expected::Absent,
+            new: Some(tip),
+            message: message.clone(),
+        },
+        Edit {
+            name: full.to_owned(),
+            expected: Expected::Is(tip),
+            new: Some(good),
+            message,
+        },
     ];
     out.leftovers = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     out.kept = Some(trash);
@@ -85,7 +95,13 @@ fn chain(
 
 /// A session whose ref cannot be read: it is pointed at the newest value of its reflog that is whole.
 fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Result<Repaired, Error> {
-    let mut out = Repaired { session: shown.to_owned(), from: None, to: None, kept: None, leftovers: Vec::new() };
+    let mut out = Repaired {
+        session: shown.to_owned(),
+        from: None,
+        to: None,
+        kept: None,
+        leftovers: Vec::new(),
+    };
     let Some(good) = verify::newest_whole(scene, full, None) else {
         return Ok(out);
     };
@@ -108,7 +124,9 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
 pub(super) fn free_trash(scene: &Scene<'_>, id: &str) -> Result<String, Error> {
     let prefix = format!("refs/checkpoints-trash/{id}/");
     let taken = refs::list(scene.repo, &prefix)?;
-    let numbers = taken.iter().filter_map(|(name, _)| name.strip_prefix(&prefix)?.parse::<u64>().ok());
+    let numbers = taken
+        .iter()
+        .filter_map(|(name, _)| name.strip_prefix(&prefix)?.parse::<u64>().ok());
     let next = numbers.max().map_or(0, |n| n + 1);
     Ok(format!("{prefix}{next}"))
 }

@@ -94,23 +94,21 @@ pub fn resume(
     selector: Option<&Selector>,
     max_age: Option<std::time::Duration>,
 ) -> Result<Resumed, Error> {
-    let (selector, chosen) = match selector {
-        Some(selector) => (selector.clone(), Chosen::Named),
-        None => {
-            let (rows, why) = candidates(scene)?;
-            let Some(row) = rows.first() else {
-                return Err(Error::NoSession {
-                    any: !session::all(scene.repo)?.is_empty(),
-                });
-            };
-            (
-                Selector {
-                    base: Base::Word(row.name.clone()),
-                    steps: Vec::new(),
-                },
-                why,
-            )
-        }
+    let (selector, chosen) = if let Some(selector) = selector {
+        (selector.clone(), Chosen::Named)
+    } else {
+        let (rows, why) = candidates(scene)?;
+        let Some(row) = rows.first() else {
+            return Err(choose::none_current(scene));
+        };
+        let base = Base::Word(row.name.clone());
+        (
+            Selector {
+                base,
+                steps: Vec::new(),
+            },
+            why,
+        )
     };
     let (session, id) = select::commit(scene, &selector)?;
     let Some(session) = session else {
@@ -141,13 +139,13 @@ pub fn resume(
     let draft = waiting.waiting(&checkpoint.document.folded);
     Ok(Resumed {
         session,
+        checkpoint,
         is_tip,
         standing,
         draft,
         report,
         lost,
         chosen,
-        checkpoint,
     })
 }
 

@@ -83,7 +83,7 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
             if let Some(found) = choose::meant_commit(scene)? {
                 return Ok((Some(found.0), found.1));
             }
-            Err(none_current(scene))
+            Err(choose::none_current(scene))
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;
@@ -99,13 +99,6 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
         }
         Base::Search(text) => search(scene, text),
         Base::Word(word) => self::word(scene, word),
-    }
-}
-
-fn none_current(scene: &Scene<'_>) -> Error {
-    match session::all(scene.repo) {
-        Ok(all) => Error::NoSession { any: !all.is_empty() },
-        Err(error) => error.into(),
     }
 }
 
@@ -324,7 +317,7 @@ fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<
 }
 
 /// A date in any form git understands, through git: RFC 3339 is read here.
-fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
+pub(super) fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     if let Ok(time) = Timestamp::parse(date) {
         return Ok(time.unix());
     }

@@ -49,7 +49,10 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
     redactor.json(&mut request.session, "session");
     save::guard(scene)?;
     let agent = redactor.agent(scene);
-    let scene = &Scene { agent: agent.as_deref(), ..*scene };
+    let scene = &Scene {
+        agent: agent.as_deref(),
+        ..*scene
+    };
     refs::recover(scene.repo, scene.wait)?;
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
     let name = match request.name.or_else(|| scene.session.cloned()) {
@@ -79,8 +82,11 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
     let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
     let leftovers;
     match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
-        Err((Error::Store(store::Error::Moved { .. }), _)) => return Err(Error::Exists { name }),
-        Err((error, _)) => return Err(error),
+        Err(place::Failed {
+            error: Error::Store(store::Error::Moved { .. }),
+            ..
+        }) => return Err(Error::Exists { name }),
+        Err(failed) => return Err(failed.into()),
         Ok(left) => leftovers = left,
     }
     make_current(scene, &document, &name)?;
@@ -98,7 +104,7 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
 
 /// Makes a session the current one of this work tree.
 pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &Name) -> Result<(), Error> {
-    let now = current::read(scene.repo)?;
+    let now = current::read_to_replace(scene.repo)?;
     let whom = current::SessionRef {
         id: document.session.id.clone(),
         name: name.clone(),

@@ -5,7 +5,7 @@ use crate::{
     model::{document::Document, name::Name, selector::Selector},
     os::Leftover,
     store::{
-        ObjectId, current, lock,
+        self, ObjectId, current, lock,
         refs::{self, Edit, Expected},
         session,
     },
@@ -18,6 +18,9 @@ pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document)
     start::make_current(scene, &document, &name)?;
     Ok((name, document))
 }
+
+/// How often a renaming is tried again because the session was saved meanwhile.
+const TRIES: u32 = 20;
 
 /// A session that was given another name.
 #[derive(Debug)]
@@ -33,15 +36,41 @@ pub struct Renamed {
 /// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
 pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renamed, Error> {
     refs::recover(scene.repo, scene.wait)?;
-    let (from, tip) = select::session(scene, selector)?;
+    let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
-        return Ok(Renamed { from, tip, leftovers: Vec::new() });
+        return Ok(Renamed {
+            from,
+            tip,
+            leftovers: Vec::new(),
+        });
     }
     let document = choose::load(scene, from.as_str(), tip)?.document;
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
-    if session::tip(scene.repo, to)?.is_some() {
-        return Err(Error::Exists { name: to.clone() });
+    for _ in 0..TRIES {
+        if session::tip(scene.repo, to)?.is_some() {
+            return Err(Error::Exists { name: to.clone() });
+        }
+        match move_ref(scene, &from, to, tip) {
+            Err(Error::Store(store::Error::Moved { .. })) => {}
+            other => {
+                let leftovers = other?;
+                follow(scene, &document, to)?;
+                return Ok(Renamed { from, tip, leftovers });
+            }
+        }
+        let gone = || Error::NotFound {
+            text: from.to_string(),
+            candidates: Vec::new(),
+        };
+        tip = session::tip(scene.repo, &from)?.ok_or_else(gone)?;
     }
+    Err(Error::Contended {
+        session: from,
+        tries: TRIES,
+    })
+}
+
+fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<Vec<Leftover>, Error> {
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
         Edit {
@@ -51,19 +80,27 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renam
             message: message.clone(),
         },
         Edit {
-            name: session::ref_name(&from),
+            name: session::ref_name(from),
             expected: Expected::Is(tip),
             new: None,
             message,
         },
     ];
-    let leftovers = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-    let mut now = current::read(scene.repo)?;
+    Ok(refs::update(
+        scene.repo,
+        &edits,
+        &compose::people(scene).committer,
+        scene.wait,
+    )?)
+}
+
+/// Lets this work tree's note of its current session know the new name.
+fn follow(scene: &Scene<'_>, document: &Document, to: &Name) -> Result<(), Error> {
+    let mut now = current::read_to_replace(scene.repo)?;
     for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
         if entry.id == document.session.id {
             entry.name = to.clone();
         }
     }
-    current::write(scene.repo, &now)?;
-    Ok(Renamed { from, tip, leftovers })
+    Ok(current::write(scene.repo, &now)?)
 }

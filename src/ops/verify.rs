@@ -68,18 +68,16 @@ pub fn verify(
 ) -> Result<Report, Error> {
     let mut check = Check::new(scene, progress)?;
     match selector {
-        Some(selector) => {
-            match select::session(scene, selector) {
-                Err(Error::Store(store::Error::Damaged { name, damage })) => {
-                    check.report.sessions = 1;
-                    check.damaged_ref(&name, &damage);
-                }
-                found => {
-                    let (name, tip) = found?;
-                    check.session(name.as_str(), tip);
-                }
+        Some(selector) => match select::session(scene, selector) {
+            Err(Error::Store(store::Error::Damaged { name, damage })) => {
+                check.report.sessions = 1;
+                check.damaged_ref(&name, &damage);
             }
-        }
+            found => {
+                let (name, tip) = found?;
+                check.session(name.as_str(), tip);
+            }
+        },
         None => {
             for (full, target) in refs::list(scene.repo, "refs/checkpoints")? {
                 let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
@@ -106,7 +104,12 @@ struct Check<'a, 'p> {
 
 impl<'a, 'p> Check<'a, 'p> {
     fn new(scene: &'a Scene<'a>, progress: &'p mut dyn FnMut(usize)) -> Result<Self, Error> {
-        Ok(Self { scene, report: Report::default(), walk: Walk::new(scene.repo)?, progress })
+        Ok(Self {
+            scene,
+            report: Report::default(),
+            walk: Walk::new(scene.repo)?,
+            progress,
+        })
     }
 
     /// The newest good value of a damaged ref is looked for in its reflog.
@@ -351,10 +354,16 @@ pub(super) fn is_whole(scene: &Scene<'_>, id: ObjectId) -> bool {
 
 /// The newest whole checkpoint of a session: of its chain before a damaged tip, else of its ref's reflog.
 pub(super) fn newest_whole(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>) -> Option<ObjectId> {
-    let chain = tip.into_iter().flat_map(|tip| session::chain(scene.repo, tip)).map_while(Result::ok);
+    let chain = tip
+        .into_iter()
+        .flat_map(|tip| session::chain(scene.repo, tip))
+        .map_while(Result::ok);
     let log = refs::reflog(scene.repo, full).unwrap_or_default();
     let logged = log.into_iter().map(|entry| entry.new);
-    chain.map(|entry| entry.id).chain(logged).find(|id| is_whole(scene, *id))
+    chain
+        .map(|entry| entry.id)
+        .chain(logged)
+        .find(|id| is_whole(scene, *id))
 }
 
 /// The newest whole checkpoint before a damaged one, for commands that go on with it.

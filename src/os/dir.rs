@@ -144,14 +144,14 @@ mod unix {
     use rustix::fd::OwnedFd;
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
-    const FOLDER: OFlags = OFlags::RDONLY
+    pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
         .union(OFlags::DIRECTORY)
         .union(OFlags::CLOEXEC)
         .union(OFlags::NOCTTY);
 
     /// An open folder.
     #[derive(Debug)]
-    pub struct Dir(OwnedFd);
+    pub struct Dir(pub(in crate::os) OwnedFd);
 
     impl Dir {
         /// Opens the folder at `path`; links in it are followed.
@@ -291,5 +291,7 @@ mod unix {
     }
 }
 
+#[cfg(unix)]
+pub(super) use unix::FOLDER;
 #[cfg(unix)]
 pub use unix::{file_meta, is_link, is_out_of_descriptors};

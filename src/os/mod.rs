@@ -4,6 +4,8 @@
 //! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
+#[cfg(unix)]
+mod change;
 pub mod dir;
 mod file;
 pub mod interrupt;
@@ -16,6 +18,8 @@ mod rules;
 mod scratch;
 pub mod terminal;
 
+#[cfg(unix)]
+pub use change::set_mode;
 pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
     same_file, sync_dir, touch, without_waiting,

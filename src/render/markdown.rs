@@ -27,7 +27,9 @@ pub fn record(record: &Record) -> String {
     let mut section = |title: &str, rows: Vec<String>| {
         if !rows.is_empty() {
             out.push_str(&format!("\n## {title}\n\n"));
-            rows.iter().for_each(|row| out.push_str(&format!("{row}\n")));
+            for row in rows {
+                out.push_str(&format!("{row}\n"));
+            }
         }
     };
     let plain = |text: &str| format!("- {}", line(text));

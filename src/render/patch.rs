@@ -60,7 +60,9 @@ fn changed(out: &mut Text, removed: &[&str], added: &[&str]) {
     let short = |lines: &[&str]| lines.iter().all(|line| line.len() <= WORDS_UP_TO);
     if removed.len() != added.len() || !short(removed) || !short(added) {
         for (lines, slot) in [(removed, Slot::Removed), (added, Slot::Added)] {
-            lines.iter().for_each(|line| out.push(Line::new().with(slot, line)));
+            for line in lines {
+                out.push(Line::new().with(slot, line));
+            }
         }
         return;
     }
@@ -70,7 +72,9 @@ fn changed(out: &mut Text, removed: &[&str], added: &[&str]) {
         out.push(old);
         new.push(fresh);
     }
-    new.into_iter().for_each(|line| out.push(line));
+    for line in new {
+        out.push(line);
+    }
 }
 
 /// A pair of lines with the words that differ marked.

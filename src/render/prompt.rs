@@ -37,7 +37,13 @@ impl Prompt<'_> {
             token = self.token,
         );
         out.push_str("What is different now from when it was saved:\n");
+        // What changed matters more than the record, but must leave it some room.
+        let most = limit * 2 / 3;
         for line in report::text(self.report, 100).lines() {
+            if out.chars().count() + line.to_string().chars().count() > most {
+                out.push_str("[cut: the whole report is in 'git checkpoint resume']\n");
+                break;
+            }
             out.push_str(&format!("{line}\n"));
         }
         out.push_str(&format!("\nBEGIN {}\n", self.token));

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, sharing, worktree_private_dir};
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
 use crate::{
     model::{json, name::Name},
     os,
@@ -34,6 +34,7 @@ pub struct SessionRef {
 
 impl Current {
     /// The file's content after this session has become current.
+    #[must_use]
     pub fn switched_to(&self, session: SessionRef) -> Self {
         match &self.session {
             Some(old) if old.id != session.id => Self {
@@ -48,6 +49,7 @@ impl Current {
     }
 
     /// The file's content after this session has ended being current; unchanged when another one is.
+    #[must_use]
     pub fn left(&self, id: &str) -> Self {
         match &self.session {
             Some(old) if old.id == id => Self {
@@ -59,17 +61,28 @@ impl Current {
     }
 }
 
+/// What fails when the file is read but makes no sense.
+const UNDERSTAND: &str = "understand";
+
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.
 pub fn read(repo: &Repository) -> Result<Current, Error> {
-    let path = worktree_private_dir(repo)?.join("current");
+    let path = worktree_private_path(repo).join("current");
     match os::read_regular(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
-            action: "understand",
+            action: UNDERSTAND,
             path,
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Current::default()),
         Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
+pub fn read_to_replace(repo: &Repository) -> Result<Current, Error> {
+    match read(repo) {
+        Err(Error::Io { action: UNDERSTAND, .. }) => Ok(Current::default()),
+        other => other,
     }
 }
 

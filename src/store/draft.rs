@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, lock, place::own_folder, private_dir, sharing};
+use super::{Error, Repository, lock, place::own_folder, private_dir, private_path, sharing};
 use crate::{
     model::{json, operation::Operation},
     os,
@@ -40,7 +40,9 @@ impl Draft {
 
     /// How many of those operations are something to save.
     pub fn waiting(&self, folded: &std::collections::BTreeMap<String, u64>) -> usize {
-        self.after(folded).filter(|(_, operation)| operation.says_something()).count()
+        self.after(folded)
+            .filter(|(_, operation)| operation.says_something())
+            .count()
     }
 
     /// The number of the last operation.
@@ -168,7 +170,7 @@ fn read_lines(file: &mut File) -> std::io::Result<Vec<Vec<u8>>> {
 
 /// The draft of a session; an absent one is empty.
 pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
-    let path = private_dir(repo)?.join("drafts").join(format!("{session_id}.jsonl"));
+    let path = private_path(repo).join("drafts").join(format!("{session_id}.jsonl"));
     let mut file = match os::open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Draft::default()),

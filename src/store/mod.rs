@@ -26,10 +26,12 @@ pub mod pathspec;
 mod place;
 pub mod quarantine;
 pub mod refs;
+pub mod restored;
 pub mod session;
 pub mod spill;
 pub mod tree;
 mod trust;
+pub mod undo;
 pub mod walk;
 
 use crate::os::{self, Leftover};
@@ -39,10 +41,10 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{Environment, open};
+pub use open::{Environment, open, with_memory};
 pub use place::{
-    git, git_dir, has_work_tree, is_home_or_root, private_dir, sharing, uses_reftable, work_tree, worktree_id,
-    worktree_private_dir,
+    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
+    worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.

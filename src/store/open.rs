@@ -110,6 +110,11 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     Ok(repo)
 }
 
+/// A handle on the same repository that keeps what is written through it in memory.
+pub fn with_memory(repo: &Repository) -> Repository {
+    repo.clone().with_object_memory()
+}
+
 fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
     let mut settings = Vec::<BString>::new();
     if let Some(value) = environment.get("GIT_CONFIG_PARAMETERS") {

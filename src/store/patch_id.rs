@@ -36,10 +36,11 @@ impl fmt::Display for PatchId {
 pub(crate) struct Header(Vec<(Vec<u8>, u32, u32)>);
 
 impl Header {
+    /// `None` for no change.
     pub(crate) fn of(diffs: &[Diff]) -> Option<Self> {
         let mode = |side: Option<Side>| side.map_or(0, tree::mode);
         let header = |diff: &Diff| (diff.path.to_vec(), mode(diff.old), mode(diff.new));
-        (!diffs.is_empty() && diffs.len() <= MAX_FILES).then(|| Self(diffs.iter().map(header).collect()))
+        (!diffs.is_empty()).then(|| Self(diffs.iter().map(header).collect()))
     }
 }
 

@@ -89,6 +89,17 @@ pub fn worktree_id(repo: &Repository) -> String {
     format!("linked-{name}")
 }
 
+/// The root of a work tree of this repository by that name; `None` if there is none of the name.
+pub fn worktree_path(repo: &Repository, id: &str) -> Option<PathBuf> {
+    let Some(name) = id.strip_prefix("linked-") else {
+        let main = repo.main_repo().ok().filter(|_| id == "main")?;
+        return main.workdir().map(Path::to_owned);
+    };
+    let text = std::fs::read(repo.common_dir().join("worktrees").join(name).join("gitdir")).ok()?;
+    let dot_git = gix::path::from_byte_slice(text.trim_end()).ok()?;
+    dot_git.parent().map(Path::to_owned)
+}
+
 /// Whom the repository is shared with, from `core.sharedRepository`.
 pub fn sharing(repo: &Repository) -> Sharing {
     let value = repo
@@ -116,6 +127,16 @@ pub fn private_dir(repo: &Repository) -> Result<PathBuf, Error> {
 /// Our folder in this work tree's own git folder, created when missing; the same as [`private_dir`] in the main one.
 pub fn worktree_private_dir(repo: &Repository) -> Result<PathBuf, Error> {
     ensure(repo, repo.git_dir())
+}
+
+/// Where [`private_dir`] is, whether it exists or not: for reading.
+pub fn private_path(repo: &Repository) -> PathBuf {
+    repo.common_dir().join("checkpoint")
+}
+
+/// Where [`worktree_private_dir`] is, whether it exists or not: for reading.
+pub fn worktree_private_path(repo: &Repository) -> PathBuf {
+    repo.git_dir().join("checkpoint")
 }
 
 fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {

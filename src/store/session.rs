@@ -12,6 +12,9 @@ use crate::model::{document::Kind, name::Name};
 /// Where sessions live.
 pub const PREFIX: &str = "refs/checkpoints/";
 
+/// Where fetched sessions live, below the name of their remote.
+pub const REMOTE_PREFIX: &str = "refs/checkpoints-remote/";
+
 /// The full name of a session's ref.
 pub fn ref_name(name: &Name) -> String {
     format!("{PREFIX}{name}")
@@ -39,12 +42,23 @@ pub enum Broken {
 
 /// Every session, newest checkpoint first; damaged ones last, by name.
 pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
-    let mut sessions: Vec<Session> = refs::list(repo, PREFIX)?
+    all_under(repo, PREFIX)
+}
+
+/// Every session fetched from a remote, as `<remote>/<session>`, in the order of [`all`].
+pub fn fetched(repo: &Repository) -> Result<Vec<Session>, Error> {
+    all_under(repo, REMOTE_PREFIX)
+}
+
+fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
+    let mut sessions: Vec<Session> = refs::list(repo, prefix)?
         .into_iter()
         .map(|(full, target)| {
-            let name = full.strip_prefix(PREFIX).unwrap_or(&full).to_owned();
+            let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
             let tip = match target {
-                Ok(id) => checkpoint::entry(repo, id).map_err(Broken::Checkpoint),
+                Ok(id) => checkpoint::entry(repo, id)
+                    .and_then(with_digest)
+                    .map_err(Broken::Checkpoint),
                 Err(damage) => Err(Broken::Ref(damage)),
             };
             Session { name, tip }
@@ -53,6 +67,15 @@ pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
     let time = |session: &Session| session.tip.as_ref().ok().map(|entry| entry.time);
     sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
     Ok(sessions)
+}
+
+/// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
+fn with_digest(entry: Entry) -> Result<Entry, Fault> {
+    if entry.trailers.digest.is_some() {
+        Ok(entry)
+    } else {
+        Err(Fault::NotACheckpoint { id: entry.id })
+    }
 }
 
 /// The newest checkpoint's commit of the session with this name; `None` when there is no such session.

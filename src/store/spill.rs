@@ -51,7 +51,7 @@ impl Spilled {
     }
 
     /// Lets a child read the objects.
-    pub(super) fn show(&self, git: Git) -> Git {
+    pub(crate) fn show(&self, git: Git) -> Git {
         git.objects(&self.folder)
     }
 

@@ -125,7 +125,10 @@ impl<'r> Walk<'r> {
                     path.push(b'/');
                     path.extend_from_slice(below.path.as_bytes());
                 }
-                found.push(Damage { path: RepoPath::new(path), ..below.clone() });
+                found.push(Damage {
+                    path: RepoPath::new(path),
+                    ..below.clone()
+                });
             }
         }
         found
@@ -133,15 +136,62 @@ impl<'r> Walk<'r> {
 }
 
 fn damage(id: ObjectId, problem: Unsound) -> Damage {
-    Damage { path: RepoPath::default(), id, problem }
+    Damage {
+        path: RepoPath::default(),
+        id,
+        problem,
+    }
+}
+
+/// How many files, links and gitlinks a tree has; counting stops at `enough`, which is then the answer.
+///
+/// Folders of the same tree are read once.
+pub fn count_files(repo: &Repository, tree: ObjectId, enough: usize) -> Result<usize, Error> {
+    let mut known = HashMap::new();
+    count(repo, tree, enough, &mut known)
+}
+
+fn count(
+    repo: &Repository,
+    id: ObjectId,
+    enough: usize,
+    known: &mut HashMap<ObjectId, usize>,
+) -> Result<usize, Error> {
+    if let Some(count) = known.get(&id) {
+        return Ok(*count);
+    }
+    if id == ObjectId::empty_tree(repo.object_hash()) {
+        return Ok(0);
+    }
+    let failed = |why: String| Error::Object { id, why };
+    let tree = repo.find_object(id).map_err(|error| failed(error.to_string()))?;
+    let mut below = Vec::new();
+    let mut found = 0_usize;
+    for entry in gix::objs::TreeRefIter::from_bytes(&tree.data, repo.object_hash()) {
+        let entry = entry.map_err(|error| failed(error.to_string()))?;
+        if entry.mode.is_tree() {
+            below.push(entry.oid.to_owned());
+        } else {
+            found += 1;
+        }
+    }
+    for id in below {
+        if found >= enough {
+            return Ok(enough);
+        }
+        found += count(repo, id, enough - found, known)?;
+    }
+    known.insert(id, found);
+    Ok(found.min(enough))
 }
 
 /// Whether objects may be absent because a remote promised to have them.
 pub fn is_partial_clone(repo: &Repository) -> bool {
     let config = repo.config_snapshot();
     config.string("extensions.partialClone").is_some()
-        || repo
-            .remote_names()
-            .iter()
-            .any(|name| config.boolean(format!("remote.{name}.promisor").as_str()).unwrap_or(false))
+        || repo.remote_names().iter().any(|name| {
+            config
+                .boolean(format!("remote.{name}.promisor").as_str())
+                .unwrap_or(false)
+        })
 }

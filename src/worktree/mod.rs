@@ -3,4 +3,5 @@
 //! Everything here works on one work tree and its index. What a snapshot means, where it is kept and what is shown of
 //! it is decided elsewhere.
 
+pub mod restore;
 pub mod snapshot;

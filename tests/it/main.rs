@@ -11,6 +11,8 @@ mod changes;
 mod format;
 mod layers;
 #[cfg(unix)]
+mod restore;
+#[cfg(unix)]
 mod setup;
 mod snapshot;
 #[cfg(unix)]

@@ -72,7 +72,7 @@ fn checkpoints(opened: &Opened, session: &str, prefix: &str) -> Vec<Candidate> {
     let Ok(selector) = Selector::parse(session) else {
         return Vec::new();
     };
-    let Ok(log) = list::log(&scene, Some(&selector), Some(CHECKPOINTS)) else {
+    let Ok(log) = list::log(&scene, Some(&selector), Some(CHECKPOINTS), None) else {
         return Vec::new();
     };
     let (mut names, mut ids) = (Vec::new(), Vec::new());

@@ -111,6 +111,8 @@ pub enum MergeVerdict {
     AddAdd,
     /// Renames, or a file against a folder.
     Structure,
+    /// Some content could not be read.
+    Unknown,
 }
 
 impl MergeVerdict {
@@ -128,6 +130,7 @@ impl MergeVerdict {
             Self::ModifyDelete => "changed on one side, deleted on the other",
             Self::AddAdd => "added on both sides",
             Self::Structure => "renamed, or a file against a folder",
+            Self::Unknown => "content that cannot be read",
         }
     }
 }

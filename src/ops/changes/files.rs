@@ -7,7 +7,6 @@ use crate::{
     model::{
         change::{ChangeKind, Entry, TreeChange},
         facts::{Bounded, LISTED},
-        list::Skipped,
         path::RepoPath,
         report::{CommitInfo, Failure, Files, MergeVerdict, Part, Saved, SavedFile, SavedState, Verdict, WorkTree},
     },
@@ -38,8 +37,9 @@ pub(super) fn lines(
         saved: then.files.map(|files| object_id(&files.tree)),
         present,
     };
-    let unseen = Unseen::of(then.skipped, now.skipped);
-    let uncommitted = tree::diff(repo, sides.head, Some(present), Renames::Exact);
+    let unseen = Unseen::of(then.unseen, now.unseen);
+    let renames = limits.similarity.map_or(Renames::Exact, Renames::Similar);
+    let uncommitted = tree::diff(repo, sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
         Ok(changes) => changes,
         Err(error) => {
@@ -47,9 +47,20 @@ pub(super) fn lines(
             return (None, None, None);
         }
     };
-    let files = kept(Part::Files, files(repo, sides, &unseen, &uncommitted), failed);
+    let files = kept(Part::Files, files(repo, sides, renames, &unseen, &uncommitted), failed);
     let merged = kept(Part::Saved, merged(repo, sides, limits), failed);
     let worktree = worktree(then, now, &uncommitted, merged.as_deref());
+    let spoilt = merged
+        .iter()
+        .flatten()
+        .filter_map(|path| Some((path, path.failure.as_ref()?)))
+        .next();
+    if let Some((path, failure)) = spoilt {
+        failed.push(Failure {
+            part: Part::Saved,
+            reason: format!("'{}': {failure}", path.saved),
+        });
+    }
     let saved = merged.and_then(|merged| {
         let saved = saved(repo, sides, limits, new, &unseen, &uncommitted, merged);
         kept(Part::Saved, saved, failed)
@@ -70,13 +81,8 @@ struct Sides {
 struct Unseen(BTreeSet<Vec<u8>>);
 
 impl Unseen {
-    fn of(then: &[Skipped], now: &[Skipped]) -> Self {
-        Self(
-            then.iter()
-                .chain(now)
-                .map(|skipped| skipped.path.as_bytes().to_vec())
-                .collect(),
-        )
+    fn of(then: &[RepoPath], now: &[RepoPath]) -> Self {
+        Self(then.iter().chain(now).map(|path| path.as_bytes().to_vec()).collect())
     }
 
     /// Whether nothing can be said of a path: it, or a folder it is in, was skipped.
@@ -91,18 +97,23 @@ impl Unseen {
     }
 }
 
-fn files(repo: &Repository, sides: Sides, unseen: &Unseen, uncommitted: &[TreeChange]) -> Result<Files, Error> {
-    let committed = tree::diff(repo, sides.old_head, sides.head, Renames::Exact)?;
+fn files(
+    repo: &Repository,
+    sides: Sides,
+    renames: Renames,
+    unseen: &Unseen,
+    uncommitted: &[TreeChange],
+) -> Result<Files, Error> {
+    let committed = tree::diff(repo, sides.old_head, sides.head, renames)?;
     let mut not_compared = Bounded::default();
     let since_saved = match sides.saved {
         None => None,
         Some(saved) => {
-            let (skipped, differing): (Vec<_>, Vec<_>) =
-                tree::diff(repo, Some(saved), Some(sides.present), Renames::Exact)?
-                    .into_iter()
-                    .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
+            let (skipped, differing): (Vec<_>, Vec<_>) = tree::diff(repo, Some(saved), Some(sides.present), renames)?
+                .into_iter()
+                .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
             not_compared = skipped.into_iter().map(|change| change.path).collect();
-            Some(differing.into_iter().collect::<crate::model::change::Changes>())
+            Some(differing.iter().collect::<crate::model::change::Changes>())
         }
     };
     let same = match &since_saved {
@@ -111,8 +122,8 @@ fn files(repo: &Repository, sides: Sides, unseen: &Unseen, uncommitted: &[TreeCh
     };
     Ok(Files {
         verdict: if same { Verdict::Same } else { Verdict::Moved },
-        committed: committed.into_iter().collect(),
-        uncommitted: uncommitted.iter().cloned().collect(),
+        committed: committed.iter().collect(),
+        uncommitted: uncommitted.iter().collect(),
         since_saved,
         not_compared,
     })
@@ -171,7 +182,10 @@ fn saved(
         .filter(|path| !unseen.covers(&path.saved) && !unseen.covers(&path.path))
     {
         let committed = !dirty.contains(&path.path) && !dirty.contains(&path.saved);
-        let state = state(&path, committed && sides.head != sides.old_head);
+        let state = match state(&path, committed && sides.head != sides.old_head) {
+            SavedState::Conflict => own_edit(repo, sides, &path)?.unwrap_or(SavedState::Conflict),
+            state => state,
+        };
         *match state {
             SavedState::Same => &mut sum.same,
             SavedState::Committed => &mut sum.committed,
@@ -190,9 +204,26 @@ fn saved(
     files.truncate(LISTED);
     let touched = touched(repo, limits, new, &files)?;
     for (path, state) in files {
-        sum.first.push(file(repo, path, state, &touched)?);
+        sum.first.push(file(repo, path, state, &touched));
     }
     Ok(sum)
+}
+
+/// What looks like a conflict, but is only one's own work gone on with: HEAD has the path as it was saved, and it was
+/// edited on; or no commit touched it, and what was uncommitted was changed further.
+fn own_edit(repo: &Repository, sides: Sides, path: &PathMerge) -> Result<Option<SavedState>, Error> {
+    if path.path != path.saved || path.from.is_some() {
+        return Ok(None);
+    }
+    let head = match sides.head {
+        Some(head) => tree::entry(repo, head, &path.saved)?,
+        None => None,
+    };
+    Ok(match () {
+        () if head == path.theirs => Some(SavedState::Included),
+        () if head == path.base => Some(SavedState::Changed),
+        () => None,
+    })
 }
 
 /// What became of a saved change. `committed` is whether the path is as in HEAD, and HEAD is not the one of then.
@@ -206,6 +237,9 @@ fn state(path: &PathMerge, committed: bool) -> SavedState {
     }
     if path.ours.is_none() && path.theirs.is_some() {
         return SavedState::Missing;
+    }
+    if path.verdict == MergeVerdict::Unknown {
+        return SavedState::Changed;
     }
     if path.verdict.is_conflict() {
         return SavedState::Conflict;
@@ -245,12 +279,7 @@ fn touched(
     history::last_touched(repo, new, &wanted, limits.searched)
 }
 
-fn file(
-    repo: &Repository,
-    path: PathMerge,
-    state: SavedState,
-    touched: &HashMap<RepoPath, CommitInfo>,
-) -> Result<SavedFile, Error> {
+fn file(repo: &Repository, path: PathMerge, state: SavedState, touched: &HashMap<RepoPath, CommitInfo>) -> SavedFile {
     let differs = !matches!(state, SavedState::Same | SavedState::Committed | SavedState::Missing);
     let lines = match (&path.theirs, &path.ours) {
         (Some(_), Some(_)) if differs => {
@@ -262,14 +291,15 @@ fn file(
                 old: path.theirs.clone(),
                 new: path.ours.clone(),
             };
-            line_counts::count(repo, &change)?
+            // Evidence, not the finding: a blob that a partial clone lacks leaves it out.
+            line_counts::count(repo, &change).unwrap_or(None)
         }
         _ => None,
     };
     let commit = touched.get(&path.path).or_else(|| touched.get(&path.saved)).cloned();
     let merge: Option<MergeVerdict> =
         (state != SavedState::Same && state != SavedState::Committed).then_some(path.verdict);
-    Ok(SavedFile {
+    SavedFile {
         verdict: verdict(state),
         state,
         saved_as: saved_as(&path),
@@ -278,7 +308,7 @@ fn file(
         merge,
         lines,
         commit,
-    })
+    }
 }
 
 fn saved_as(path: &PathMerge) -> ChangeKind {

@@ -15,7 +15,8 @@ use crate::{
         document::{SnapshotRef, Worktree},
         facts::GitFacts,
         id::Oid,
-        list::Skipped,
+        list::Lists,
+        path::RepoPath,
         report::{Age, ChangeReport, Drift, Failure, History, Operations, Pair, Part, Place, PlaceIs, Stash, Verdict},
         time::Timestamp,
     },
@@ -39,8 +40,8 @@ pub struct Then<'a> {
     pub host: &'a str,
     /// When.
     pub at: Timestamp,
-    /// What the tree of the files does not hold although it was there.
-    pub skipped: &'a [Skipped],
+    /// Paths that the tree of the files does not hold although they were there.
+    pub unseen: &'a [RepoPath],
 }
 
 /// The state now.
@@ -58,8 +59,8 @@ pub struct Now<'a> {
     pub host: &'a str,
     /// When.
     pub at: Timestamp,
-    /// What the tree of the files does not hold although it is there.
-    pub skipped: &'a [Skipped],
+    /// Paths that the tree of the files does not hold although they are there.
+    pub unseen: &'a [RepoPath],
 }
 
 /// How much work may be done, and what counts as old.
@@ -71,6 +72,8 @@ pub struct Limits {
     pub searched: usize,
     /// Files read to find the new names of files that were renamed and changed.
     pub rename_candidates: usize,
+    /// Count files that are alike to this many per cent as renamed; `None` counts those with unchanged content.
+    pub similarity: Option<u8>,
     /// The age beyond which a checkpoint is stale.
     pub max_age: Option<Duration>,
 }
@@ -81,6 +84,7 @@ impl Default for Limits {
             walks: Walks::INTERACTIVE,
             searched: 1000,
             rename_candidates: 1000,
+            similarity: None,
             max_age: None,
         }
     }
@@ -122,8 +126,8 @@ pub(super) fn since(
 ) -> ChangeReport {
     let document = &saved.document;
     let lists = checkpoint::lists(overlay, saved);
-    let skipped = lists.as_ref().map(|lists| lists.skipped.clone()).unwrap_or_default();
-    let present_lists = present.lists();
+    let then_unseen = lists.as_ref().map(unseen).unwrap_or_default();
+    let now_unseen = unseen(&present.lists());
     let worktree = compose::worktree(scene);
     let snapshot = present.snapshot.as_ref();
     let then = Then {
@@ -132,7 +136,7 @@ pub(super) fn since(
         worktree: &document.worktree,
         host: &document.host,
         at: document.created_at,
-        skipped: &skipped,
+        unseen: &then_unseen,
     };
     let now = Now {
         git: &present.facts,
@@ -141,7 +145,7 @@ pub(super) fn since(
         worktree: &worktree,
         host: scene.host,
         at: scene.now,
-        skipped: &present_lists.skipped,
+        unseen: &now_unseen,
     };
     let limits = Limits {
         max_age,
@@ -155,6 +159,12 @@ pub(super) fn since(
         });
     }
     report
+}
+
+/// What was there and is not in the tree: skipped, or held beside it.
+fn unseen(lists: &Lists) -> Vec<RepoPath> {
+    let skipped = lists.skipped.iter().map(|skipped| skipped.path.clone());
+    skipped.chain(lists.held.iter().map(|held| held.path.clone())).collect()
 }
 
 /// The value, or a line that says why there is none.

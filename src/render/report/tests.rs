@@ -1,3 +1,5 @@
+//! The change report as text and Markdown, line by line.
+
 use super::*;
 use crate::model::{
     change::{ChangeKind, Changes},

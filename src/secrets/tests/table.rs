@@ -1,4 +1,5 @@
 //! One line per format: kind, a text that holds it, and a text that nearly does. Several lines may show one kind.
+//! Over 400 lines because it is one table.
 
 /// Kind, template with the secret, template of a near miss in which nothing may be replaced.
 pub(super) const SAMPLES: &[(&str, &str, &str)] = &[

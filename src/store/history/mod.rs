@@ -23,6 +23,8 @@ use crate::model::time::Timestamp;
 pub const LISTED: usize = 20;
 /// Commits read to count their authors.
 const AUTHORS_OF: usize = 1000;
+/// Files of one commit that are compared to find the ones asked for.
+const COMPARED: usize = 2000;
 /// Characters of a subject that are kept.
 const SUBJECT: usize = 500;
 
@@ -200,23 +202,36 @@ pub fn last_touched(
         let commit = parsed(repo, *id)?;
         let mut changed: Option<Vec<Vec<u8>>> = None;
         for parent in parents(&commit) {
-            let diffs = tree::raw(repo, parent, commit.tree)?;
-            let here: HashSet<&[u8]> = diffs.iter().map(|diff| diff.path.as_slice()).collect();
+            let here = changed_among(repo, parent, commit.tree, &wanted)?;
             changed = Some(match changed {
-                None => here
-                    .into_iter()
-                    .filter(|path| wanted.contains(path))
-                    .map(<[u8]>::to_vec)
-                    .collect(),
-                Some(before) => before
-                    .into_iter()
-                    .filter(|path| here.contains(path.as_slice()))
-                    .collect(),
+                None => here,
+                Some(before) => before.into_iter().filter(|path| here.contains(path)).collect(),
             });
         }
         for path in changed.unwrap_or_default() {
             wanted.remove(path.as_slice());
             found.insert(RepoPath::new(path), info(*id, commit.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// Which of `wanted` differ between two trees.
+fn changed_among(
+    repo: &Repository,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    wanted: &HashSet<&[u8]>,
+) -> Result<Vec<Vec<u8>>, Error> {
+    if let Some(diffs) = tree::raw_up_to(repo, old, new, COMPARED)? {
+        let paths = diffs.into_iter().map(|diff| diff.path.to_vec());
+        return Ok(paths.filter(|path| wanted.contains(path.as_slice())).collect());
+    }
+    // So many files that it is faster to look each wanted one up.
+    let mut found = Vec::new();
+    for path in wanted {
+        if tree::side_at(repo, old, path.as_bstr())? != tree::side_at(repo, new, path.as_bstr())? {
+            found.push(path.to_vec());
         }
     }
     Ok(found)

@@ -10,7 +10,7 @@ use crate::model::facts::Bounded;
 use crate::model::report::{Commits, Count, History, Match, MatchedBy, Verdict};
 use crate::store::checkpoint::oid;
 use crate::store::graph::{self, Relation};
-use crate::store::patch_id::{Header, PatchId, patch_id};
+use crate::store::patch_id::{Header, MAX_FILES, PatchId, patch_id};
 use crate::store::tree::{self, Diff};
 use crate::store::{Error, ObjectId, Repository};
 
@@ -174,8 +174,9 @@ struct Change {
 impl Change {
     fn read(repo: &Repository, id: ObjectId) -> Result<Self, Error> {
         let commit = parsed(repo, id)?;
+        // A merge has no patch id, nor has a change of very many files.
         let diffs = match parents(&commit).as_slice() {
-            [parent] => tree::raw(repo, *parent, commit.tree)?,
+            [parent] => tree::raw_up_to(repo, *parent, commit.tree, MAX_FILES)?.unwrap_or_default(),
             _ => Vec::new(),
         };
         Ok(Self {
@@ -192,6 +193,15 @@ impl Change {
             self.patch = Some(patch_id(repo, &self.diffs)?);
         }
         Ok(self.patch.as_ref().expect("just set"))
+    }
+
+    /// Whether both change one path at least, as far as is known: of a change of very many files nothing was read.
+    fn shares_path_with(&self, other: &Self) -> bool {
+        if self.diffs.is_empty() || other.diffs.is_empty() {
+            return true;
+        }
+        let paths: HashSet<_> = self.diffs.iter().map(|diff| &diff.path).collect();
+        other.diffs.iter().any(|diff| paths.contains(&diff.path))
     }
 
     fn is_merge(&self) -> bool {
@@ -288,7 +298,7 @@ impl Rewritten {
             let Some(newest) = run.first().filter(|_| run.len() > 1) else {
                 continue;
             };
-            let sum = tree::raw(repo, before, newest.commit.tree)?;
+            let sum = tree::raw_up_to(repo, before, newest.commit.tree, MAX_FILES)?.unwrap_or_default();
             let Some(candidates) = Header::of(&sum).and_then(|header| headers.get(&header)) else {
                 continue;
             };
@@ -308,21 +318,22 @@ impl Rewritten {
 
     fn find_by_author(&mut self, old: &[Change], new: &[Change], used: &[bool]) {
         let known: HashSet<_> = self.matches.iter().flat_map(|found| [found.then, found.now]).collect();
-        let mut forms = HashMap::new();
-        for (change, _) in new
+        // Scripts commit several times a second, so the same author and second is not enough: both must also touch a
+        // path in common.
+        let mut forms: Vec<&Change> = new
             .iter()
             .zip(used)
             .filter(|(change, used)| !**used && !known.contains(&change.id))
-        {
-            forms.entry(&change.commit.author).or_insert(change.id);
-        }
+            .map(|(change, _)| change)
+            .collect();
         for change in old
             .iter()
             .rev()
             .filter(|change| !known.contains(&change.id) && !change.is_merge())
         {
-            if let Some(form) = forms.remove(&change.commit.author) {
-                self.push(change.id, form, MatchedBy::Author);
+            let is_form = |form: &&Change| form.commit.author == change.commit.author && form.shares_path_with(change);
+            if let Some(at) = forms.iter().position(is_form) {
+                self.push(change.id, forms.swap_remove(at).id, MatchedBy::Author);
             }
         }
     }

@@ -66,6 +66,11 @@ impl Blobs {
             ResourceKind::OtherOrTheirs,
         ];
         for (kind, id) in kinds.into_iter().zip(ids) {
+            if let Some(id) = id.filter(|id| !repo.has_object(id)) {
+                // gix would only say that it cannot prepare the file.
+                let why = "it is not in this repository".to_owned();
+                return Err(Error::Object { id, why });
+            }
             let id = id.unwrap_or_else(|| ObjectId::null(repo.object_hash()));
             self.platform
                 .set_resource(id, EntryKind::Blob, path, kind, &repo.objects)

@@ -45,7 +45,7 @@ pub(super) fn pair(
     }
     let mut sketches: HashMap<usize, Option<Sketch>> = HashMap::new();
     for (at, side) in sources.iter().chain(&targets) {
-        sketches.insert(*at, Sketch::of(repo, *side)?);
+        sketches.insert(*at, Sketch::of(repo, *side));
     }
     let mut pairs = Vec::new();
     for (source, _) in &sources {
@@ -90,17 +90,13 @@ struct Sketch {
 }
 
 impl Sketch {
-    /// `None` for a file that is empty or too large.
-    fn of(repo: &Repository, side: Side) -> Result<Option<Self>, Error> {
-        let missing = |error: gix::Error| Error::Object {
-            id: side.id,
-            why: error.to_string(),
-        };
-        let size = repo.find_header(side.id).map_err(missing)?.size();
+    /// `None` for a file that is empty, too large, or not here (in a partial clone): nothing is like it.
+    fn of(repo: &Repository, side: Side) -> Option<Self> {
+        let size = repo.find_header(side.id).ok()?.size();
         if size == 0 || size > MAX_BYTES {
-            return Ok(None);
+            return None;
         }
-        Ok(Some(Self::of_bytes(&tree::find(repo, side.id)?.detach().data)))
+        Some(Self::of_bytes(&tree::find(repo, side.id).ok()?.detach().data))
     }
 
     fn of_bytes(bytes: &[u8]) -> Self {

@@ -61,6 +61,8 @@ pub struct PathMerge {
     pub result: Outcome,
     /// A path of ours that goes away with it: the old name of a file that theirs renamed.
     pub removes: Option<RepoPath>,
+    /// Why the content could not be merged, with [`MergeVerdict::Unknown`].
+    pub failure: Option<String>,
     /// What stood in base.
     pub base: Option<Entry>,
     /// What stands in ours.
@@ -82,7 +84,8 @@ pub enum Outcome {
 
 /// Merges. Blobs with merged content are written to the repository, or kept in its memory if it has one.
 ///
-/// Gives one item for each path, in the order of the saved paths.
+/// Gives one item for each path, in the order of the saved paths. A file whose content cannot be read, because a partial
+/// clone lacks it or it is damaged, spoils its own item alone.
 pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Result<Vec<PathMerge>, Error> {
     let theirs = tree::pair_exact(tree::raw(repo, trees.base, trees.theirs)?);
     if theirs.is_empty() {
@@ -99,11 +102,9 @@ pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Resul
         moved: moved(repo, &theirs, &ours, options)?,
         ours,
         blobs: None,
+        failure: None,
     };
-    let mut merged = theirs
-        .iter()
-        .map(|change| merge.path(change))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut merged: Vec<_> = theirs.iter().map(|change| merge.path(change)).collect();
     merge.check_structure(&mut merged);
     Ok(merged)
 }
@@ -194,6 +195,8 @@ struct Merge<'a> {
     moved: BTreeMap<BString, BString>,
     /// Made when the first content has to be merged: it reads the index.
     blobs: Option<content::Blobs>,
+    /// Why the content of the path at hand could not be merged.
+    failure: Option<String>,
 }
 
 impl Merge<'_> {
@@ -202,7 +205,13 @@ impl Merge<'_> {
         self.ours.get(path).map_or(base, |diff| diff.new)
     }
 
-    fn path(&mut self, change: &Diff) -> Result<PathMerge, Error> {
+    fn path(&mut self, change: &Diff) -> PathMerge {
+        let mut merged = self.decide(change);
+        merged.failure = self.failure.take();
+        merged
+    }
+
+    fn decide(&mut self, change: &Diff) -> PathMerge {
         let old = old_path(change);
         let here = self.ours_at(old.as_bstr(), change.old);
         let made = |path: &BString, ours: Option<Side>, (verdict, result): (MergeVerdict, Outcome)| PathMerge {
@@ -212,6 +221,7 @@ impl Merge<'_> {
             verdict,
             result,
             removes: None,
+            failure: None,
             base: change.old.map(Entry::from),
             ours: ours.map(Entry::from),
             theirs: change.new.map(Entry::from),
@@ -219,43 +229,39 @@ impl Merge<'_> {
         let keep = |verdict| (verdict, Outcome::Keep);
         let Some(from) = &change.from else {
             let Some(to) = self.moved.get(old).filter(|_| here.is_none()).cloned() else {
-                let merged = self.sides([old; 3], change.old, here, change.new)?;
-                return Ok(made(&change.path, here, merged));
+                let merged = self.sides([old; 3], change.old, here, change.new);
+                return made(&change.path, here, merged);
             };
             let there = self.ours_at(to.as_bstr(), None);
             let merged = match change.new {
                 None => keep(MergeVerdict::ModifyDelete),
-                Some(_) => self.sides([old, &to, old], change.old, there, change.new)?,
+                Some(_) => self.sides([old, &to, old], change.old, there, change.new),
             };
-            return Ok(made(&to, there, merged));
+            return made(&to, there, merged);
         };
         let there = self.ours_at(change.path.as_bstr(), None);
         match (here, there) {
-            (None, Some(_)) if there == change.new => Ok(made(&change.path, there, keep(MergeVerdict::Clean))),
+            (None, Some(_)) if there == change.new => made(&change.path, there, keep(MergeVerdict::Clean)),
             (None, _) => match self.moved.get(from) {
                 Some(to) if *to == change.path => {
                     let names = [old, &change.path, &change.path];
-                    let merged = self.sides(names, change.old, there, change.new)?;
-                    Ok(made(&change.path, there, merged))
+                    let merged = self.sides(names, change.old, there, change.new);
+                    made(&change.path, there, merged)
                 }
-                Some(to) => Ok(made(&to.clone(), there, keep(MergeVerdict::Structure))),
-                None if there.is_some() => Ok(made(&change.path, there, keep(MergeVerdict::Structure))),
-                None => Ok(made(
-                    &change.path,
-                    None,
-                    (MergeVerdict::ModifyDelete, written(change.new)),
-                )),
+                Some(to) => made(&to.clone(), there, keep(MergeVerdict::Structure)),
+                None if there.is_some() => made(&change.path, there, keep(MergeVerdict::Structure)),
+                None => made(&change.path, None, (MergeVerdict::ModifyDelete, written(change.new))),
             },
-            (Some(_), Some(_)) => Ok(made(&change.path, there, keep(MergeVerdict::Structure))),
+            (Some(_), Some(_)) => made(&change.path, there, keep(MergeVerdict::Structure)),
             (Some(_), None) => {
-                let (verdict, result) = self.sides([old, old, &change.path], change.old, here, change.new)?;
+                let (verdict, result) = self.sides([old, old, &change.path], change.old, here, change.new);
                 // What is kept of ours still moves to the new name.
                 let result = if result == Outcome::Keep { written(here) } else { result };
                 let removes = Some(RepoPath::new(from.to_vec()));
-                Ok(PathMerge {
+                PathMerge {
                     removes,
                     ..made(&change.path, here, (verdict, result))
-                })
+                }
             }
         }
     }
@@ -267,21 +273,21 @@ impl Merge<'_> {
         base: Option<Side>,
         ours: Option<Side>,
         theirs: Option<Side>,
-    ) -> Result<(MergeVerdict, Outcome), Error> {
+    ) -> (MergeVerdict, Outcome) {
         let equal = |a: Option<Side>, b: Option<Side>| match (a, b) {
             (Some(a), Some(b)) => a.id == b.id && a.mode.kind() == b.mode.kind(),
             (a, b) => a.is_none() && b.is_none(),
         };
         if equal(ours, theirs) {
-            return Ok((MergeVerdict::Clean, Outcome::Keep));
+            return (MergeVerdict::Clean, Outcome::Keep);
         }
         if equal(ours, base) {
-            return Ok((MergeVerdict::Clean, written(theirs)));
+            return (MergeVerdict::Clean, written(theirs));
         }
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             // Of ours deleted and theirs changed, theirs is put there, as git does.
             let result = if ours.is_some() { Outcome::Keep } else { written(theirs) };
-            return Ok((MergeVerdict::ModifyDelete, result));
+            return (MergeVerdict::ModifyDelete, result);
         };
         if !(ours.mode.is_blob() && theirs.mode.is_blob()) {
             let alike = ours.mode.kind() == theirs.mode.kind() || ours.mode.is_blob() == theirs.mode.is_blob();
@@ -290,7 +296,7 @@ impl Merge<'_> {
             } else {
                 MergeVerdict::Structure
             };
-            return Ok((verdict, Outcome::Keep));
+            return (verdict, Outcome::Keep);
         }
         let base = base.filter(|base| base.mode.is_blob());
         let mode = match base {
@@ -302,22 +308,30 @@ impl Merge<'_> {
         } else if base.is_some_and(|base| base.id == ours.id) {
             (MergeVerdict::Clean, theirs.id)
         } else {
-            let blobs = match &mut self.blobs {
-                Some(blobs) => blobs,
-                none => none.insert(content::Blobs::new(self.repo)?),
-            };
             let ids = [base.map(|base| base.id), Some(ours.id), Some(theirs.id)];
-            match blobs.merge(self.repo, names.map(|name| name.as_bstr()), ids, self.options)? {
-                content::Merged::Clean(id) => (MergeVerdict::Clean, id),
-                content::Merged::Binary => return Ok((MergeVerdict::Binary, Outcome::Keep)),
-                content::Merged::Marked(id) if base.is_none() => (MergeVerdict::AddAdd, id),
-                content::Merged::Marked(id) => (MergeVerdict::Content, id),
+            match self.content(names, ids) {
+                Ok(content::Merged::Clean(id)) => (MergeVerdict::Clean, id),
+                Ok(content::Merged::Binary) => return (MergeVerdict::Binary, Outcome::Keep),
+                Ok(content::Merged::Marked(id)) if base.is_none() => (MergeVerdict::AddAdd, id),
+                Ok(content::Merged::Marked(id)) => (MergeVerdict::Content, id),
+                Err(error) => {
+                    self.failure = Some(error.to_string());
+                    return (MergeVerdict::Unknown, Outcome::Keep);
+                }
             }
         };
         if id == ours.id && mode.kind() == ours.mode.kind() {
-            return Ok((verdict, Outcome::Keep));
+            return (verdict, Outcome::Keep);
         }
-        Ok((verdict, written(Some(Side { mode, id }))))
+        (verdict, written(Some(Side { mode, id })))
+    }
+
+    fn content(&mut self, names: [&BString; 3], ids: [Option<ObjectId>; 3]) -> Result<content::Merged, Error> {
+        let blobs = match &mut self.blobs {
+            Some(blobs) => blobs,
+            none => none.insert(content::Blobs::new(self.repo)?),
+        };
+        blobs.merge(self.repo, names.map(|name| name.as_bstr()), ids, self.options)
     }
 
     /// Takes back what cannot be put there: two files at one path, or a file where a folder has to be.

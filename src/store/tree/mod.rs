@@ -8,6 +8,7 @@ mod renames;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::diff::tree::recorder;
+use gix::diff::tree::visit::Change;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
@@ -25,8 +26,8 @@ pub enum Renames {
     Off,
     /// Those with unchanged content.
     Exact,
-    /// Also those whose files are alike to this many per cent at least, as `git diff -M` finds them. Asks git, which
-    /// sees no object that is held in memory.
+    /// Also those whose files are alike to this many per cent at least, as `git diff -M` finds them. Asks git, for
+    /// which objects held in memory are written out.
     Similar(u8),
 }
 
@@ -113,27 +114,85 @@ fn same_type(a: EntryMode, b: EntryMode) -> bool {
 
 /// All differences without pairing renames, by path.
 pub(crate) fn raw(repo: &Repository, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Diff>, Error> {
+    let found = raw_up_to(repo, old, new, usize::MAX)?;
+    Ok(found.expect("no tree has so many entries"))
+}
+
+/// All differences, or `None` when there are more than `limit`: then the comparison is given up on the way.
+pub(crate) fn raw_up_to(
+    repo: &Repository,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    limit: usize,
+) -> Result<Option<Vec<Diff>>, Error> {
     if old == new {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
+    }
+    // A commit and its tree are equal, too.
+    let (old, new) = (tree_id(repo, old)?, tree_id(repo, new)?);
+    if old == new {
+        return Ok(Some(Vec::new()));
     }
     let old = tree_data(repo, old)?;
     let new = tree_data(repo, new)?;
-    let mut recorder = gix::diff::tree::Recorder::default();
-    gix::diff::tree(
+    let mut bounded = Bounded {
+        recorder: gix::diff::tree::Recorder::default(),
+        left: limit,
+    };
+    let compared = gix::diff::tree(
         TreeRefIter::from_bytes(&old, repo.object_hash()),
         TreeRefIter::from_bytes(&new, repo.object_hash()),
         gix::diff::tree::State::default(),
         &repo.objects,
-        &mut recorder,
-    )
-    .map_err(|error| match error {
-        gix::diff::tree::Error::Failure(source) => Error::gix("compare trees")(source),
-        cancelled @ gix::diff::tree::Error::Cancelled => Error::gix("compare trees")(gix::Error::from_error(cancelled)),
-    })?;
-    let mut found: Vec<_> = recorder.records.into_iter().filter_map(from_record).collect();
+        &mut bounded,
+    );
+    match compared {
+        Ok(()) => {}
+        Err(gix::diff::tree::Error::Cancelled) => return Ok(None),
+        Err(gix::diff::tree::Error::Failure(source)) => return Err(Error::gix("compare trees")(source)),
+    }
+    let mut found: Vec<_> = bounded.recorder.records.into_iter().filter_map(from_record).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     join_replaced(&mut found);
-    Ok(found)
+    Ok(Some(found))
+}
+
+/// A recorder that stops at a number of files.
+struct Bounded {
+    recorder: gix::diff::tree::Recorder,
+    left: usize,
+}
+
+impl gix::diff::tree::Visit for Bounded {
+    fn pop_front_tracked_path_and_set_current(&mut self) {
+        self.recorder.pop_front_tracked_path_and_set_current();
+    }
+
+    fn push_back_tracked_path_component(&mut self, component: &BStr) {
+        self.recorder.push_back_tracked_path_component(component);
+    }
+
+    fn push_path_component(&mut self, component: &BStr) {
+        self.recorder.push_path_component(component);
+    }
+
+    fn pop_path_component(&mut self) {
+        self.recorder.pop_path_component();
+    }
+
+    fn visit(&mut self, change: Change) -> std::ops::ControlFlow<()> {
+        if change.entry_mode().is_tree() {
+            // Of a folder that became a file, or the other way round, the two sides come one by one.
+            return std::ops::ControlFlow::Continue(());
+        }
+        match self.left.checked_sub(1) {
+            None => std::ops::ControlFlow::Break(()),
+            Some(left) => {
+                self.left = left;
+                self.recorder.visit(change)
+            }
+        }
+    }
 }
 
 fn from_record(record: recorder::Change) -> Option<Diff> {
@@ -179,9 +238,9 @@ fn join_replaced(found: &mut Vec<Diff>) {
     });
 }
 
-/// The bytes of a tree, or of the tree of a commit or tag.
+/// The bytes of a tree.
 fn tree_data(repo: &Repository, id: Option<ObjectId>) -> Result<Vec<u8>, Error> {
-    match tree_id(repo, id)? {
+    match id {
         None => Ok(Vec::new()),
         Some(id) => Ok(find(repo, id)?.detach().data),
     }

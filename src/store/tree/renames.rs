@@ -8,6 +8,7 @@ use super::{Diff, Side, tree_id};
 use crate::model::change::{ChangeKind, Entry, TreeChange};
 use crate::model::id::Oid;
 use crate::model::path::RepoPath;
+use crate::store::spill::Spilled;
 use crate::store::{Error, ObjectId, Repository};
 
 /// Pairs deleted and added files of the same content. Among several candidates one with the same file name is taken
@@ -79,7 +80,10 @@ pub(super) fn similar(
     let empty = ObjectId::empty_tree(repo.object_hash());
     let [old, new] = [old, new].map(|id| tree_id(repo, id));
     let (old, new) = (old?.unwrap_or(empty), new?.unwrap_or(empty));
-    let output = crate::store::git(repo)
+    let spilled = Spilled::new(repo)?;
+    let git = crate::store::git(repo);
+    let git = spilled.as_ref().map_or(git.clone(), |spilled| spilled.show(git));
+    let output = git
         .args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff"])
         .arg(format!("-M{}%", percent.min(100)))
         .args([old.to_string(), new.to_string()])

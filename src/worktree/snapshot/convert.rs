@@ -342,7 +342,7 @@ mod tests {
                 }
                 Streamed::Raw { without_cr: changed } => {
                     prop_assert!(whole.raw || content.contains(&b'\r'), "raw for nothing");
-                    prop_assert_eq!(&*whole.bytes == content, whole.raw || whole.bytes.len() == content.len());
+                    prop_assert_eq!(*whole.bytes == content[..], whole.raw || whole.bytes.len() == content.len());
                     if let Some(form) = &whole.git_form {
                         prop_assert!(changed);
                         prop_assert_eq!(form, &without_cr);

@@ -15,7 +15,7 @@ use crate::os::dir::FileTime;
 use crate::store::Repository;
 
 /// The index of the work tree.
-pub(super) struct Index {
+pub(in crate::worktree) struct Index {
     state: State,
     /// When the file was written.
     pub written: FileTime,
@@ -23,7 +23,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads the index at `path`, or the repository's own. None there is an empty one, as for git.
-    pub(super) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
+    pub(in crate::worktree) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
         let path = path.map_or_else(|| repo.index_path(), Path::to_owned);
         let config = repo.config_snapshot();
         let options = gix::index::decode::Options::default();
@@ -48,7 +48,7 @@ impl Index {
     }
 
     /// Everything gix knows of it.
-    pub(super) fn state(&self) -> &State {
+    pub(in crate::worktree) fn state(&self) -> &State {
         &self.state
     }
 
@@ -158,7 +158,7 @@ fn sort(groups: &mut Vec<Group<'_>>) {
 }
 
 /// How an index entry is treated.
-pub(super) trait EntryExt {
+pub(in crate::worktree) trait EntryExt {
     /// Not in the index tree: unmerged or only announced by `git add -N`.
     fn is_pending(&self) -> bool;
     fn is_intent_to_add(&self) -> bool;

@@ -16,7 +16,7 @@ mod fsck;
 mod globals;
 mod ident;
 pub(in crate::worktree) mod ignore;
-mod index;
+pub(in crate::worktree) mod index;
 pub(in crate::worktree) mod lfs;
 pub(in crate::worktree) mod names;
 mod nested;
@@ -29,6 +29,7 @@ mod stat;
 mod status;
 mod trees;
 mod unmerged;
+mod verify;
 mod walk;
 
 use std::collections::HashSet;
@@ -115,7 +116,13 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let next = options
         .cache
         .and_then(|path| Next::begin(path, hash, settings.digest()));
+    let head = tree::of_head(repo)?;
+    let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
+    let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
+    let lfs = Lfs::of(repo)?;
     let ground = Ground {
+        lfs: &lfs,
+        partial: is_partial(repo),
         settings: &settings,
         index: &index,
         ignore: &ignore,
@@ -125,11 +132,9 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         max_file_size: options.max_file_size,
         own: &own,
         cache: &cache,
+        left_out: &unmerged.left_out,
         open: AtomicUsize::new(0),
     };
-    let head = tree::of_head(repo)?;
-    let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
-    let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
     let mut candidates = within_budget(&mut found, options.max_total_size);
@@ -142,15 +147,13 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         ground: &ground,
         writer,
         attributes: &attributes,
-        lfs: &Lfs::of(repo)?,
         cache: &cache,
         next: next.as_ref(),
-        partial: is_partial(repo),
         head,
         roots: &roots,
     };
     let results = reader.read(repo, &candidates, threads)?;
-    staged.check(writer, &index, reader.partial)?;
+    staged.check(writer, &index, ground.partial)?;
     let mut entering = Entering {
         found: &mut found,
         ground: &ground,

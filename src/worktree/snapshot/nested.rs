@@ -1,7 +1,8 @@
 //! Repositories in the work tree: submodules and others. They are told from plain folders as git tells them, and only
 //! the commit they are at is read.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::walk::Ground;
 use crate::os::dir::{Dir, Names};
@@ -46,9 +47,10 @@ pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &Ground
     let Ok(relative) = gix::path::from_byte_slice(path) else {
         return Nested::Unknown;
     };
-    let dot_git = ground.root.join(relative).join(".git");
-    let Some(git_dir) = git_dir(dot_git) else {
-        return Nested::No { empty: false };
+    let git_dir = match git_dir(&ground.root.join(relative).join(".git")) {
+        Ok(Some(git_dir)) => git_dir,
+        Ok(None) => return Nested::No { empty: false },
+        Err(_) => return Nested::Unknown,
     };
     let Ok(nested) = gix::open_opts(git_dir, gix::open::Options::isolated()) else {
         return Nested::Unknown;
@@ -79,23 +81,33 @@ fn head_by_git(nested: &Repository) -> Nested {
     }
 }
 
-/// The repository that a `.git` file, folder or link stands for.
-fn git_dir(dot_git: PathBuf) -> Option<PathBuf> {
-    let meta = std::fs::metadata(&dot_git).ok()?;
+/// The repository that a `.git` file, folder or link stands for; `None` if it stands for none, an error if that cannot
+/// be told, as for git.
+fn git_dir(dot_git: &Path) -> io::Result<Option<PathBuf>> {
+    let meta = match std::fs::metadata(dot_git) {
+        Ok(meta) => meta,
+        // A link to nowhere.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
     if meta.is_dir() {
-        return is_git_dir(&dot_git).then_some(dot_git);
+        return Ok(is_git_dir(dot_git).then(|| dot_git.to_owned()));
     }
-    let target = gix::discover::path::from_gitdir_file(&dot_git).ok()?;
-    is_git_dir(&target).then_some(target)
+    if !meta.is_file() {
+        return Ok(None);
+    }
+    std::fs::File::open(dot_git)?;
+    let target = gix::discover::path::from_gitdir_file(dot_git).ok();
+    Ok(target.filter(|target| is_git_dir(target)))
 }
 
-fn is_git_dir(path: &std::path::Path) -> bool {
+fn is_git_dir(path: &Path) -> bool {
     gix::discover::is_git(path).is_ok()
 }
 
 /// Device and number of the repository's folders, if they lie in the work tree elsewhere than in its `.git`.
-pub(super) fn own_folders(repo: &Repository, root: &std::path::Path) -> Vec<(u64, u64)> {
-    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+pub(super) fn own_folders(repo: &Repository, root: &Path) -> Vec<(u64, u64)> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
     let usual = root.join(".git");
     let mut folders: Vec<_> = [repo.git_dir(), repo.common_dir()].map(real).into();

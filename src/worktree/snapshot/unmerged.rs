@@ -46,7 +46,9 @@ pub(super) fn list(
         if entry.is_intent_to_add() {
             found.intent_to_add.push(RepoPath::new(path.to_vec()));
         }
-        let name = path.rfind_byte(b'/').map_or(&path[..], |slash| &path[slash + 1..]);
+        let name = path
+            .rfind_byte(b'/')
+            .map_or(path.as_bytes(), |slash| &path[slash + 1..]);
         let refused = match names::meaning(name) {
             Some(meaning) if matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE) => {
                 let known = cache::digest((format!("{meaning:?}"), entry.id));

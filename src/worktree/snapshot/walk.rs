@@ -12,11 +12,12 @@ use gix::index::Entry;
 use gix::index::entry::Mode as EntryMode;
 
 use super::Error;
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Matcher};
 use super::cache::Cache;
 use super::folder::Visit;
 use super::ignore::{Chain, Globals};
 use super::index::Index;
+use super::lfs::Lfs;
 use super::queue::Queue;
 use super::settings::Settings;
 use super::status::Tally;
@@ -44,6 +45,11 @@ pub(super) struct Ground<'a> {
     /// Device and number of the repository's own folders, which may lie in the work tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
+    pub lfs: &'a Lfs,
+    /// Whether objects may be missing because they are on a remote (a partial clone).
+    pub partial: bool,
+    /// Index entries that must not be in a tree, sorted.
+    pub left_out: &'a [usize],
     /// Folders open for those below them.
     pub open: AtomicUsize,
 }
@@ -231,12 +237,13 @@ fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut waiting: impl
     let mut found = Found::default();
     let mut names = Names::default();
     let mut tasks = Vec::new();
+    let mut matcher = Matcher::new(ground.settings);
     while let Some(task) = queue.next() {
         let done = Done {
             queue,
             tasks: &mut tasks,
         };
-        Visit::of(repo, ground, &task, &mut found, done.tasks, &mut names);
+        Visit::of(repo, ground, &task, &mut found, done.tasks, &mut names, &mut matcher);
         drop(task);
         waiting(done.finish());
     }

@@ -399,3 +399,42 @@ fn random_changes_agree_with_git() {
         compare(&world);
     }
 }
+
+#[test]
+fn content_that_a_partial_clone_lacks_spoils_its_own_path_alone() {
+    let world = World::new();
+    branches(
+        &world,
+        |w| {
+            w.file("lacking", lines(&[]));
+            w.file("taken", lines(&[]));
+        },
+        |w| w.file("lacking", lines(&[(2, "ours")])),
+        |w| {
+            w.file("lacking", lines(&[(15, "theirs")]));
+            w.file("taken", lines(&[(15, "theirs")]));
+        },
+    );
+    world.git(["config", "uploadpack.allowFilter", "true"]).success();
+    let url = format!("file://{}", world.repo().display());
+    world
+        .git(["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "../partial"])
+        .success();
+    world.enter("partial");
+    let repo = open(&world).with_object_memory();
+    let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(&world, &format!("origin/{name}"))));
+    let merged = merge::three_way(&repo, Trees { base, ours, theirs }, OPTIONS).unwrap();
+    assert_eq!(
+        verdicts(&merged),
+        [
+            ("lacking".to_owned(), MergeVerdict::Unknown),
+            ("taken".to_owned(), MergeVerdict::Clean)
+        ]
+    );
+    let blob = world.git_line(["rev-parse", "origin/base:lacking"]);
+    assert!(
+        merged[0].failure.as_ref().unwrap().contains(&blob),
+        "{:?}",
+        merged[0].failure
+    );
+}

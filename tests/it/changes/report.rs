@@ -915,3 +915,58 @@ fn a_part_that_fails_is_named_and_the_rest_comes() {
     let text = world.checkpoint(["resume"]);
     assert!(text.stdout().contains("not known: cannot read object"), "{text}");
 }
+
+#[test]
+fn very_large_commits_are_not_compared_line_by_line() {
+    let world = project();
+    world.git(["checkout", "-q", "-b", "topic"]).success();
+    for n in 0..2500 {
+        world.file(format!("many/{n}"), format!("{n}\n"));
+    }
+    commit(&world, "file", lines(&[(3, "committed")]));
+    world.file("file", lines(&[(3, "committed"), (4, "saved")]));
+    save(&world);
+    world.git(["checkout", "-q", "--", "."]).success();
+    world.git(["checkout", "-q", "main"]).success();
+    commit(&world, "main", "x\n");
+    world.git(["checkout", "-q", "topic"]).success();
+    world.git(["rebase", "-q", "main"]).success();
+    for n in 0..2500 {
+        world.file(format!("many/{n}"), format!("{n} again\n"));
+    }
+    commit(&world, "file", lines(&[(3, "committed"), (15, "later")]));
+    let report = whole(&world);
+    // Too many files for a patch id: known again by its author.
+    assert_eq!(report["commits"]["matched"]["first"][0]["by"], "author", "{report:#}");
+    let file = file(&report, "file");
+    assert_eq!(
+        file["commit"]["id"].as_str().unwrap(),
+        world.git_line(["log", "-1", "--format=%H", "--", "file"])
+    );
+}
+
+#[test]
+fn a_repository_of_sha256() {
+    let world = World::without_repository();
+    world
+        .git(["init", "-q", "-b", "main", "--object-format=sha256"])
+        .success();
+    commit(&world, "file", lines(&[]));
+    commit(&world, "file", lines(&[(10, "mine")]));
+    let old = world.git_line(["rev-parse", "HEAD"]);
+    world.file("file", lines(&[(10, "mine"), (4, "saved")]));
+    save(&world);
+    world.git(["reset", "-q", "--hard", "HEAD~1"]).success();
+    commit(&world, "other", "x\n");
+    world.git(["cherry-pick", &old]).success();
+    commit(&world, "file", lines(&[(10, "mine"), (4, "committed")]));
+    let report = whole(&world);
+    assert_eq!(
+        (&report["commits"]["how"], &report["commits"]["matched"]["count"]),
+        (&"rebased".into(), &1.into()),
+        "{report:#}"
+    );
+    assert_eq!(cherry(&world, "HEAD", &old), "-");
+    assert_eq!(file(&report, "file")["merge"], "content");
+    assert_eq!(git_conflicts(&world, &old), ["file".to_owned()].into());
+}

@@ -239,3 +239,24 @@ fn an_entry_is_found_by_path() {
         assert_eq!(at(absent), None, "{absent}");
     }
 }
+
+#[test]
+fn similar_renames_see_objects_in_memory() {
+    let world = World::new();
+    world.file("a", (0..20).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat());
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "one"]).success();
+    let repo = open(&world).with_object_memory();
+    let text = (1..21).map(|n| format!("{n}\n")).collect::<Vec<_>>().concat();
+    let blob = repo.write_blob(text).unwrap().detach();
+    let mut editor = repo.edit_tree(repo.empty_tree().id).unwrap();
+    editor.upsert("b", gix::objs::tree::EntryKind::Blob, blob).unwrap();
+    let new = editor.write().unwrap().detach();
+    let changes = tree::diff(&repo, Some(id(&world, "HEAD")), Some(new), Renames::Similar(50)).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(
+        (changes[0].old_path().quoted(), changes[0].path.quoted()),
+        ("a".into(), "b".into())
+    );
+    assert!((80..100).contains(&changes[0].similarity.unwrap()));
+}

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::support::{Output, World};
 
 /// Where the child writes; unset in an ordinary run of the tests.
-const RESULT: &str = "CHECKPOINT_TEST_SNAPSHOT";
+pub const RESULT: &str = "CHECKPOINT_TEST_SNAPSHOT";
 /// Its options as JSON.
-const OPTIONS: &str = "CHECKPOINT_TEST_OPTIONS";
+pub const OPTIONS: &str = "CHECKPOINT_TEST_OPTIONS";
 
 /// What a snapshot said.
 pub struct Taken {
@@ -24,6 +24,14 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Reads what the child wrote, if it did.
+    pub fn read(result: &Path) -> Option<Self> {
+        let bytes = fs::read(result).ok()?;
+        Some(Self {
+            json: serde_json::from_slice(&bytes).expect("JSON"),
+        })
+    }
+
     pub fn tree(&self) -> &str {
         self.json["tree"]
             .as_str()
@@ -90,10 +98,7 @@ pub fn take_with(world: &World, setting: &Setting<'_>) -> Taken {
     let result = world.root().join("result.json");
     let _ = fs::remove_file(&result);
     let output = start(world, setting, &result);
-    let bytes = fs::read(&result).unwrap_or_else(|_| panic!("no result\n{output}"));
-    Taken {
-        json: serde_json::from_slice(&bytes).expect("JSON"),
-    }
+    Taken::read(&result).unwrap_or_else(|| panic!("no result\n{output}"))
 }
 
 fn start(world: &World, setting: &Setting<'_>, result: &Path) -> Output {
@@ -153,10 +158,9 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
         Writer::durable(&repo).map_err(|error| error.to_string())?
     };
     let snapshot = snapshot::take(&repo, &writer, &options).map_err(|error| error.to_string())?;
-    writer
-        .finish()
-        .map(|sealed| drop(sealed.release()))
-        .map_err(|error| error.to_string())?;
+    let sealed = writer.finish().map_err(|error| error.to_string())?;
+    // A ref names the objects only later, in the test.
+    let _ = sealed.release();
     Ok(snapshot)
 }
 

@@ -1,6 +1,10 @@
 //! Snapshots of the work tree, checked with git's own word for what the files are.
 
 mod child;
+mod hooks;
+mod memory;
+mod moving;
 mod ordinary;
+mod random;
 mod shapes;
 mod word;

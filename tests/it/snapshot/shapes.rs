@@ -2,12 +2,14 @@
 //! snapshot compared with git's own word, and here all of it is checked.
 //!
 //! `cargo test --test it shapes -- --nocapture` prints the table of shapes, verdicts and reasons. The keys of a head:
-//! `Shape`, `Verdict` (`same` as git, `differs` from git, `git-refuses`), `Reason`; what the lists hold, line by line
+//! `Shape`, `Verdict` (`same` as git, `differs` from git, `git-refuses`,
+//! `refused` with `Error`), `Reason`; what the lists hold, line by line
 //! (`Skipped`, `Raw`, `Held`, `Modes`, `EmptyDirs`, or `any`) and how many lines (`Conflicts`); for single paths
 //! `Exact` (the blob has the bytes on disk), `Missing` (not in the tree), `AsIndex` (the entry of the index);
 //! `Variable` for the environment; `Needs` a program or `root`; `User: yes` to run as an ordinary user;
 //! `Fingerprint: no` and `Fsck: dirty` where the test itself cannot look or HEAD is at fault already.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -74,13 +76,14 @@ fn is_root() -> bool {
 
 #[test]
 fn every_shape_gives_the_right_tree() {
-    check_all(false);
+    println!("{}", check_all(false));
 }
 
 #[test]
 fn every_shape_that_root_would_hide_gives_the_right_tree() {
     if !is_root() {
-        return check_all(true);
+        println!("{}", check_all(true));
+        return;
     }
     // The same test once more as somebody whom permissions concern.
     let name = "snapshot::shapes::every_shape_that_root_would_hide_gives_the_right_tree";
@@ -104,7 +107,8 @@ fn every_shape_that_root_would_hide_gives_the_right_tree() {
     println!("{text}");
 }
 
-fn check_all(as_user: bool) {
+/// Checks the shapes for root or for users, and gives the table of what came out.
+fn check_all(as_user: bool) -> String {
     let shapes: Vec<_> = shapes()
         .into_iter()
         .filter(|shape| shape.one("User").is_some() == as_user)
@@ -127,23 +131,22 @@ fn check_all(as_user: bool) {
     let mut rows = rows.into_inner().unwrap();
     rows.sort_by_key(|(shape, _)| &shape.name);
     let mut failures = String::new();
+    let mut table = String::new();
     for (shape, result) in &rows {
         let verdict = match (result, shape.lacks()) {
             (Err(why), _) => {
-                failures.push_str(&format!("\n== {}: {why}\n", shape.name));
+                writeln!(failures, "\n== {}: {why}", shape.name).unwrap();
                 "FAILED"
             }
             (Ok(()), Some(_)) => "not run",
             (Ok(()), None) => shape.one("Verdict").unwrap(),
         };
         let reason = shape.one("Reason").unwrap_or_default();
-        println!(
-            "| {} | {} | {verdict} | {reason} |",
-            shape.name,
-            shape.one("Shape").unwrap()
-        );
+        let what = shape.one("Shape").unwrap();
+        writeln!(table, "| {} | {what} | {verdict} | {reason} |", shape.name).unwrap();
     }
-    assert!(failures.is_empty(), "{failures}");
+    assert!(failures.is_empty(), "{failures}\n{table}");
+    table
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -173,6 +176,12 @@ fn check(shape: &Shape) {
     let taken = take_with(&world, &setting);
     if let Some(before) = before {
         world.fingerprint().assert_same_as(&before);
+    }
+    if let Some(expected) = shape.one("Error") {
+        assert_eq!(shape.one("Verdict"), Some("refused"));
+        let error = taken.error().unwrap_or("a snapshot instead of an error");
+        assert!(error.starts_with(expected), "{error}");
+        return;
     }
     if let Some(error) = taken.error() {
         panic!("no snapshot: {error}");

@@ -69,10 +69,12 @@ fn selectors_and_names() {
 fn json_that_cannot_be_used() {
     let world = World::with_commit();
     let deep = "[".repeat(100_000);
+    let deep_enough = format!("{{\"state\": {}{}}}", "[".repeat(70), "]".repeat(70));
     let cases = [
         ("{", "not valid JSON"),
         (r#"{"state": 1, "state": 2}"#, "stands twice"),
         (deep.as_str(), "recursion limit"),
+        (deep_enough.as_str(), "nested deeper than 64 levels"),
         ("[]", "a record must be a JSON object"),
         (r#"{"tasks": 5}"#, "'tasks' must be a list"),
         (r#"{"tasks": [{"title": "x", "status": "dancing"}]}"#, "'tasks[0]'"),

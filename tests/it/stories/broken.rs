@@ -238,7 +238,7 @@ fn files_that_cannot_be_removed_are_told() {
     if saved.stderr().contains("ptrace") {
         return;
     }
-    saved.success().stderr_has("warning: cannot remove '").stderr_has(".keep'").stderr_has("checkpoint/swap/");
+    saved.success().stderr_has("cannot remove '").stderr_has(".keep'").stderr_has("checkpoint/swap/");
     world.file("n.txt", "three\n");
     world.checkpoint(["save", "-m", "y"]).success().stderr_lacks("cannot remove");
     let script = "find .git -name '*.keep' -o -path '*/swap/*'";

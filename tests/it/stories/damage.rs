@@ -123,7 +123,14 @@ fn refs_that_are_empty_garbage_or_dangling() {
             .stdout_has("good");
         let report = verify(&world);
         assert_eq!(report["issues"][0]["session"], "bad", "{bytes:?} {report}");
-        assert!(report["issues"][0]["fix"].as_str().unwrap().contains(&good), "{report}");
+        assert!(
+            report["issues"][0]["fix"]
+                .as_str()
+                .unwrap()
+                .contains("git checkpoint repair bad"),
+            "{report}"
+        );
+        assert_eq!(report["issues"][0]["newest_good"].as_str(), Some(good.as_str()));
         world
             .checkpoint(["save", "--session", "bad", "-m", "x"])
             .code(128)
@@ -174,4 +181,91 @@ fn what_may_not_be_read_is_not_absent() {
     if let Some(list) = list {
         list.code(128).stderr_has("ermission denied").no_stdout();
     }
+}
+
+#[test]
+fn repair_goes_on_from_the_newest_whole_checkpoint() {
+    let world = two_sessions();
+    let (tip, before) = (
+        world.git_line(["rev-parse", "refs/checkpoints/bad"]),
+        world.git_line(["rev-parse", "refs/checkpoints/bad~1"]),
+    );
+    fs::remove_file(loose(&world, "refs/checkpoints/bad:checkpoint.json")).unwrap();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("damaged")
+        .stdout_has("git checkpoint repair bad");
+    world
+        .checkpoint(["repair", "--dry-run"])
+        .success()
+        .stdout_has("Would set bad");
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/bad"]), tip);
+    let repaired = world.checkpoint(["repair", "--json"]).success().stdout_json();
+    assert_eq!(
+        repaired["sessions"][0]["now"].as_str(),
+        Some(before.as_str()),
+        "{repaired}"
+    );
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/bad"]), before);
+    let kept = repaired["sessions"][0]["kept"].as_str().unwrap();
+    assert_eq!(world.git_line(["rev-parse", kept]), tip);
+    world.checkpoint(["save", "--session", "bad", "-m", "on"]).success();
+    world.checkpoint(["repair"]).success().stdout_has("Nothing is damaged.");
+
+    let good = world.git_line(["rev-parse", "refs/checkpoints/bad"]);
+    fs::write(world.path(".git/refs/checkpoints/bad"), "").unwrap();
+    world.checkpoint(["repair", "bad"]).success().stdout_has("quarantine");
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/bad"]), good);
+}
+
+#[test]
+fn damage_that_checkpoints_share_is_told_of_each() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("n.txt", "shared\n");
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["save", "-m", "two", "-d", "same files"]).success();
+    world.command("sh", ["-c", "mkdir ../p && mv .git/objects/pack/*.pack ../p && rm .git/objects/pack/* && for p in ../p/*; do git unpack-objects -q < $p; done"]).run().success();
+    fs::remove_file(loose(&world, "refs/checkpoints/s^2:n.txt")).unwrap();
+    let report = verify(&world);
+    assert_eq!(report["issues"].as_array().unwrap().len(), 2, "{report}");
+    let start = world.git_line(["rev-parse", "refs/checkpoints/s~2"]);
+    assert_eq!(report["issues"][0]["newest_good"].as_str(), Some(start.as_str()));
+}
+
+#[test]
+fn a_damaged_session_is_not_passed_over_in_silence() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.checkpoint(["pause"]).success();
+    fs::write(world.path(".git/refs/checkpoints/s"), "").unwrap();
+    world
+        .checkpoint(["resume"])
+        .code(128)
+        .stderr_has("damaged: s")
+        .stderr_has("git checkpoint repair");
+    world
+        .checkpoint(["save"])
+        .success()
+        .stderr_has("session 's' is damaged and was passed over");
+}
+
+#[test]
+fn a_note_of_the_current_session_that_makes_no_sense() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    fs::write(world.path(".git/checkpoint/current"), "lorem").unwrap();
+    world.checkpoint(["list"]).success().stdout_has("s ");
+    world
+        .checkpoint(["status"])
+        .code(128)
+        .stderr_has("git checkpoint switch <session>");
+    world.file("x", "x");
+    world
+        .checkpoint(["save", "--session", "s", "-m", "y"])
+        .success()
+        .stderr_has("the checkpoint is saved, but");
+    world.checkpoint(["switch", "s"]).success();
+    world.checkpoint(["status"]).success().stdout_has("s, active");
 }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod history;
 mod many;
 mod neutral;
 mod save;

@@ -13,44 +13,12 @@ use crate::os::dir::{Kind, Meta};
 use crate::store::{Kind as ObjectKind, ObjectId, Repository};
 use crate::worktree::snapshot::attributes::{Conversion, Filter};
 use crate::worktree::snapshot::convert::{self, Stored};
-use crate::worktree::snapshot::lfs::{MAX_POINTER, Pointer};
+use crate::worktree::snapshot::lfs::MAX_POINTER;
 use crate::worktree::snapshot::walk::{Candidate, Why};
-use crate::worktree::snapshot::{Error, filter, fsck, names};
+use crate::worktree::snapshot::{Error, filter, fsck, names, verify};
 
 impl Thread<'_> {
-    /// What a file that git calls unchanged is stored as, if that can be told without reading it.
-    ///
-    /// It is the blob in the index if that has the size on disk and nothing else is known to happen to it: a blob that
-    /// came from these bytes by other conversions than those of now has another size.
-    pub(super) fn verified(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> Option<Form> {
-        let entry = self.reader.ground.index.entry(candidate.entry?);
-        let plain = Form::plain(u16::try_from(entry.mode.bits()).ok()?, entry.id);
-        if self.meaning(candidate).is_some() {
-            return None;
-        }
-        match conversion.filter {
-            Filter::Driver(_) => return Some(plain),
-            Filter::Lfs => {
-                let pointer = self.pointer(&entry.id)?;
-                let kept = pointer.size == candidate.meta.size && self.reader.lfs.has(&pointer);
-                return kept.then_some(Form {
-                    pointer: true,
-                    settled: false,
-                    ..plain
-                });
-            }
-            Filter::None if !conversion.keeps_size(self.reader.ground.settings) => return None,
-            Filter::None => {}
-        }
-        match self.repo.try_find_header(entry.id) {
-            Ok(Some(header)) => (header.size() == candidate.meta.size).then_some(plain),
-            // It is on the remote; that a fresh checkout came from it is all that can be known.
-            Ok(None) if self.reader.partial => Some(plain),
-            _ => None,
-        }
-    }
-
-    fn meaning(&self, candidate: &Candidate) -> Option<names::Meaning> {
+    pub(super) fn meaning(candidate: &Candidate) -> Option<names::Meaning> {
         let name_at = candidate
             .path
             .iter()
@@ -63,17 +31,9 @@ impl Thread<'_> {
         }
     }
 
-    fn pointer(&self, id: &ObjectId) -> Option<Pointer> {
-        let header = self.repo.try_find_header(*id).ok()??;
-        if header.size() > MAX_POINTER {
-            return None;
-        }
-        Pointer::parse(&self.repo.find_object(*id).ok()?.data)
-    }
-
     /// Whether the content behind a pointer is here.
     pub(super) fn has_content(&self, id: &ObjectId) -> bool {
-        self.pointer(id).is_some_and(|pointer| self.reader.lfs.has(&pointer))
+        verify::pointer(self.repo, id).is_some_and(|pointer| self.reader.ground.lfs.has(&pointer))
     }
 
     /// Reads the blob that the index has for a file.
@@ -111,16 +71,16 @@ impl Thread<'_> {
         // Line ends are the only thing that differs, and with none in the blob there is one way to have this size.
         let one_way = conversion.can_be_streamed() && !bytes.contains(&b'\r');
         let settled = conversion.keeps_size(settings) || one_way;
-        self.unless_held(
+        Ok(self.unless_held(
             candidate,
             Form {
                 raw,
-                git_id,
                 settled,
+                git_id,
                 ..Form::plain(mode, id)
             },
             &bytes,
-        )
+        ))
     }
 
     /// Stores what a filter gave: the way back is the filter's, so it is not tried.
@@ -139,32 +99,33 @@ impl Thread<'_> {
             .writer
             .write(ObjectKind::Blob, &stored)
             .map_err(Error::from)?;
-        self.unless_held(candidate, Form::plain(mode, id), &stored)
+        Ok(self.unless_held(candidate, Form::plain(mode, id), &stored))
     }
 
     /// Holds a blob out of the tree if no server would take it there; one that HEAD has is there already.
-    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Result<Form, Stop> {
-        let Some(meaning) = self.meaning(candidate) else {
-            return Ok(form);
+    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Form {
+        let Some(meaning) = Self::meaning(candidate) else {
+            return form;
         };
-        if fsck::accepts(meaning, blob) || in_tree(self.repo, self.reader.head, &candidate.path) == Some(form.id) {
-            return Ok(form);
+        let in_head = || in_tree(self.repo, self.reader.head, &candidate.path) == Some(form.id);
+        Form {
+            held: !fsck::accepts(meaning, blob) && !in_head(),
+            ..form
         }
-        Ok(Form { held: true, ..form })
     }
 
     /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
     /// for it, else byte for byte, within the limit on the size of files.
     pub(super) fn lfs(&mut self, candidate: &Candidate, mode: u16, file: &mut File, meta: &Meta) -> Result<Form, Stop> {
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
-        let pointer = entry.and_then(|id| self.pointer(&id));
+        let pointer = entry.and_then(|id| verify::pointer(self.repo, &id));
         let same = match &pointer {
             Some(pointer) if pointer.size == meta.size => sha256(file)? == pointer.sha256,
             _ => false,
         };
         let git_id = entry.filter(|_| same);
         if let (Some(id), Some(pointer)) = (git_id, &pointer)
-            && self.reader.lfs.has(pointer)
+            && self.reader.ground.lfs.has(pointer)
         {
             return Ok(Form {
                 pointer: true,
@@ -221,7 +182,7 @@ fn sha256(file: &mut File) -> Result<String, Stop> {
         Ok(id) => Ok(id.to_string()),
         Err(source) => Err(Stop::Fatal(Error::Gix {
             action: "hash a file",
-            source: source.into(),
+            source,
         })),
     }
 }

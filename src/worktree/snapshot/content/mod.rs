@@ -16,9 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::attributes::{Attributes, Conversion, Matcher};
 use super::cache::{self, Cache, Next, Record};
 use super::index::EntryExt;
-use super::lfs::Lfs;
 use super::reachable::Reachable;
-use super::walk::{Candidate, Ground, Why};
+use super::walk::{Candidate, Ground};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, Kind, Meta};
@@ -101,12 +100,9 @@ pub(super) struct Reader<'a> {
     pub writer: &'a Writer,
     /// The attributes in each folder, by its number.
     pub attributes: &'a [Arc<Attributes>],
-    pub lfs: &'a Lfs,
     pub cache: &'a Cache,
     /// The cache to be written, if one is kept.
     pub next: Option<&'a Next>,
-    /// Whether objects may be missing because they are on a remote (a partial clone).
-    pub partial: bool,
     /// The tree of HEAD.
     pub head: Option<ObjectId>,
     /// Trees that refs hold.
@@ -232,20 +228,11 @@ impl<'a> Thread<'a> {
                 record: Some(record),
             });
         }
-        if candidate.why == Why::Clean
-            && let Some(form) = self.verified(candidate, &conversion)
-        {
-            let record = self.record(&candidate.meta, basis, form);
-            return Ok(Read {
-                outcome: self.compared(candidate, form),
-                record,
-            });
-        }
         self.trust(candidate);
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
-                    let record = self.record(&meta, basis, form);
+                    let record = self.record(candidate, &meta, basis, form);
                     return Ok(Read {
                         outcome: self.compared(candidate, form),
                         record,
@@ -292,9 +279,9 @@ impl<'a> Thread<'a> {
         self.reader.writer.has(self.repo, id)
     }
 
-    fn record(&self, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
-        // What is held depends on HEAD.
-        let keep = !form.held && self.reader.next.is_some_and(|next| next.may_keep(meta));
+    fn record(&self, candidate: &Candidate, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
+        // Whether a file that git itself reads is held depends on HEAD.
+        let keep = Self::meaning(candidate).is_none() && self.reader.next.is_some_and(|next| next.may_keep(meta));
         keep.then_some(Record {
             meta: *meta,
             basis,

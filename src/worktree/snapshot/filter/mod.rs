@@ -25,7 +25,6 @@ pub(in crate::worktree) struct Failed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Clean,
-    #[allow(dead_code, reason = "the way back belongs to restore")]
     Smudge,
 }
 
@@ -87,7 +86,6 @@ impl Filters {
     ///
     /// A failing filter is [`Failed`] even where git would then write the blob as it is: the file would not be what
     /// was saved.
-    #[allow(dead_code, reason = "the way back belongs to restore")]
     pub(in crate::worktree) fn smudge(
         &mut self,
         driver: &Driver,

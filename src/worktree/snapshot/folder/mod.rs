@@ -9,10 +9,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Matcher};
 use super::ignore::Chain;
 use super::index::Group;
 use super::stat;
+use super::verify::{self, Gives};
 use super::walk::{Above, Candidate, Change, Folder, Found, Ground, Mode, Task, What, Why};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
@@ -66,6 +67,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         found: &'a mut Found,
         tasks: &'a mut Vec<Task>,
         names: &mut Names,
+        matcher: &mut Matcher<'_>,
     ) {
         let mut path = task.above.path.clone();
         if !task.name.is_empty() {
@@ -92,7 +94,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             Mode::Absent => None,
             Mode::Whole | Mode::TrackedOnly => match visit.open() {
                 Ok(dir) => Some(dir),
-                Err(error) => return visit.unopened(&error),
+                Err(error) => return visit.unopened(&error, matcher),
             },
         };
         match &dir {
@@ -100,12 +102,12 @@ impl<'a, 'b> Visit<'a, 'b> {
             Some(dir) if task.mode == Mode::TrackedOnly => visit.tracked_only(dir),
             Some(dir) => {
                 if let Err(error) = dir.read(names) {
-                    return visit.unopened(&error);
+                    return visit.unopened(&error, matcher);
                 }
                 visit.whole(dir, names);
             }
         }
-        visit.finish(dir);
+        visit.finish(dir, matcher);
     }
 
     fn open(&self) -> io::Result<Dir> {
@@ -116,14 +118,14 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     /// What a folder that cannot be read leaves behind.
-    fn unopened(mut self, error: &io::Error) {
+    fn unopened(mut self, error: &io::Error, matcher: &mut Matcher<'_>) {
         match error.kind() {
             // It went away after the folder above it was listed.
             io::ErrorKind::NotFound => self.absent(),
             io::ErrorKind::NotADirectory => self.skip_self(SkipReason::Unstable),
             _ => self.skip_self(SkipReason::Unreadable),
         }
-        self.finish(None);
+        self.finish(None, matcher);
     }
 
     fn skip_self(&mut self, reason: SkipReason) {
@@ -131,7 +133,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         self.found.skip(path, reason);
     }
 
-    fn finish(mut self, dir: Option<Dir>) {
+    fn finish(mut self, dir: Option<Dir>, matcher: &mut Matcher<'_>) {
         if self.denied {
             // It can be listed but not entered: one word for all of it.
             self.found.candidates.truncate(self.before.0);
@@ -141,7 +143,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             self.changes.clear();
             self.skip_self(SkipReason::Unreadable);
         }
-        let fingerprint = self.fingerprint();
+        let fingerprint = self.fingerprint(matcher);
         if !self.below.is_empty() {
             let above = Arc::new(Above {
                 dir: dir.filter(|_| self.ground.may_stay_open()),
@@ -172,8 +174,8 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     /// A digest of what decides whether the unchanged files are what their blobs give; unless the cache knows it, they
-    /// are read as far as need be.
-    fn fingerprint(&mut self) -> Option<u64> {
+    /// are judged one by one, and read where that does not tell.
+    fn fingerprint(&mut self, matcher: &mut Matcher<'_>) -> Option<u64> {
         if self.clean.is_empty() {
             return None;
         }
@@ -193,12 +195,20 @@ impl<'a, 'b> Visit<'a, 'b> {
             }
         }
         let fingerprint = hasher.finish();
-        if !self.ground.cache.knows(fingerprint) {
-            for clean in std::mem::take(&mut self.clean) {
-                self.candidate(index.path(clean.at).to_vec(), Some(clean.at), clean.meta, Why::Clean);
+        if self.ground.cache.knows(fingerprint) {
+            return Some(fingerprint);
+        }
+        let mut settled = true;
+        for clean in std::mem::take(&mut self.clean) {
+            let path = index.path(clean.at);
+            let conversion = matcher.conversion(&self.attributes, path);
+            match verify::gives(self.repo, self.ground, clean.at, &clean.meta, &conversion) {
+                Gives::Always => {}
+                Gives::Now => settled = false,
+                Gives::Unknown => self.candidate(path.to_vec(), Some(clean.at), clean.meta, Why::Clean),
             }
         }
-        Some(fingerprint)
+        settled.then_some(fingerprint)
     }
 
     fn candidate(&mut self, path: Vec<u8>, entry: Option<usize>, meta: Meta, why: Why) {
@@ -278,7 +288,8 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     fn is_ignored(&self, path: &[u8], is_folder: bool) -> bool {
-        self.ground.ignore.is_ignored(&self.ignore, path, is_folder)
+        // Nothing new counts in an ignored folder.
+        self.task.mode == Mode::TrackedOnly || self.ground.ignore.is_ignored(&self.ignore, path, is_folder)
     }
 
     fn is_excluded(&self, path: &[u8], is_folder: bool) -> bool {

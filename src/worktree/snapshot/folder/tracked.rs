@@ -10,7 +10,6 @@ use super::{Clean, GITLINK, Visit};
 use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, Kind, Meta};
 use crate::worktree::snapshot::index::{EntryExt, Group};
-use crate::worktree::snapshot::names;
 use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::stat::{self, Verdict};
 use crate::worktree::snapshot::walk::{Mode, What, Why};
@@ -74,8 +73,11 @@ impl<'a> Visit<'a, '_> {
 
     /// A folder below which the index has entries.
     pub(super) fn folder(&mut self, group: &Group<'_>, path: &[u8]) {
-        let ignored = self.task.mode == Mode::TrackedOnly || self.is_ignored(path, true);
-        let mode = if ignored { Mode::TrackedOnly } else { Mode::Whole };
+        let mode = if self.is_ignored(path, true) {
+            Mode::TrackedOnly
+        } else {
+            Mode::Whole
+        };
         let excluded = self.is_excluded(path, true);
         self.descend(group.name, group.below.clone(), mode, excluded);
     }
@@ -89,9 +91,11 @@ impl<'a> Visit<'a, '_> {
                 if entry.is_gitlink() {
                     return self.submodule(dir, group, &path);
                 }
-                if !entry.is_folder() {
-                    self.deleted(group.files.clone());
+                if entry.is_folder() {
+                    // It came after the index was read, which has the folder as one entry.
+                    return self.found.skip(&path, SkipReason::Unstable);
                 }
+                self.deleted(group.files.clone());
                 self.change(group.name, What::Gone);
                 if group.below.is_empty() {
                     if !self.is_ignored(&path, true) {
@@ -121,8 +125,8 @@ impl<'a> Visit<'a, '_> {
         let entry = self.ground.index.entry(at);
         self.found.note_mode(self.ground, &path, meta, Some(entry));
         match stat::compare(entry, meta, self.ground) {
-            // Files that git itself reads are looked at in any case, and links are what they are.
-            Verdict::Clean if meta.kind == Kind::File && names::meaning(group.name).is_some() => {
+            // What no server would take must not get into the tree. Links are what they are.
+            Verdict::Clean if self.ground.left_out.binary_search(&at).is_ok() => {
                 self.candidate(path, Some(at), *meta, Why::Clean);
             }
             Verdict::Clean if meta.kind == Kind::File => self.clean.push(Clean { at, meta: *meta }),

@@ -1,0 +1,482 @@
+//! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
+
+use std::{ffi::OsString, path::Path, sync::Mutex};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Opened, Whom},
+};
+use crate::{
+    model::{path::RepoPath, report::MergeVerdict},
+    ops::{
+        apply,
+        refuse::Refusal,
+        restore::{self, RecordIs, Restored},
+        undo::{self, Direction, TakenBack},
+    },
+    render::{
+        age,
+        restore::{Conflict, Counts, Failed, From, Moved, Receipt, Refused},
+    },
+    store::{self, checkpoint::oid},
+};
+
+/// Bring files back as a checkpoint has them
+///
+/// The present is saved first, so nothing is lost and 'git checkpoint undo' takes it back. Files that came later are
+/// deleted, ignored files are never touched, and HEAD and branches never move. The index stays as it is, unless --index
+/// is given.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what would happen, then do it:
+    git checkpoint restore auth~1 --dry-run
+    git checkpoint restore auth~1
+  Only one folder, and keep files that came later:
+    git checkpoint restore auth~1 --overlay -- src
+  What was staged is staged again as well:
+    git checkpoint restore @ --index
+  It was interrupted: finish it, or go back:
+    git checkpoint restore --continue
+    git checkpoint restore --abort")]
+pub(super) struct Args {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["continued", "abort"])]
+    selector: Option<String>,
+    /// Only these files, as pathspecs
+    #[arg(last = true, value_name = "PATHSPEC")]
+    pathspecs: Vec<OsString>,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Restore the index as well: what was staged, unmerged, or added with 'git add -N'
+    #[arg(long)]
+    index: bool,
+    /// Leave the record of the session as it is
+    #[arg(long, conflicts_with = "record_only")]
+    files_only: bool,
+    /// Restore the record of the session alone
+    #[arg(long, conflicts_with_all = ["index", "overlay", "pathspecs"])]
+    record_only: bool,
+    /// Keep files that the checkpoint does not have
+    #[arg(long)]
+    overlay: bool,
+    /// Do it although there are reasons not to; what is in the way is saved first as well
+    #[arg(long)]
+    force: bool,
+    /// Finish what was interrupted
+    #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "dry_run"])]
+    continued: bool,
+    /// Go back to before what was interrupted
+    #[arg(long, conflicts_with_all = ["selector", "dry_run"])]
+    abort: bool,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+/// Merge the changes that a checkpoint holds into the present files
+///
+/// Each file that the checkpoint had changed against its commit is merged with the present one. Where both changed the
+/// same lines, both stand between markers in the file. Nothing is staged, and the present is saved first.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Bring yesterday's uncommitted work onto the branch as it is now:
+    git checkpoint apply auth
+  Only its tests:
+    git checkpoint apply auth -- tests
+  Not what you wanted:
+    git checkpoint undo")]
+pub(super) struct ApplyArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT")]
+    selector: String,
+    /// Only these files, as pathspecs
+    #[arg(last = true, value_name = "PATHSPEC")]
+    pathspecs: Vec<OsString>,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Do it although there are reasons not to; what is in the way is saved first as well
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+/// Take back the last restore, apply, fork, rename, finish, delete, prune, import or clear of this work tree
+///
+/// Repeat it to go back further. What was changed since is not overwritten: then the reason is given and nothing is
+/// done.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The last restore was a mistake:
+    git checkpoint undo
+  See first what would happen:
+    git checkpoint undo --dry-run")]
+pub(super) struct UndoArgs {
+    #[command(flatten)]
+    how: How,
+}
+
+/// Do again what 'undo' took back
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The undo was a mistake:
+    git checkpoint redo")]
+pub(super) struct RedoArgs {
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, clap::Args)]
+struct How {
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Do it although files changed since; they are saved first
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let restored = with_progress(context, |progress| {
+        if args.continued {
+            return Ok(restore::resume(&opened.scene(), progress)?);
+        }
+        if args.abort {
+            return Ok(restore::abort(&opened.scene(), progress)?);
+        }
+        let request = restore::Request {
+            selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
+            pathspecs: bytes(&args.pathspecs),
+            folder: folder(context, &opened)?,
+            dry_run: args.dry_run,
+            index: args.index,
+            files: !args.record_only,
+            record: !args.files_only && args.pathspecs.is_empty(),
+            overlay: args.overlay,
+            force: args.force,
+        };
+        Ok(restore::restore(&opened.scene(), &request, progress)?)
+    })?;
+    let force = format!(
+        "git checkpoint restore {} --force",
+        args.selector.as_deref().unwrap_or("--continue")
+    );
+    report(
+        context,
+        &opened,
+        &Report {
+            restored: Some(&restored),
+            force: &force,
+            ..Report::default()
+        },
+    )
+}
+
+pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let applied = with_progress(context, |progress| {
+        let request = apply::Request {
+            selector: failure::selector(&args.selector)?,
+            pathspecs: bytes(&args.pathspecs),
+            folder: folder(context, &opened)?,
+            dry_run: args.dry_run,
+            force: args.force,
+        };
+        Ok(apply::apply(&opened.scene(), &request, progress)?)
+    })?;
+    let force = format!("git checkpoint apply {} --force", args.selector);
+    let conflicts = &applied.conflicts;
+    report(
+        context,
+        &opened,
+        &Report {
+            restored: Some(&applied.restored),
+            conflicts,
+            force: &force,
+            ..Report::default()
+        },
+    )?;
+    if conflicts.is_empty() || applied.restored.dry_run {
+        return Ok(());
+    }
+    context.ui.hint(
+        "Conflict",
+        "both sides stand between markers in these files; edit them, nothing is staged",
+    );
+    Err(CommandError::silent(Kind::Negative))
+}
+
+pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
+    take(args.how, Direction::Undo, context)
+}
+
+pub(super) fn redo(args: RedoArgs, context: &mut Context) -> Result<(), CommandError> {
+    take(args.how, Direction::Redo, context)
+}
+
+fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let request = undo::Request {
+        direction,
+        dry_run: how.dry_run,
+        force: how.force,
+    };
+    let taken = with_progress(context, |progress| Ok(undo::run(&opened.scene(), request, progress)?))?;
+    let force = format!("git checkpoint {} --force", direction.word());
+    report(
+        context,
+        &opened,
+        &Report {
+            restored: taken.files.as_ref(),
+            taken: Some(&taken),
+            dry_run: how.dry_run,
+            force: &force,
+            ..Report::default()
+        },
+    )
+}
+
+/// Shows how far it is, if it takes long.
+fn with_progress<T>(
+    context: &Context,
+    run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let progress = context.ui.progress("Writing files", None);
+    let known = Mutex::new(0);
+    run(&|done, all| {
+        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *known != all {
+            *known = all;
+            progress.set_total(all as u64);
+        }
+        progress.update(done as u64);
+    })
+}
+
+fn bytes(pathspecs: &[OsString]) -> Vec<Vec<u8>> {
+    pathspecs.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect()
+}
+
+/// The current folder, relative to the root of the work tree; the root if it is outside.
+fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, CommandError> {
+    let root = store::work_tree(opened.scene().repo)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let cwd = real(&context.env.cwd);
+    let below = cwd.strip_prefix(real(root)).unwrap_or(Path::new(""));
+    Ok(RepoPath::new(below.as_os_str().as_encoded_bytes()))
+}
+
+/// What is reported.
+#[derive(Default)]
+struct Report<'a> {
+    restored: Option<&'a Restored>,
+    taken: Option<&'a TakenBack>,
+    conflicts: &'a [(RepoPath, MergeVerdict)],
+    /// Of an undo that changes no files.
+    dry_run: bool,
+    /// The command that does it all the same.
+    force: &'a str,
+}
+
+fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result<(), CommandError> {
+    let receipt = receipt(opened, report);
+    let refused = receipt.outcome == "refused";
+    let dry_run = report.dry_run || report.restored.is_some_and(|restored| restored.dry_run);
+    if refused && !dry_run {
+        return Err(refusal(&receipt, report));
+    }
+    if context.ui.options().json {
+        context.ui.json(&receipt)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(receipt.text());
+    }
+    match receipt.outcome {
+        "refused" => Err(refusal(&receipt, report)),
+        "incomplete" => {
+            let kind = if receipt.failed.is_empty() && receipt.stopped.is_none() {
+                Kind::Locked
+            } else {
+                Kind::Fatal
+            };
+            Err(
+                CommandError::new(kind, format!("the {} is not finished", receipt.operation))
+                    .hint("finish it: git checkpoint restore --continue")
+                    .hint("or go back: git checkpoint restore --abort"),
+            )
+        }
+        "done" if receipt.operation != "undo" => {
+            context.ui.hint("Undo", "take it back with: git checkpoint undo");
+            Ok(())
+        }
+        "done" => {
+            context.ui.hint("Redo", "do it again with: git checkpoint redo");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
+    let mut message = format!("refusing to {}", receipt.operation);
+    for refused in &receipt.refusals {
+        message.push_str(&format!("\n{}", refused.text));
+        for (path, why) in refused.paths.iter().take(20) {
+            let why = why.as_ref().map(|why| format!("  {why}")).unwrap_or_default();
+            message.push_str(&format!("\n  {path}{why}"));
+        }
+        if refused.paths.len() > 20 {
+            message.push_str(&format!("\n  ... and {} more", refused.paths.len() - 20));
+        }
+    }
+    let mut error = CommandError::new(Kind::Refused, message);
+    let refusals = report.restored.map(Restored::refusals).unwrap_or_default();
+    let selector = receipt
+        .from
+        .as_ref()
+        .map(|from| from.id.short().to_owned())
+        .unwrap_or_default();
+    for refusal in refusals {
+        match refusal {
+            Refusal::OtherHistory { saved, .. } => {
+                error = error
+                    .hint(format!(
+                        "bring its changes onto the present: git checkpoint apply {selector}"
+                    ))
+                    .hint(format!(
+                        "or have it beside the present: git checkpoint fork {selector} --worktree <folder>"
+                    ))
+                    .hint(format!("or go there first: git switch -c <branch> {}", saved.short()));
+            }
+            Refusal::OtherWorktree { .. } => {
+                error = error.hint(format!(
+                    "have it in a work tree of its own: git checkpoint fork {selector} --worktree <folder>"
+                ));
+            }
+            Refusal::Blocked { .. } if !refusal.yields_to_force() => {
+                error = error.hint("move what is in the way elsewhere, or choose other paths: -- <pathspec>");
+            }
+            _ => {}
+        }
+    }
+    if refusals.iter().all(Refusal::yields_to_force) {
+        error = error.hint(format!(
+            "do it all the same, what is in the way is saved first: {}",
+            report.force
+        ));
+    }
+    error
+}
+
+fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
+    let restored = report.restored;
+    let brought = restored.and_then(|restored| restored.brought.as_ref());
+    let refusals = restored.map(Restored::refusals).unwrap_or_default();
+    let done = brought.map(|brought| &brought.done);
+    let dry_run = report.dry_run || restored.is_some_and(|restored| restored.dry_run);
+    let record = match restored.map(|restored| &restored.record) {
+        _ if report.taken.is_some_and(|taken| taken.record) => "restored",
+        None | Some(RecordIs::NotMeant) => "not-meant",
+        Some(RecordIs::Restored(_)) => "restored",
+        Some(RecordIs::Same) => "same",
+        Some(RecordIs::OfAnotherSession) => "of-another-session",
+    };
+    let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
+    let idle = brought.is_none_or(crate::ops::bring::Brought::is_nothing) && record != "restored" && refs.is_empty();
+    let outcome = match () {
+        () if !refusals.is_empty() => "refused",
+        () if dry_run => "planned",
+        () if brought.is_some_and(|brought| !brought.is_complete()) => "incomplete",
+        () if restored.is_some_and(|restored| restored.aborted) => "aborted",
+        () if idle && report.taken.is_none() => "nothing",
+        () => "done",
+    };
+    let now = opened.scene().now;
+    Receipt {
+        schema: "git-checkpoint.restore/1",
+        operation: match report.taken {
+            Some(taken) => taken.direction.word(),
+            None => restored.map_or("restore", |restored| &restored.operation),
+        },
+        outcome,
+        from: restored.and_then(|restored| restored.from.as_ref()).map(|from| From {
+            id: oid(from.id),
+            digest: None,
+            session: from.session.as_ref().map(crate::model::name::Name::as_str),
+            summary: from
+                .document
+                .record
+                .summary
+                .as_deref()
+                .unwrap_or_default()
+                .lines()
+                .next()
+                .unwrap_or_default(),
+            age: age::age(from.document.created_at, now),
+        }),
+        what: report.taken.map(|taken| taken.entry.what.as_str()),
+        safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
+        plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
+        refusals: refusals.iter().map(refused).collect(),
+        files: done.map_or_else(Counts::default, |done| Counts {
+            written: done.written,
+            deleted: done.deleted,
+            modes: done.modes,
+            folders: done.folders,
+        }),
+        index: brought.map_or(0, |brought| brought.index.paths.len()),
+        index_lacking: brought
+            .map(|brought| brought.index.lacking.as_slice())
+            .unwrap_or_default(),
+        record,
+        refs: refs
+            .iter()
+            .map(|(name, from, to)| Moved {
+                name: name.clone(),
+                from: from.clone(),
+                to: to.clone(),
+            })
+            .collect(),
+        conflicts: report
+            .conflicts
+            .iter()
+            .map(|(path, verdict)| Conflict {
+                path: path.clone(),
+                why: verdict.words(),
+            })
+            .collect(),
+        moved: done.map(|done| done.moved.as_slice()).unwrap_or_default(),
+        failed: done
+            .map(|done| {
+                done.failed
+                    .iter()
+                    .map(|(path, why)| Failed {
+                        path: path.clone(),
+                        why: why.clone(),
+                    })
+                    .collect()
+            })
+            .unwrap_or_default(),
+        differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
+        stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Refused {
+    Refused {
+        text: refusal.to_string(),
+        paths: refusal
+            .paths()
+            .into_iter()
+            .map(|(path, why)| (path.quoted(), why))
+            .collect(),
+        yields_to_force: refusal.yields_to_force(),
+    }
+}

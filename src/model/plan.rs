@@ -1,0 +1,283 @@
+//! What a restore does to each path: the plan that is shown and the very one that is executed.
+//!
+//! Plain values. Paths that stay as they are have no line; a line says what happens to a path and why, or why nothing
+//! does although one might expect it. What stops the whole restore is a [`Blocked`].
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::{list::SkipReason, path::RepoPath};
+
+/// One path of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// What happens to it.
+    pub act: Act,
+    /// The file, link or folder.
+    pub path: RepoPath,
+    /// Why.
+    #[serde(serialize_with = "shown")]
+    pub why: Why,
+}
+
+/// What happens to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Act {
+    /// It is created or gets other content.
+    Write,
+    /// Only its permission bits change.
+    Mode,
+    /// It goes away; the safety checkpoint holds it.
+    Delete,
+    /// It stays, although the checkpoint has nothing or something else there.
+    Keep,
+    /// The checkpoint has something there that is not written.
+    Skip,
+}
+
+impl Act {
+    /// Whether anything on disk becomes another.
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Mode | Self::Delete)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Mode => "mode",
+            Self::Delete => "delete",
+            Self::Keep => "keep",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// The reason for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Write: nothing is there now.
+    Absent,
+    /// Write: its content differs.
+    Differs,
+    /// Write: there is another kind of thing now.
+    OtherKind,
+    /// Write: an empty folder.
+    EmptyFolder,
+    /// Write: the pointer alone, because the content that git-lfs keeps beside the repository is not here.
+    Pointer,
+    /// Mode: from these permission bits to those.
+    Bits {
+        /// What they are.
+        from: u32,
+        /// What they become.
+        to: u32,
+    },
+    /// Delete: the checkpoint does not have it.
+    NotInCheckpoint,
+    /// Delete: the checkpoint has another kind of thing there.
+    InTheWay,
+    /// Delete: a temporary file of a restore that was killed.
+    Leftover,
+    /// Keep, skip: the checkpoint did not save what was there.
+    NotSaved(SkipReason),
+    /// Keep: it cannot be saved, so it cannot be deleted.
+    NotHeld(SkipReason),
+    /// Keep: it was ignored when the checkpoint was saved, so the checkpoint cannot tell whether it was there.
+    IgnoredThen,
+    /// Keep: a repository of its own.
+    Repository,
+    /// Keep: the command was started in this folder.
+    CurrentFolder,
+    /// Skip: the checkpoint knows only which commit of another repository was there.
+    Submodule,
+    /// Skip: sparse checkout leaves it out.
+    NotCheckedOut,
+    /// Skip: bits that let a program run with the rights of its owner are not given.
+    SpecialBits,
+}
+
+impl Why {
+    /// A word for scripts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Differs => "differs",
+            Self::OtherKind => "other-kind",
+            Self::EmptyFolder => "empty-folder",
+            Self::Pointer => "lfs-pointer",
+            Self::Bits { .. } => "bits",
+            Self::NotInCheckpoint => "not-in-checkpoint",
+            Self::InTheWay => "in-the-way",
+            Self::Leftover => "leftover",
+            Self::NotSaved(_) => "not-saved",
+            Self::NotHeld(_) => "not-held",
+            Self::IgnoredThen => "ignored-then",
+            Self::Repository => "repository",
+            Self::CurrentFolder => "current-folder",
+            Self::Submodule => "submodule",
+            Self::NotCheckedOut => "not-checked-out",
+            Self::SpecialBits => "special-bits",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("not there now"),
+            Self::Differs => f.write_str("differs"),
+            Self::OtherKind => f.write_str("another kind of file now"),
+            Self::EmptyFolder => f.write_str("empty folder"),
+            Self::Pointer => f.write_str("pointer only: its content is not here"),
+            Self::Bits { from, to } => write!(f, "{from:04o} to {to:04o}"),
+            Self::NotInCheckpoint => f.write_str("not in the checkpoint"),
+            Self::InTheWay => f.write_str("in the way"),
+            Self::Leftover => f.write_str("left by an interrupted restore"),
+            Self::NotSaved(reason) => write!(f, "the checkpoint did not save it ({reason})"),
+            Self::NotHeld(reason) => write!(f, "cannot be saved first ({reason})"),
+            Self::IgnoredThen => f.write_str("was ignored when the checkpoint was saved"),
+            Self::Repository => f.write_str("a repository of its own"),
+            Self::CurrentFolder => f.write_str("the current folder"),
+            Self::Submodule => f.write_str("submodules are left alone"),
+            Self::NotCheckedOut => f.write_str("left out by sparse checkout"),
+            Self::SpecialBits => f.write_str("setuid, setgid and sticky bits are not given"),
+        }
+    }
+}
+
+/// A path that stops a restore before anything is changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Blocked {
+    /// What is in the way.
+    pub path: RepoPath,
+    /// Why it may not be touched.
+    #[serde(serialize_with = "shown")]
+    pub why: Block,
+}
+
+/// Why a path stops a restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// It is ignored, so no checkpoint holds it, and it would be overwritten.
+    Ignored,
+    /// A checkpoint cannot or may not hold it, and it would be overwritten.
+    NotHeld(SkipReason),
+    /// It is a repository of its own.
+    Repository,
+    /// It has to stay, and a file has to take the place of the folder it is in.
+    Kept,
+    /// It would be a link into the repository's own folder.
+    LinkIntoRepository,
+    /// The checkpoint's `.gitattributes` would run this filter on it, which the present files do not ask for.
+    Filter(String),
+}
+
+impl Block {
+    /// A word for scripts.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::NotHeld(_) => "not-held",
+            Self::Repository => "repository",
+            Self::Kept => "kept",
+            Self::LinkIntoRepository => "link-into-repository",
+            Self::Filter(_) => "filter",
+        }
+    }
+
+    /// Whether `--force` gets past it: by saving it into the safety checkpoint first, or by consent.
+    pub fn yields_to_force(&self) -> bool {
+        match self {
+            Self::Ignored | Self::LinkIntoRepository | Self::Filter(_) => true,
+            Self::NotHeld(reason) => {
+                matches!(
+                    reason,
+                    SkipReason::TooLarge | SkipReason::OverBudget | SkipReason::Excluded
+                )
+            }
+            Self::Repository | Self::Kept => false,
+        }
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ignored => f.write_str("ignored, so not saved anywhere"),
+            Self::NotHeld(reason) => write!(f, "not saved anywhere ({reason})"),
+            Self::Repository => f.write_str("a repository of its own"),
+            Self::Kept => f.write_str("stays, but a file has to take the place of its folder"),
+            Self::LinkIntoRepository => f.write_str("would be a link into the repository's own folder"),
+            Self::Filter(name) => write!(f, "the checkpoint would run the filter '{name}' on it"),
+        }
+    }
+}
+
+/// The word and the sentence of a reason, for JSON.
+trait Reason: fmt::Display {
+    fn reason_word(&self) -> &'static str;
+}
+
+impl Reason for Why {
+    fn reason_word(&self) -> &'static str {
+        self.word()
+    }
+}
+
+impl Reason for Block {
+    fn reason_word(&self) -> &'static str {
+        self.word()
+    }
+}
+
+fn shown<S: Serializer>(why: &impl Reason, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Shown {
+        word: &'static str,
+        text: String,
+    }
+    Shown {
+        word: why.reason_word(),
+        text: why.to_string(),
+    }
+    .serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_says_word_and_sentence() {
+        let line = Line {
+            act: Act::Mode,
+            path: RepoPath::from("a\tb"),
+            why: Why::Bits { from: 0o644, to: 0o600 },
+        };
+        assert_eq!(
+            serde_json::to_string(&line).expect("plain values"),
+            r#"{"act":"mode","path":"\"a\\tb\"","why":{"word":"bits","text":"0644 to 0600"}}"#
+        );
+        let blocked = Blocked {
+            path: RepoPath::from("x"),
+            why: Block::Filter("crypt".to_owned()),
+        };
+        assert_eq!(
+            serde_json::to_string(&blocked).expect("plain values"),
+            r#"{"path":"x","why":{"word":"filter","text":"the checkpoint would run the filter 'crypt' on it"}}"#
+        );
+    }
+
+    #[test]
+    fn force_never_gets_past_what_cannot_be_saved() {
+        for reason in SkipReason::ALL {
+            let may = [SkipReason::TooLarge, SkipReason::OverBudget, SkipReason::Excluded].contains(&reason);
+            assert_eq!(Block::NotHeld(reason).yields_to_force(), may, "{reason}");
+        }
+        assert!(!Block::Repository.yields_to_force());
+        assert!(!Block::Kept.yields_to_force());
+    }
+}

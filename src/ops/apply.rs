@@ -1,0 +1,283 @@
+//! `apply`: the changes of a checkpoint brought onto the present by a three-way merge, conflicts marked in the files.
+//!
+//! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Error, Scene,
+    bring::{self, Job, Noted, Scope},
+    compose::Present,
+    goal::Goal,
+    refuse,
+    restore::{self, Progress, RecordIs, Restored, Source, os_string, short},
+    save,
+    select::{self, Selected},
+};
+use crate::{
+    model::{id::Oid, list::Lists, name::Name, path::RepoPath, report::MergeVerdict, selector::Selector},
+    store::{
+        Repository,
+        checkpoint::{self, Checkpoint, object_id, oid},
+        lock,
+        merge::{self, Labels, Outcome, PathMerge, Trees},
+        pathspec::Filter,
+    },
+    worktree::restore::journal::{self, Journal},
+};
+
+/// Files read while looking for the new name of a changed file.
+const RENAME_CANDIDATES: usize = 1000;
+
+/// What is to be applied, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The checkpoint.
+    pub selector: Selector,
+    /// Which paths are meant; all without any. As they are typed in `folder`.
+    pub pathspecs: Vec<Vec<u8>>,
+    /// The folder the command was started in, relative to the root of the work tree; empty for the root.
+    pub folder: RepoPath,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether it is done although there are reasons not to.
+    pub force: bool,
+}
+
+/// What was applied, or would be.
+#[derive(Debug)]
+pub struct Applied {
+    /// What happened to the files.
+    pub restored: Restored,
+    /// The paths on which both sides do not fit together, and how.
+    pub conflicts: Vec<(RepoPath, MergeVerdict)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    target: Oid,
+    session: Option<Name>,
+    pathspecs: Vec<RepoPath>,
+    folder: RepoPath,
+    force: bool,
+}
+
+/// Applies a checkpoint's changes to the present.
+pub fn apply(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Applied, Error> {
+    save::guard(scene)?;
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    restore::begin(scene, request.dry_run)?;
+    let Selected {
+        session, checkpoint, ..
+    } = select::checkpoint(scene, &request.selector)?;
+    let note = Note {
+        target: oid(checkpoint.entry.id),
+        session,
+        pathspecs: request
+            .pathspecs
+            .iter()
+            .map(|spec| RepoPath::new(spec.clone()))
+            .collect(),
+        folder: request.folder.clone(),
+        force: request.force,
+    };
+    run(scene, &note, &checkpoint, request.dry_run, None, progress)
+}
+
+/// Finishes an apply that was interrupted: merges again what it would have merged then.
+pub(super) fn resume(
+    scene: &Scene<'_>,
+    journal: Journal,
+    noted: Noted,
+    progress: Progress<'_>,
+) -> Result<Restored, Error> {
+    let note: Note = serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
+    let target = object_id(&note.target);
+    let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
+    let safety = object_id(&noted.safety);
+    let before = checkpoint::load(scene.repo, safety).map_err(Error::damaged(short(safety)))?;
+    Ok(run(scene, &note, &checkpoint, false, Some((journal, before)), progress)?.restored)
+}
+
+fn run(
+    scene: &Scene<'_>,
+    note: &Note,
+    checkpoint: &Checkpoint,
+    dry_run: bool,
+    interrupted: Option<(Journal, Checkpoint)>,
+    progress: Progress<'_>,
+) -> Result<Applied, Error> {
+    let subject = note
+        .session
+        .as_ref()
+        .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
+    let theirs = Goal::of(scene, checkpoint, &subject)?;
+    let (journal, before) = match interrupted {
+        Some((journal, before)) => {
+            let goal = Goal::of(scene, &before, "the safety checkpoint")?;
+            (Some(journal), Some(goal))
+        }
+        None => (None, None),
+    };
+    let continued = journal.is_some();
+    let label = format!("checkpoint {}", short(checkpoint.entry.id));
+    let merging = Merging {
+        scene,
+        checkpoint,
+        theirs: &theirs,
+        before: before.as_ref(),
+        paths: filter(scene, note)?,
+        label: &label,
+    };
+    let job = Job {
+        operation: "apply",
+        summary: format!("before applying {}", short(checkpoint.entry.id)),
+        scope: Scope {
+            trusted: note.force,
+            include: note.force,
+            cwd: (!note.folder.as_bytes().is_empty()).then(|| note.folder.clone()),
+            ..Scope::default()
+        },
+        goal: &|repo, present| Ok(merging.merge(repo, present)?.0),
+        refuse: &|present, _| {
+            let refused = !note.force && !continued;
+            Ok(if refused {
+                refuse::in_progress(present).into_iter().collect()
+            } else {
+                Vec::new()
+            })
+        },
+        note: serde_json::to_value(note).unwrap_or_default(),
+        journal,
+        dry_run,
+        progress,
+    };
+    let conflicts = std::cell::RefCell::new(Vec::new());
+    let goal = |repo: &Repository, present: &Present| {
+        let (goal, found) = merging.merge(repo, present)?;
+        *conflicts.borrow_mut() = found;
+        Ok(goal)
+    };
+    let job = Job { goal: &goal, ..job };
+    let brought = bring::bring(scene, &job)?;
+    let whole = brought.is_complete() && brought.refusals.is_empty();
+    if whole && !dry_run {
+        let what = format!("applied {}", short(checkpoint.entry.id));
+        restore::note_done(scene, "apply", what, Some(&brought), Vec::new())?;
+        journal::remove(scene.repo)?;
+    }
+    Ok(Applied {
+        restored: Restored {
+            operation: "apply".to_owned(),
+            from: Some(Source {
+                id: checkpoint.entry.id,
+                session: note.session.clone(),
+                document: Box::new(checkpoint.document.clone()),
+            }),
+            brought: Some(brought),
+            record: RecordIs::NotMeant,
+            dry_run,
+            aborted: false,
+        },
+        conflicts: conflicts.into_inner(),
+    })
+}
+
+fn filter(scene: &Scene<'_>, note: &Note) -> Result<Option<Filter>, Error> {
+    let folder = std::path::PathBuf::from(os_string(note.folder.as_bytes()));
+    let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
+    Ok(if specs.is_empty() {
+        None
+    } else {
+        Some(Filter::new(scene.repo, &specs, &folder)?)
+    })
+}
+
+struct Merging<'a> {
+    scene: &'a Scene<'a>,
+    checkpoint: &'a Checkpoint,
+    theirs: &'a Goal,
+    /// The present when it was interrupted, if it was: then that is merged, not what became of it.
+    before: Option<&'a Goal>,
+    paths: Option<Filter>,
+    label: &'a str,
+}
+
+impl Merging<'_> {
+    /// The present with the checkpoint's changes merged in, and the paths in conflict.
+    fn merge(&self, repo: &Repository, present: &Present) -> Result<(Goal, Vec<(RepoPath, MergeVerdict)>), Error> {
+        let Some(snapshot) = &present.snapshot else {
+            return Err(Error::NoFiles {
+                subject: "the present".to_owned(),
+            });
+        };
+        let ours = match self.before {
+            Some(before) => before.clone(),
+            None => Goal {
+                tree: snapshot.tree,
+                index: snapshot.index_tree,
+                lists: snapshot.lists.clone(),
+                held: snapshot.held_blobs.clone(),
+                conflicts: snapshot.conflict_blobs.clone(),
+                umask: snapshot.umask,
+            },
+        };
+        let base = self.checkpoint.document.git.head.as_ref().map(object_id);
+        let trees = Trees {
+            base,
+            ours: Some(ours.tree),
+            theirs: Some(self.theirs.tree),
+        };
+        let options = merge::Options {
+            labels: Labels {
+                base: "saved at",
+                ours: "present",
+                theirs: self.label,
+            },
+            drivers: false,
+            rename_candidates: RENAME_CANDIDATES,
+        };
+        let mut merged = merge::three_way(repo, trees, options)?;
+        if let Some(mut paths) = self.paths.clone() {
+            merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
+        }
+        let skipped = |path: &RepoPath| self.theirs.lists.skipped.iter().any(|skipped| skipped.path == *path);
+        // What the checkpoint did not save is no change.
+        merged.retain(|path| !skipped(&path.saved));
+        let tree = merge::tree(repo, Some(ours.tree), &merged)?;
+        let lists = lists(&ours.lists, &self.theirs.lists, &merged);
+        let conflicts = merged
+            .iter()
+            .filter(|path| path.verdict != MergeVerdict::Clean)
+            .map(|path| (path.path.clone(), path.verdict))
+            .collect();
+        let _ = self.scene;
+        Ok((Goal { tree, lists, ..ours }, conflicts))
+    }
+}
+
+/// The present's lists, with what the checkpoint's say of the files that come from there as they are.
+fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
+    let mut lists = Lists {
+        modes: ours.modes.clone(),
+        raw: ours.raw.clone(),
+        held: ours.held.clone(),
+        empty_dirs: ours.empty_dirs.clone(),
+        ..Lists::default()
+    };
+    for path in merged {
+        let Outcome::Write(entry) = &path.result else { continue };
+        let whole = path.theirs.as_ref().is_some_and(|theirs| theirs.id == entry.id);
+        lists.raw.retain(|raw| *raw != path.path);
+        if whole && theirs.raw.contains(&path.saved) {
+            lists.raw.push(path.path.clone());
+        }
+        if path.ours.is_none() {
+            let bits = theirs.modes.iter().find(|(saved, _)| *saved == path.saved);
+            lists.modes.retain(|(mode, _)| *mode != path.path);
+            lists.modes.extend(bits.map(|(_, bits)| (path.path.clone(), *bits)));
+        }
+    }
+    lists.sort();
+    lists
+}

@@ -1,0 +1,428 @@
+//! Changing files, the way all commands do it that change any: safety checkpoint, plan, journal, execution.
+//!
+//! The order is what makes it safe. Before the first change the present is on a ref and the journal on the disk; from
+//! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. What changed under
+//! the execution is saved and planned again, a few times, and then told of.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Error, Scene,
+    compose::{self, Present},
+    goal::{self, Goal},
+    refuse::Refusal,
+    safety::{self, Safety},
+};
+use crate::{
+    model::{path::RepoPath, plan::Line},
+    os,
+    store::{
+        self, ObjectId, Repository,
+        checkpoint::{object_id, oid},
+        objects::{self, Writer},
+        pathspec::Filter,
+        undo::{self, Effect, PathChange},
+    },
+    worktree::restore::{
+        self, Done, Execution, Options, Plan,
+        index::{self, Changed},
+        journal::{self, Journal},
+    },
+};
+
+/// How often it is planned again because files changed meanwhile.
+const ROUNDS: usize = 3;
+/// How often it is tried again because a collection of garbage took objects.
+const TRIES: usize = 5;
+
+/// What is to be done.
+pub(super) struct Job<'a> {
+    /// The command.
+    pub(super) operation: &'static str,
+    /// The summary of the safety checkpoint.
+    pub(super) summary: String,
+    /// Which paths are meant, and how.
+    pub(super) scope: Scope,
+    /// What the files are to become, from the present. Objects that it makes are kept in memory.
+    pub(super) goal: &'a dyn Fn(&Repository, &Present) -> Result<Goal, Error>,
+    /// Reasons not to do it.
+    pub(super) refuse: &'a dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error>,
+    /// What the journal says, for whoever continues.
+    pub(super) note: Value,
+    /// The restore that this continues or takes back.
+    pub(super) journal: Option<Journal>,
+    /// Whether nothing is changed.
+    pub(super) dry_run: bool,
+    /// Called with the number of steps done and of all steps.
+    pub(super) progress: &'a dyn Fn(usize, usize),
+}
+
+/// Which paths are meant, and what may be done to them.
+#[derive(Clone, Default)]
+pub(super) struct Scope {
+    /// Only paths that these choose.
+    pub(super) paths: Option<Filter>,
+    /// Only these paths.
+    pub(super) only: Option<HashSet<RepoPath>>,
+    /// Later files stay.
+    pub(super) overlay: bool,
+    /// Files that the goal's own rules ignore stay.
+    pub(super) keep_ignored: bool,
+    /// The goal is the user's own beyond doubt, or the user said so.
+    pub(super) trusted: bool,
+    /// What is in the way is saved into the safety checkpoint as well.
+    pub(super) include: bool,
+    /// The index becomes the goal's as well.
+    pub(super) index: bool,
+    /// The folder that the command was started in.
+    pub(super) cwd: Option<RepoPath>,
+}
+
+/// What the journal keeps of a job.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Noted {
+    pub(super) operation: String,
+    /// The number and commit of the first safety checkpoint.
+    pub(super) n: u64,
+    pub(super) safety: crate::model::id::Oid,
+    /// By the operation.
+    pub(super) note: Value,
+}
+
+/// What a journal of ours says.
+pub(super) fn noted(journal: &Journal) -> Result<Noted, Error> {
+    serde_json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+}
+
+/// What was done, or would be.
+#[derive(Debug)]
+pub struct Brought {
+    /// The plan: what happens to which path and why.
+    pub lines: Vec<Line>,
+    /// Why it was not done.
+    pub refusals: Vec<Refusal>,
+    /// The safety checkpoint; `None` if nothing had to be done, or nothing was.
+    pub safety: Option<Safety>,
+    /// What was done to files.
+    pub done: Done,
+    /// What was done, or would be, to the index.
+    pub index: Changed,
+    /// The tree of the index afterwards, if it was changed.
+    pub(super) index_after: Option<ObjectId>,
+    /// What became of each path.
+    pub(super) changes: Vec<PathChange>,
+}
+
+impl Brought {
+    /// Whether there was nothing to do.
+    pub fn is_nothing(&self) -> bool {
+        self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
+    }
+
+    /// Whether all that was planned was done.
+    pub fn is_complete(&self) -> bool {
+        self.done.is_complete()
+    }
+
+    /// What there is to take back.
+    pub(super) fn effects(&self) -> Vec<Effect> {
+        let Some(safety) = &self.safety else { return Vec::new() };
+        let before = oid(safety.id);
+        let mut effects = vec![Effect::Files { before: before.clone() }];
+        if let Some(after) = self.index_after {
+            effects.push(Effect::Index {
+                before,
+                after: oid(after),
+            });
+        }
+        effects
+    }
+}
+
+/// Does it. The caller holds the lock of the work tree and has recovered refs.
+pub(super) fn bring(scene: &Scene<'_>, job: &Job<'_>) -> Result<Brought, Error> {
+    let mut rewriting = false;
+    for _ in 0..TRIES {
+        match Bringing::new(scene, job, rewriting)?.run() {
+            Err(Error::Store(store::Error::Vanished { .. })) => rewriting = true,
+            result => return result,
+        }
+    }
+    Err(Error::Unsettled)
+}
+
+/// The present and a plan from it.
+struct Prepared {
+    present: Present,
+    /// Reads all of it.
+    repo: Repository,
+    goal: Goal,
+    plan: Plan,
+    sealed: Vec<objects::Sealed>,
+}
+
+struct Bringing<'a> {
+    scene: &'a Scene<'a>,
+    job: &'a Job<'a>,
+    rewriting: bool,
+    token: String,
+    /// The first safety checkpoint of this job, perhaps of an earlier process.
+    first: Option<Safety>,
+    brought: Brought,
+    changes: BTreeMap<RepoPath, Option<(u32, crate::model::id::Oid)>>,
+}
+
+impl<'a> Bringing<'a> {
+    fn new(scene: &'a Scene<'a>, job: &'a Job<'a>, rewriting: bool) -> Result<Self, Error> {
+        let token = match &job.journal {
+            Some(journal) => journal.token.clone(),
+            None => os::random_token().map_err(Error::Random)?,
+        };
+        let first = job.journal.as_ref().map(|journal| {
+            noted(journal).map(|noted| Safety {
+                n: noted.n,
+                id: object_id(&noted.safety),
+            })
+        });
+        Ok(Self {
+            scene,
+            job,
+            rewriting,
+            token,
+            first: first.transpose()?,
+            brought: Brought {
+                lines: Vec::new(),
+                refusals: Vec::new(),
+                safety: None,
+                done: Done::default(),
+                index: Changed::default(),
+                index_after: None,
+                changes: Vec::new(),
+            },
+            changes: BTreeMap::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Brought, Error> {
+        for round in 1..=ROUNDS {
+            let executed = self.round()?;
+            if !executed || self.brought.done.moved.is_empty() || round == ROUNDS {
+                break;
+            }
+        }
+        self.brought.safety = self.first;
+        self.brought.changes = self.changes.into_iter().collect();
+        Ok(self.brought)
+    }
+
+    /// Saves, plans and executes once. Tells whether anything was executed.
+    fn round(&mut self) -> Result<bool, Error> {
+        let job = self.job;
+        let Prepared {
+            present,
+            repo,
+            goal,
+            plan,
+            sealed,
+        } = self.prepare()?;
+        let index = self.index(&repo, &present, &goal)?;
+        self.brought.refusals = (job.refuse)(&present, &plan)?;
+        if !plan.blocked.is_empty() {
+            self.brought.refusals.push(Refusal::Blocked {
+                paths: plan.blocked.clone(),
+            });
+        }
+        // A later round only does again what moved; its lines are already there.
+        if self.brought.lines.is_empty() {
+            self.brought.lines.clone_from(&plan.lines);
+            self.brought.index.clone_from(&index);
+        }
+        self.brought.done.moved.clear();
+        let idle = plan.is_done() && index.paths.is_empty();
+        if job.dry_run || idle || !self.brought.refusals.is_empty() {
+            return Ok(false);
+        }
+        self.save(&present, sealed)?;
+        self.execute(&repo, &plan)?;
+        if self.brought.done.is_complete() {
+            self.write_index(&repo, &goal, index)?;
+        }
+        Ok(true)
+    }
+
+    /// Reads the present and plans.
+    fn prepare(&self) -> Result<Prepared, Error> {
+        let (scene, job) = (self.scene, self.job);
+        let memory = job.dry_run.then(|| Writer::memory(scene.repo));
+        let mut sealed = Vec::new();
+        let mut write = |with: &mut dyn FnMut(&Writer) -> Result<(), Error>| {
+            if let Some(writer) = &memory {
+                return with(writer);
+            }
+            let writer = if self.rewriting {
+                Writer::rewriting(scene.repo)?
+            } else {
+                Writer::durable(scene.repo)?
+            };
+            with(&writer)?;
+            sealed.push(writer.finish()?);
+            Ok(())
+        };
+        let mut found = None;
+        let mut included = HashSet::new();
+        write(&mut |writer| {
+            let mut present = compose::present(scene, writer, true, &[])?;
+            if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
+                // Leftovers that are ignored are not in the snapshot by themselves.
+                let leftovers = journal::leftovers(scene.repo, journal)?;
+                restore::include(scene.repo, writer, snapshot, &leftovers)?;
+                included.extend(leftovers);
+            }
+            found = Some(present);
+            Ok(())
+        })?;
+        let Some(mut present) = found else {
+            return Err(Error::Unsettled);
+        };
+        let readable = || match &memory {
+            Some(writer) => writer.overlay(scene.repo),
+            None => store::with_memory(scene.repo),
+        };
+        let mut repo = readable();
+        let mut goal = (job.goal)(&repo, &present)?;
+        let mut plan = self.plan(&repo, &present, &goal, &included)?;
+        let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
+        if job.scope.include && yields && !plan.blocked.is_empty() {
+            let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
+            write(&mut |writer| {
+                if let Some(snapshot) = &mut present.snapshot {
+                    restore::include(scene.repo, writer, snapshot, &blocked)?;
+                }
+                Ok(())
+            })?;
+            included.extend(blocked);
+            repo = readable();
+            goal = (job.goal)(&repo, &present)?;
+            plan = self.plan(&repo, &present, &goal, &included)?;
+        }
+        Ok(Prepared {
+            present,
+            repo,
+            goal,
+            plan,
+            sealed,
+        })
+    }
+
+    fn plan(
+        &self,
+        repo: &Repository,
+        present: &Present,
+        goal: &Goal,
+        included: &HashSet<RepoPath>,
+    ) -> Result<Plan, Error> {
+        let scope = &self.job.scope;
+        let Some(snapshot) = &present.snapshot else {
+            return Err(Error::NoFiles {
+                subject: "the present".to_owned(),
+            });
+        };
+        let options = Options {
+            overlay: scope.overlay,
+            paths: scope.paths.clone(),
+            only: scope.only.as_ref(),
+            keep_ignored: scope.keep_ignored,
+            trusted: scope.trusted,
+            cwd: scope.cwd.clone(),
+            umask: snapshot.umask,
+            index: self.scene.index,
+            included: Some(included),
+        };
+        Ok(restore::plan(repo, goal::files(snapshot), goal.files(), options)?)
+    }
+
+    fn index(&self, repo: &Repository, present: &Present, goal: &Goal) -> Result<Changed, Error> {
+        let (true, Some(snapshot)) = (self.job.scope.index, &present.snapshot) else {
+            return Ok(Changed::default());
+        };
+        let mut paths = self.job.scope.paths.clone();
+        Ok(index::compare(
+            repo,
+            goal::staged(snapshot),
+            goal.staged(),
+            paths.as_mut(),
+        )?)
+    }
+
+    /// Puts the present on a ref of the undo list.
+    fn save(&mut self, present: &Present, mut sealed: Vec<objects::Sealed>) -> Result<(), Error> {
+        let scene = self.scene;
+        let writer = if self.rewriting {
+            Writer::rewriting(scene.repo)?
+        } else {
+            Writer::durable(scene.repo)?
+        };
+        let people = compose::people(scene);
+        let written = safety::write(scene, &writer, present, &self.job.summary, &people)?;
+        sealed.push(writer.finish()?);
+        let safety = safety::put(scene, undo::next(scene.repo)?, &written, sealed)?;
+        self.first.get_or_insert(safety);
+        self.brought.safety = Some(safety);
+        Ok(())
+    }
+
+    fn execute(&mut self, repo: &Repository, plan: &Plan) -> Result<(), Error> {
+        let (scene, job) = (self.scene, self.job);
+        let Some(first) = self.first else {
+            return Err(Error::Unsettled);
+        };
+        let noted = Noted {
+            operation: job.operation.to_owned(),
+            n: first.n,
+            safety: oid(first.id),
+            note: job.note.clone(),
+        };
+        let noted = serde_json::to_value(noted).unwrap_or_default();
+        let mut journal = Journal::new(self.token.clone(), scene.now, plan, noted);
+        if let Some(earlier) = &job.journal {
+            journal.folders.extend(earlier.folders.iter().cloned());
+            journal.folders.sort();
+            journal.folders.dedup();
+        }
+        journal::write(scene.repo, &journal)?;
+        let mut execution = Execution {
+            token: &self.token,
+            progress: &mut |done, all| (job.progress)(done, all),
+        };
+        let done = restore::execute(repo, plan, &mut execution)?;
+        for change in &done.changes {
+            let now = change.now.map(|(mode, id)| (mode, oid(id)));
+            self.changes.insert(change.path.clone(), now);
+        }
+        let sum = &mut self.brought.done;
+        sum.written += done.written;
+        sum.deleted += done.deleted;
+        sum.modes += done.modes;
+        sum.folders += done.folders;
+        sum.moved = done.moved;
+        sum.failed.extend(done.failed);
+        sum.differing.extend(done.differing);
+        sum.stopped = done.stopped;
+        Ok(())
+    }
+
+    fn write_index(&mut self, repo: &Repository, goal: &Goal, mut changed: Changed) -> Result<(), Error> {
+        if changed.paths.is_empty() {
+            return Ok(());
+        }
+        let scene = self.scene;
+        index::write(repo, scene.index, goal.staged(), &mut changed, &self.token, scene.wait)?;
+        let writer = Writer::memory(scene.repo);
+        self.brought.index_after = Some(compose::snapshot(scene, &writer, &[])?.index_tree);
+        self.brought.index = changed;
+        Ok(())
+    }
+}

@@ -1,0 +1,278 @@
+//! Why files are not changed although the plan is sound: circumstances in which that would surprise or lose work.
+//!
+//! Each is found with what proves it, so that the refusal can list it. `--force` is the answer to all but blocked paths
+//! that nothing can save.
+
+use std::{collections::HashSet, fmt};
+
+use serde::Serialize;
+
+use super::{Error, Scene, compose::Present};
+use crate::{
+    model::{facts::OperationKind, id::Oid, name::Name, path::RepoPath, plan::Blocked},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, object_id},
+        graph, session, tree, walk,
+    },
+    worktree::restore::Plan,
+};
+
+/// Commits looked through to find out whether one comes after another; the history of the largest projects.
+const HISTORY: usize = 2_000_000;
+/// Fewer deletions than this are never too many: in a small project half of the files is not much.
+const MANY: usize = 10;
+
+/// A reason not to change files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Refusal {
+    /// git has begun something and not finished.
+    OperationInProgress {
+        /// What.
+        operation: OperationKind,
+    },
+    /// HEAD does not come after the commit at which the checkpoint was saved.
+    OtherHistory {
+        /// HEAD when it was saved.
+        saved: Oid,
+        /// HEAD now.
+        now: Option<Oid>,
+    },
+    /// The checkpoint was saved in another work tree of this repository.
+    OtherWorktree {
+        /// That work tree.
+        path: String,
+    },
+    /// Another session saved these paths in this work tree since.
+    LaterSaves {
+        /// The session.
+        session: Name,
+        /// The paths, those of the plan that it changed.
+        paths: Vec<RepoPath>,
+    },
+    /// More than half of the files would be deleted.
+    ManyDeletions {
+        /// How many would be.
+        deleted: usize,
+        /// How many there are.
+        files: usize,
+    },
+    /// Paths are in the way that no checkpoint holds.
+    Blocked {
+        /// Which, and why.
+        paths: Vec<Blocked>,
+    },
+    /// What would be taken back was changed since.
+    ChangedSince {
+        /// The paths.
+        paths: Vec<RepoPath>,
+    },
+}
+
+impl Refusal {
+    /// Whether `--force` gets past it.
+    pub fn yields_to_force(&self) -> bool {
+        match self {
+            Self::Blocked { paths } => paths.iter().all(|blocked| blocked.why.yields_to_force()),
+            _ => true,
+        }
+    }
+
+    /// The paths it is about, each with a reason where there are several.
+    pub fn paths(&self) -> Vec<(&RepoPath, Option<String>)> {
+        match self {
+            Self::LaterSaves { paths, .. } | Self::ChangedSince { paths } => {
+                paths.iter().map(|path| (path, None)).collect()
+            }
+            Self::Blocked { paths } => paths
+                .iter()
+                .map(|blocked| (&blocked.path, Some(blocked.why.to_string())))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths = |n: usize| {
+            if n == 1 {
+                "1 path".to_owned()
+            } else {
+                format!("{n} paths")
+            }
+        };
+        match self {
+            Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
+            Self::OtherHistory { saved, now: None } => {
+                write!(f, "it was saved at commit {}, and there is none now", short(saved))
+            }
+            Self::OtherHistory { saved, now: Some(now) } => write!(
+                f,
+                "it was saved at commit {}, which HEAD {} does not come after",
+                short(saved),
+                short(now)
+            ),
+            Self::OtherWorktree { path } => write!(f, "it was saved in another work tree, '{path}'"),
+            Self::LaterSaves { session, paths: list } => {
+                write!(f, "session '{session}' saved {} of these since", paths(list.len()))
+            }
+            Self::ManyDeletions { deleted, files } => write!(f, "it would delete {deleted} of {files} files"),
+            Self::Blocked { paths: list } => write!(
+                f,
+                "{} in the way",
+                if list.len() == 1 {
+                    "1 path is".to_owned()
+                } else {
+                    format!("{} paths are", list.len())
+                }
+            ),
+            Self::ChangedSince { paths: list } => write!(f, "{} changed since", paths(list.len())),
+        }
+    }
+}
+
+fn short(id: &Oid) -> &str {
+    &id.as_str()[..8]
+}
+
+/// The reasons that have to do with where the repository stands, for files brought back from `checkpoint`.
+pub(super) fn by_place(scene: &Scene<'_>, checkpoint: &Checkpoint, present: &Present) -> Result<Vec<Refusal>, Error> {
+    let mut refusals = Vec::new();
+    refusals.extend(in_progress(present));
+    let document = &checkpoint.document;
+    if let Some(saved) = &document.git.head
+        && !comes_after(scene, saved, present.facts.head.as_ref())?
+    {
+        refusals.push(Refusal::OtherHistory {
+            saved: saved.clone(),
+            now: present.facts.head.clone(),
+        });
+    }
+    let own = store::worktree_id(scene.repo);
+    if document.host == scene.host
+        && document.worktree.id != own
+        && let Some(path) = store::worktree_path(scene.repo, &document.worktree.id)
+        && RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted() == document.worktree.path
+    {
+        refusals.push(Refusal::OtherWorktree {
+            path: document.worktree.path.clone(),
+        });
+    }
+    Ok(refusals)
+}
+
+/// An operation of git that is not finished.
+pub(super) fn in_progress(present: &Present) -> Option<Refusal> {
+    let operation = present.facts.operation.as_ref()?;
+    Some(Refusal::OperationInProgress {
+        operation: operation.kind,
+    })
+}
+
+fn comes_after(scene: &Scene<'_>, saved: &Oid, now: Option<&Oid>) -> Result<bool, Error> {
+    let Some(now) = now else { return Ok(false) };
+    if saved == now {
+        return Ok(true);
+    }
+    let (saved, now) = (object_id(saved), object_id(now));
+    if checkpoint::commit_parts(scene.repo, saved).is_err() {
+        // A commit that is not here is no ancestor of one that is, unless the clone is shallow.
+        return Ok(false);
+    }
+    Ok(graph::is_ancestor(scene.repo, saved, now, HISTORY)?.unwrap_or(false))
+}
+
+/// The reasons that have to do with what the plan does.
+pub(super) fn by_plan(
+    scene: &Scene<'_>,
+    checkpoint: &Checkpoint,
+    present: &Present,
+    plan: &Plan,
+) -> Result<Vec<Refusal>, Error> {
+    let mut refusals = later_saves(scene, checkpoint, plan)?;
+    refusals.extend(many_deletions(scene, present, plan)?);
+    Ok(refusals)
+}
+
+/// Whether more than half of the files would go.
+pub(super) fn many_deletions(scene: &Scene<'_>, present: &Present, plan: &Plan) -> Result<Option<Refusal>, Error> {
+    let (deleted, Some(snapshot)) = (plan.deletions(), &present.snapshot) else {
+        return Ok(None);
+    };
+    if deleted < MANY {
+        return Ok(None);
+    }
+    let files = walk::count_files(scene.repo, snapshot.tree, deleted * 2)?;
+    Ok((deleted * 2 > files).then_some(Refusal::ManyDeletions { deleted, files }))
+}
+
+/// Other sessions that saved in this work tree after the checkpoint, with the paths of the plan that they changed.
+fn later_saves(scene: &Scene<'_>, checkpoint: &Checkpoint, plan: &Plan) -> Result<Vec<Refusal>, Error> {
+    let touched: HashSet<RepoPath> = plan.touched().collect();
+    let own = (scene.host, store::worktree_id(scene.repo));
+    let then = checkpoint.document.created_at;
+    let mut refusals = Vec::new();
+    for other in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(other.name), other.tip) else {
+            continue;
+        };
+        if tip.time <= then {
+            continue;
+        }
+        let mut paths = HashSet::new();
+        let mut newer: Option<ObjectId> = None;
+        // Damage in another session is no reason to refuse here; what can be read of it counts.
+        for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
+            let Ok(saved) = checkpoint::load(scene.repo, entry.id) else {
+                break;
+            };
+            let document = &saved.document;
+            if document.session.id == checkpoint.document.session.id {
+                break;
+            }
+            let here = (document.host.as_str(), document.worktree.id.clone()) == own;
+            let files = document
+                .snapshot
+                .as_ref()
+                .filter(|_| here)
+                .map(|snapshot| object_id(&snapshot.tree));
+            if let (Some(newer), Some(older)) = (newer, files) {
+                add_changes(scene, older, newer, &touched, &mut paths)?;
+            }
+            if entry.time <= then {
+                newer = None;
+                break;
+            }
+            newer = files.or(newer);
+        }
+        // The first save after the checkpoint has nothing older of its session to be compared with.
+        if let (Some(newer), Some(snapshot)) = (newer, &checkpoint.document.snapshot) {
+            add_changes(scene, object_id(&snapshot.tree), newer, &touched, &mut paths)?;
+        }
+        if !paths.is_empty() {
+            let mut paths: Vec<_> = paths.into_iter().collect();
+            paths.sort();
+            refusals.push(Refusal::LaterSaves { session: name, paths });
+        }
+    }
+    Ok(refusals)
+}
+
+fn add_changes(
+    scene: &Scene<'_>,
+    old: ObjectId,
+    new: ObjectId,
+    touched: &HashSet<RepoPath>,
+    paths: &mut HashSet<RepoPath>,
+) -> Result<(), Error> {
+    let changes = tree::diff(scene.repo, Some(old), Some(new), tree::Renames::Off)?;
+    paths.extend(
+        changes
+            .into_iter()
+            .map(|change| change.path)
+            .filter(|path| touched.contains(path)),
+    );
+    Ok(())
+}

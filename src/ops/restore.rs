@@ -1,0 +1,399 @@
+//! `restore`: files, index and record as a checkpoint has them; and finishing or taking back what was interrupted.
+//!
+//! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
+//! that is current.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Error, Scene,
+    bring::{self, Brought, Job, Scope},
+    goal::Goal,
+    record, refuse, save,
+    select::{self, Selected},
+    undo as taking_back,
+};
+use crate::{
+    model::{document::Document, id::Oid, name::Name, path::RepoPath, selector::Selector},
+    store::{
+        ObjectId,
+        checkpoint::{self, Checkpoint, object_id, oid},
+        self, lock,
+        pathspec::Filter,
+        refs, restored,
+        undo::{self, Effect, Entry},
+    },
+    worktree::restore::{index, journal},
+};
+
+/// What is to be restored, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The checkpoint.
+    pub selector: Selector,
+    /// Which paths are meant; all without any. As they are typed in `folder`.
+    pub pathspecs: Vec<Vec<u8>>,
+    /// The folder the command was started in, relative to the root of the work tree; empty for the root.
+    pub folder: RepoPath,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether the index is restored as well.
+    pub index: bool,
+    /// Whether files are restored.
+    pub files: bool,
+    /// Whether the record is restored.
+    pub record: bool,
+    /// Whether later files stay.
+    pub overlay: bool,
+    /// Whether it is done although there are reasons not to.
+    pub force: bool,
+}
+
+/// What was restored, or would be.
+#[derive(Debug)]
+pub struct Restored {
+    /// The command: `restore`, `apply`, `undo` and so on.
+    pub operation: String,
+    /// The checkpoint the files came from; `None` if it was a state of the undo list.
+    pub from: Option<Source>,
+    /// What happened to the files; `None` if they were not meant.
+    pub brought: Option<Brought>,
+    /// What became of the record.
+    pub record: RecordIs,
+    /// Whether nothing was changed because that was asked for.
+    pub dry_run: bool,
+    /// Whether it went back instead of forth.
+    pub aborted: bool,
+}
+
+impl Restored {
+    /// Why nothing was done.
+    pub fn refusals(&self) -> &[refuse::Refusal] {
+        self.brought.as_ref().map_or(&[], |brought| &brought.refusals)
+    }
+}
+
+/// A checkpoint that files came from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its commit.
+    pub id: ObjectId,
+    /// The session it was found through.
+    pub session: Option<Name>,
+    /// Its document.
+    pub document: Box<Document>,
+}
+
+/// What became of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordIs {
+    /// It was not meant.
+    NotMeant,
+    /// It is that of the checkpoint now, in the draft of this session.
+    Restored(Name),
+    /// It was that of the checkpoint already.
+    Same,
+    /// The checkpoint belongs to a session that is not current.
+    OfAnotherSession,
+}
+
+/// What the journal of a restore says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) target: Oid,
+    pub(super) session: Option<Name>,
+    pathspecs: Vec<RepoPath>,
+    folder: RepoPath,
+    index: bool,
+    record: bool,
+    overlay: bool,
+    force: bool,
+}
+
+/// Called with the number of steps done and of all steps.
+pub type Progress<'a> = &'a dyn Fn(usize, usize);
+
+/// Restores a checkpoint.
+pub fn restore(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Restored, Error> {
+    save::guard(scene)?;
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    begin(scene, request.dry_run)?;
+    let Selected {
+        session, checkpoint, ..
+    } = select::checkpoint(scene, &request.selector)?;
+    let note = Note {
+        target: oid(checkpoint.entry.id),
+        session,
+        pathspecs: request
+            .pathspecs
+            .iter()
+            .map(|spec| RepoPath::new(spec.clone()))
+            .collect(),
+        folder: request.folder.clone(),
+        index: request.index,
+        record: request.record,
+        overlay: request.overlay,
+        force: request.force,
+    };
+    let run = Run {
+        scene,
+        note,
+        checkpoint,
+        files: request.files,
+        dry_run: request.dry_run,
+        progress,
+    };
+    run.restore(None)
+}
+
+/// Refuses while something is interrupted, and cleans up behind killed processes.
+pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
+    if let Some(journal) = journal::read(scene.repo)? {
+        return Err(Error::Interrupted {
+            operation: bring::noted(&journal)?.operation,
+        });
+    }
+    if !dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+        store::sweep(scene.repo)?;
+    }
+    Ok(())
+}
+
+/// Finishes what was interrupted: plans again from the files as they are now.
+pub fn resume(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let Some(journal) = journal::read(scene.repo)? else {
+        return Err(Error::NotInterrupted);
+    };
+    refs::recover(scene.repo, scene.wait)?;
+    store::sweep(scene.repo)?;
+    index::unlock(scene.repo, scene.index, &journal.token)?;
+    let noted = bring::noted(&journal)?;
+    match noted.operation.as_str() {
+        "undo" | "redo" => taking_back::resume(scene, journal, noted, progress),
+        "apply" => super::apply::resume(scene, journal, noted, progress),
+        _ => {
+            let note: Note =
+                serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
+            let target = object_id(&note.target);
+            let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
+            let run = Run {
+                scene,
+                note,
+                checkpoint,
+                files: true,
+                dry_run: false,
+                progress,
+            };
+            run.restore(Some(journal))
+        }
+    }
+}
+
+/// Goes back to the state before what was interrupted.
+pub fn abort(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let Some(journal) = journal::read(scene.repo)? else {
+        return Err(Error::NotInterrupted);
+    };
+    refs::recover(scene.repo, scene.wait)?;
+    store::sweep(scene.repo)?;
+    index::unlock(scene.repo, scene.index, &journal.token)?;
+    let noted = bring::noted(&journal)?;
+    let safety = object_id(&noted.safety);
+    let subject = short(safety);
+    let safety = checkpoint::load(scene.repo, safety).map_err(Error::damaged(&*subject))?;
+    let goal = Goal::of(scene, &safety, &subject)?;
+    let job = Job {
+        operation: "restore",
+        summary: format!("before taking back an interrupted {}", noted.operation),
+        scope: Scope {
+            trusted: true,
+            include: true,
+            index: true,
+            ..Scope::default()
+        },
+        goal: &|_, _| Ok(goal.clone()),
+        refuse: &|_, _| Ok(Vec::new()),
+        note: journal.what.clone(),
+        journal: Some(journal),
+        dry_run: false,
+        progress,
+    };
+    let brought = bring::bring(scene, &job)?;
+    if brought.is_complete() && brought.refusals.is_empty() {
+        journal::remove(scene.repo)?;
+    }
+    Ok(Restored {
+        operation: noted.operation,
+        from: None,
+        brought: Some(brought),
+        record: RecordIs::NotMeant,
+        dry_run: false,
+        aborted: true,
+    })
+}
+
+struct Run<'a> {
+    scene: &'a Scene<'a>,
+    note: Note,
+    checkpoint: Checkpoint,
+    files: bool,
+    dry_run: bool,
+    progress: Progress<'a>,
+}
+
+impl Run<'_> {
+    fn restore(self, journal: Option<journal::Journal>) -> Result<Restored, Error> {
+        let Self {
+            scene,
+            note,
+            checkpoint,
+            files,
+            dry_run,
+            progress,
+        } = &self;
+        let subject = note
+            .session
+            .as_ref()
+            .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
+        let continued = journal.is_some();
+        let brought = if *files {
+            let goal = Goal::of(scene, checkpoint, &subject)?;
+            let job = Job {
+                operation: "restore",
+                summary: format!("before restoring {}", short(checkpoint.entry.id)),
+                scope: self.scope()?,
+                goal: &|_, _| Ok(goal.clone()),
+                refuse: &|present, plan| {
+                    if note.force || continued {
+                        return Ok(Vec::new());
+                    }
+                    let mut refusals = refuse::by_place(scene, checkpoint, present)?;
+                    refusals.extend(refuse::by_plan(scene, checkpoint, present, plan)?);
+                    Ok(refusals)
+                },
+                note: serde_json::to_value(note).unwrap_or_default(),
+                journal,
+                dry_run: *dry_run,
+                progress: *progress,
+            };
+            Some(bring::bring(scene, &job)?)
+        } else {
+            None
+        };
+        let from = Some(Source {
+            id: checkpoint.entry.id,
+            session: note.session.clone(),
+            document: Box::new(checkpoint.document.clone()),
+        });
+        let mut restored = Restored {
+            operation: "restore".to_owned(),
+            from,
+            brought,
+            record: RecordIs::NotMeant,
+            dry_run: *dry_run,
+            aborted: false,
+        };
+        let whole = restored
+            .brought
+            .as_ref()
+            .is_none_or(|brought| brought.is_complete() && brought.refusals.is_empty());
+        if whole {
+            self.finish(&mut restored)?;
+        }
+        Ok(restored)
+    }
+
+    fn scope(&self) -> Result<Scope, Error> {
+        let note = &self.note;
+        let folder = std::path::PathBuf::from(os_string(note.folder.as_bytes()));
+        let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
+        let paths = if specs.is_empty() {
+            None
+        } else {
+            Some(Filter::new(self.scene.repo, &specs, &folder)?)
+        };
+        Ok(Scope {
+            paths,
+            only: None,
+            overlay: note.overlay,
+            keep_ignored: true,
+            trusted: note.force,
+            include: note.force,
+            index: note.index,
+            cwd: (!note.folder.as_bytes().is_empty()).then(|| note.folder.clone()),
+        })
+    }
+
+    /// The record, and what there is to take back.
+    fn finish(&self, restored: &mut Restored) -> Result<(), Error> {
+        let scene = self.scene;
+        let mut effects = Vec::new();
+        if self.note.record {
+            let (is, effect) = record::restore(scene, &self.checkpoint, self.dry_run)?;
+            restored.record = is;
+            effects.extend(effect);
+        }
+        if self.dry_run {
+            return Ok(());
+        }
+        let what = format!("restored {}", short(self.checkpoint.entry.id));
+        note_done(scene, "restore", what, restored.brought.as_ref(), effects)?;
+        if self.files {
+            restored::write(scene.repo, Some(&self.checkpoint.digest))?;
+        }
+        Ok(journal::remove(scene.repo)?)
+    }
+}
+
+/// Writes an entry of the undo list for what was done, unless it was nothing.
+pub(super) fn note_done(
+    scene: &Scene<'_>,
+    operation: &str,
+    what: String,
+    brought: Option<&Brought>,
+    more: Vec<Effect>,
+) -> Result<(), Error> {
+    let mut effects = brought.map(Brought::effects).unwrap_or_default();
+    effects.extend(more);
+    if effects.is_empty() {
+        return Ok(());
+    }
+    let n = match brought.and_then(|brought| brought.safety) {
+        Some(safety) => safety.n,
+        None => undo::next(scene.repo)?,
+    };
+    // A kill may have come between the note and the end of the journal.
+    if undo::read(scene.repo)?.entries().any(|(entry, _)| entry.n == n) {
+        return Ok(());
+    }
+    if let Some(brought) = brought {
+        undo::write_changes(scene.repo, n, &brought.changes)?;
+    }
+    let entry = Entry {
+        n,
+        at: scene.now,
+        operation: operation.to_owned(),
+        what,
+        effects,
+    };
+    Ok(undo::note(scene.repo, entry)?)
+}
+
+/// The first digits of a commit's id.
+pub(super) fn short(id: ObjectId) -> String {
+    id.to_hex_with_len(8).to_string()
+}
+
+/// A path's bytes as the system's text.
+#[cfg(unix)]
+pub(super) fn os_string(bytes: &[u8]) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+#[cfg(not(unix))]
+pub(super) fn os_string(bytes: &[u8]) -> std::ffi::OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}

@@ -1,0 +1,90 @@
+//! Safety checkpoints: the state before files are changed, on a ref of the undo list.
+//!
+//! A checkpoint like any other, made by the same means as a save's: its parent is the newest checkpoint of the current
+//! session, or where there is none the start of a session of its own. No session's chain gets longer by it.
+
+use super::{
+    Error, Scene, choose,
+    compose::{self, Before, Present},
+    fresh, place,
+};
+use crate::{
+    model::{document::Kind, name::Name},
+    store::{
+        ObjectId,
+        checkpoint::{self, People, Siblings, Written},
+        objects::{Sealed, Writer},
+        undo,
+    },
+};
+
+/// A safety checkpoint that is in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Safety {
+    /// Its number in the undo list.
+    pub n: u64,
+    /// Its commit.
+    pub id: ObjectId,
+}
+
+/// Writes the safety checkpoint of the present. It is on no ref yet.
+pub(super) fn write(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    present: &Present,
+    summary: &str,
+    people: &People,
+) -> Result<Written, Error> {
+    // A damaged session is no reason to refuse its repair; the files are what counts here.
+    let chosen = match choose::meant(scene) {
+        Err(Error::Damaged { .. }) => None,
+        found => found?,
+    };
+    let mut siblings = Siblings::default();
+    let (mut document, before, mut needs) = match &chosen {
+        Some(chosen) => {
+            let tip = &chosen.tip;
+            let mut subject = choose::carried(tip, &chosen.name);
+            choose::with_draft(scene, tip, &mut subject)?;
+            let mut document = compose::document(scene, subject.session, Kind::Safety, present.facts.clone());
+            document.record = subject.record;
+            document.folded.clone_from(&tip.document.folded);
+            document.restored_from.clone_from(&tip.document.restored_from);
+            document.chat.clone_from(&tip.document.chat);
+            document.tokens.clone_from(&tip.document.tokens);
+            document.compaction.clone_from(&tip.document.compaction);
+            let (previous, _) =
+                checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
+            for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
+                siblings.keep(&previous, kept);
+            }
+            (document, Before::from(chosen), Vec::new())
+        }
+        None => {
+            let session = compose::new_session(scene, Name::slug("safety", &fresh::item_id()?))?;
+            let (start, written) = compose::write_start(scene, writer, session.clone(), present.facts.clone(), people)?;
+            let document = compose::document(scene, session, Kind::Safety, start.git);
+            let before = Before {
+                id: written.id,
+                digest: written.digest,
+                checkpoint: None,
+            };
+            (document, before, written.needs)
+        }
+    };
+    document.previous = Some(before.digest.clone());
+    document.record.summary = Some(summary.to_owned());
+    let snapshot = compose::attach_snapshot(writer, &mut document, &mut siblings, present, &before, people)?;
+    let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
+    let partial = compose::is_partial(present);
+    let mut written = checkpoint::write(writer, &mut document, partial, &siblings, parents, people)?;
+    written.needs.append(&mut needs);
+    Ok(written)
+}
+
+/// Puts a safety checkpoint on its ref. The objects of all writers are checked to be there still.
+pub(super) fn put(scene: &Scene<'_>, n: u64, written: &Written, sealed: Vec<Sealed>) -> Result<Safety, Error> {
+    let name = undo::ref_name(scene.repo, n);
+    place::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
+    Ok(Safety { n, id: written.id })
+}

@@ -1,0 +1,264 @@
+//! One try to make a checkpoint: composed on a tip, written, put on its ref, and cleaned up behind.
+
+use std::cell::RefCell;
+
+use super::{
+    super::{
+        Error, Scene,
+        choose::{self, Chosen},
+        compose::{self, Before, Present},
+        place,
+        receipt::{Outcome, Receipt, SessionIs},
+    },
+    Request, Target,
+};
+use crate::{
+    model::{
+        document::Document,
+        name::Name,
+        operation::{Operation, Subject},
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, People, Siblings},
+        current::{self, SessionRef},
+        draft::{self, Draft},
+        lock,
+        objects::{self, Sealed, Writer},
+        session,
+    },
+};
+
+/// One try to compose the checkpoint and put it on its ref.
+pub(super) struct Attempt<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) request: &'a Request,
+    pub(super) operations: &'a [Operation],
+    pub(super) people: &'a People,
+    pub(super) present: &'a Present,
+    /// What lost races stored, protected until the end.
+    pub(super) lost: &'a RefCell<Vec<Sealed>>,
+}
+
+/// A checkpoint composed and written, but on no ref yet.
+struct Composed {
+    name: Name,
+    document: Document,
+    written: checkpoint::Written,
+    parent: Option<ObjectId>,
+    draft: Draft,
+    session_is: SessionIs,
+}
+
+impl Attempt<'_> {
+    pub(super) fn run(&self, writer: Writer, target: Target) -> Result<Outcome, Error> {
+        let composed = match target {
+            Target::New(name) => self.compose_new(&writer, name)?,
+            Target::Existing(chosen) => {
+                let _session = lock::session(self.scene.repo, &chosen.tip.document.session.id, self.scene.wait)?;
+                // The tip is read again under the lock; what was chosen was read before.
+                let name = chosen.name.clone();
+                let Some(mut tip) = choose::named(self.scene, &name)? else {
+                    return Err(store::Error::Moved {
+                        name: session::ref_name(&name),
+                        expected: Some(chosen.tip.entry.id),
+                        found: None,
+                    }
+                    .into());
+                };
+                tip.why = chosen.why;
+                let composed = match self.compose_on(&writer, &tip)? {
+                    Ok(composed) => composed,
+                    Err(unchanged) => {
+                        self.leave_unchanged(&tip)?;
+                        return Ok(Outcome::Unchanged(unchanged));
+                    }
+                };
+                return self.publish(writer, composed);
+            }
+        };
+        self.publish(writer, composed)
+    }
+
+    /// The first two checkpoints of a new session.
+    fn compose_new(&self, writer: &Writer, name: Name) -> Result<Composed, Error> {
+        let session = compose::new_session(self.scene, name.clone())?;
+        let facts = self.present.facts.clone();
+        let (start, written) = compose::write_start(self.scene, writer, session, facts, self.people)?;
+        let mut subject = Subject {
+            session: start.session.clone(),
+            record: start.record.clone(),
+            log: Vec::new(),
+        };
+        for operation in self.operations {
+            subject.apply(operation)?;
+        }
+        let before = Before {
+            id: written.id,
+            digest: written.digest.clone(),
+            checkpoint: None,
+        };
+        let (document, mut written_save) = self.write(writer, subject, &before, start.folded, &Siblings::default())?;
+        written_save.needs.extend(written.needs);
+        Ok(Composed {
+            name,
+            document,
+            written: written_save,
+            parent: None,
+            draft: Draft::default(),
+            session_is: SessionIs::Started,
+        })
+    }
+
+    /// The next checkpoint of a session; the inner error is the receipt for when there is nothing new.
+    fn compose_on(&self, writer: &Writer, chosen: &Chosen) -> Result<Result<Composed, Receipt>, Error> {
+        let (scene, tip) = (self.scene, &chosen.tip);
+        let mut subject = choose::carried(tip, &chosen.name);
+        let draft = choose::with_draft(scene, tip, &mut subject)?;
+        for operation in self.operations {
+            subject.apply(operation)?;
+        }
+        if let Some(name) = &self.request.name {
+            self.refuse_taken(chosen, name)?;
+        }
+        let mut folded = tip.document.folded.clone();
+        if let (Some(id), Some(last)) = (&draft.id, draft.last()) {
+            folded.insert(id.clone(), last);
+        }
+        let before = Before::from(chosen);
+        let (siblings, _) =
+            checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
+        let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
+        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document) {
+            let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
+            receipt.id = Some(tip.entry.id);
+            receipt.digest = Some(tip.digest.clone());
+            receipt.parent = tip.previous();
+            return Ok(Err(receipt));
+        }
+        Ok(Ok(Composed {
+            name: chosen.name.clone(),
+            document,
+            written,
+            parent: Some(tip.entry.id),
+            draft,
+            session_is: chosen.why.into(),
+        }))
+    }
+
+    /// A session that is put aside as it was found: what its draft held came to nothing, and it ends being current.
+    fn leave_unchanged(&self, chosen: &Chosen) -> Result<(), Error> {
+        let scene = self.scene;
+        if !self.request.leave || self.request.dry_run {
+            return Ok(());
+        }
+        let id = &chosen.tip.document.session.id;
+        if let Some(last) = draft::read(scene.repo, id)?.last() {
+            draft::clear(scene.repo, id, last, scene.wait)?;
+        }
+        Ok(current::write(scene.repo, &current::read(scene.repo)?.left(id))?)
+    }
+
+    fn refuse_taken(&self, chosen: &Chosen, name: &Name) -> Result<(), Error> {
+        for entry in session::chain(self.scene.repo, chosen.tip.entry.id) {
+            let entry = entry.map_err(Error::damaged(chosen.name.as_str()))?;
+            if entry.trailers.name.as_deref() == Some(name.as_str()) {
+                return Err(Error::NameTaken {
+                    session: chosen.name.clone(),
+                    name: name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn receipt(&self, session: Name, document: Document, session_is: SessionIs) -> Receipt {
+        // A session that was named was meant; one that was merely current may be somebody else's.
+        let owner = document.session.agent.clone().filter(|_| self.scene.session.is_none());
+        let other_agent = owner.filter(|owner| self.scene.agent.is_some_and(|agent| agent != owner));
+        Receipt {
+            id: None,
+            digest: None,
+            session,
+            parent: None,
+            document,
+            skipped: self.present.lists().skipped,
+            redactions: Vec::new(),
+            session_is,
+            folded: 0,
+            unreadable: Vec::new(),
+            other_agent,
+            trouble: Vec::new(),
+            passed_over: Vec::new(),
+            new_bytes: 0,
+        }
+    }
+
+    /// Makes the objects durable, moves the ref, and cleans up behind.
+    fn publish(&self, writer: Writer, composed: Composed) -> Result<Outcome, Error> {
+        let scene = self.scene;
+        let mut receipt = self.receipt(composed.name.clone(), composed.document, composed.session_is);
+        receipt.parent = composed.parent;
+        receipt.folded = composed.draft.operations.len();
+        receipt.unreadable.clone_from(&composed.draft.unreadable);
+        if self.request.dry_run {
+            return Ok(Outcome::Planned(receipt));
+        }
+        let sealed = writer.finish()?;
+        receipt.new_bytes = sealed.bytes();
+        let placed = place::tip(
+            scene,
+            &composed.name,
+            composed.parent,
+            &composed.written,
+            sealed,
+            self.request.kind,
+        );
+        match placed {
+            Ok(left) => receipt.trouble.extend(left.iter().map(ToString::to_string)),
+            Err(place::Failed { error, sealed }) => {
+                self.lost.borrow_mut().extend(sealed);
+                return Err(error);
+            }
+        }
+        // The checkpoint is saved by now. What goes wrong from here on is told, but does not make a failure of it.
+        let whom = SessionRef {
+            id: receipt.document.session.id.clone(),
+            name: composed.name,
+        };
+        let cleared = match composed.draft.last() {
+            Some(last) => draft::clear(scene.repo, &whom.id, last, scene.wait),
+            None => Ok(()),
+        };
+        let trouble = [
+            cleared,
+            self.move_current(whom),
+            objects::consolidate(scene.repo).map(|_| ()),
+        ];
+        let trouble = trouble.into_iter().filter_map(Result::err);
+        receipt.trouble.extend(trouble.map(|error| error.to_string()));
+        receipt.id = Some(composed.written.id);
+        receipt.digest = Some(composed.written.digest);
+        Ok(Outcome::Saved(receipt))
+    }
+
+    /// Makes the saved session current, or ends its being so.
+    fn move_current(&self, whom: SessionRef) -> Result<(), store::Error> {
+        let now = current::read(self.scene.repo)?;
+        let next = if self.request.leave {
+            now.left(&whom.id)
+        } else {
+            self.next_current(&now, whom)
+        };
+        current::write(self.scene.repo, &next)
+    }
+
+    /// A session named for this command only does not become current when another one is.
+    fn next_current(&self, now: &current::Current, whom: SessionRef) -> current::Current {
+        if self.scene.session.is_some() && now.session.is_some() {
+            now.clone()
+        } else {
+            now.switched_to(whom)
+        }
+    }
+}

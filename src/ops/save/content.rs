@@ -1,0 +1,163 @@
+//! What a checkpoint holds: its document, the files beside it, and whether any of it is new.
+
+use serde_json::Map;
+
+use super::{
+    super::{
+        Error,
+        compose::{self, Before},
+        fresh, summary,
+    },
+    attempt::Attempt,
+};
+use crate::{
+    model::{
+        document::{Document, Kind},
+        json,
+        operation::{LogLine, Subject},
+        record::Attachment,
+    },
+    store::{
+        Kind as ObjectKind,
+        checkpoint::{self, Siblings},
+        objects::Writer,
+        restored,
+    },
+};
+
+impl Attempt<'_> {
+    /// Writes the document and its commit.
+    pub(super) fn write(
+        &self,
+        writer: &Writer,
+        subject: Subject,
+        before: &Before<'_>,
+        folded: std::collections::BTreeMap<String, u64>,
+        previous: &Siblings,
+    ) -> Result<(Document, checkpoint::Written), Error> {
+        let request = self.request;
+        let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
+        document.name.clone_from(&request.name);
+        document.trigger.clone_from(&request.trigger);
+        document.record = subject.record;
+        document.previous = Some(before.digest.clone());
+        document.folded = folded;
+        if let Some(tip) = before.checkpoint {
+            let restored = restored::read(self.scene.repo)?;
+            document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
+            document.chat.clone_from(&tip.document.chat);
+            document.tokens.clone_from(&tip.document.tokens);
+            document.compaction.clone_from(&tip.document.compaction);
+        }
+        self.summarise(&mut document, before);
+        if request.error.is_some() {
+            document.record.error.clone_from(&request.error);
+        }
+        let mut siblings = Siblings::default();
+        for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
+            siblings.keep(previous, kept);
+        }
+        self.attach_files(writer, &mut document, &mut siblings)?;
+        self.attach_log(writer, &subject.log, previous, &mut siblings)?;
+        let snapshot =
+            compose::attach_snapshot(writer, &mut document, &mut siblings, self.present, before, self.people)?;
+        let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
+        let partial = compose::is_partial(self.present);
+        let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, self.people)?;
+        Ok((document, written))
+    }
+
+    /// Fills in the summary: the one given; else, when a session is put aside, the last one somebody wrote; else one from
+    /// git's facts.
+    fn summarise(&self, document: &mut Document, before: &Before<'_>) {
+        let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
+        if given.is_some() {
+            document.record.summary = given;
+        }
+        if document.record.summary.is_some() {
+            return;
+        }
+        let old = before
+            .checkpoint
+            .map(|tip| &tip.document.record)
+            .filter(|old| !old.auto_summary);
+        let aside = matches!(self.request.kind, Kind::Pause | Kind::Finish);
+        document.record.summary = old.filter(|_| aside).and_then(|old| old.summary.clone());
+        if document.record.summary.is_none() {
+            document.record.summary = Some(summary::of(&document.git));
+            document.record.auto_summary = true;
+        }
+    }
+
+    fn attach_files(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+        let by = compose::by(self.scene, self.people);
+        let mut blobs = Vec::new();
+        for ((name, bytes), n) in self.request.attachments.iter().zip(0_u32..) {
+            blobs.push(writer.write(ObjectKind::Blob, bytes)?);
+            document.record.attachments.push(Attachment {
+                id: fresh::item_id()?,
+                at: self.scene.now,
+                by: by.clone(),
+                name: name.clone(),
+                n,
+                size: bytes.len() as u64,
+                unknown: Map::new(),
+            });
+        }
+        Ok(siblings.numbered(writer, "files", &blobs)?)
+    }
+
+    /// Adds the draft's log lines as a file of their own, numbered after those that are there.
+    fn attach_log(
+        &self,
+        writer: &Writer,
+        lines: &[LogLine],
+        previous: &Siblings,
+        siblings: &mut Siblings,
+    ) -> Result<(), Error> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut entries = Vec::new();
+        if let Some(id) = previous.get("log") {
+            let there = checkpoint::folder(self.scene.repo, id, "log").map_err(Error::damaged("log"))?;
+            entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
+        }
+        let bytes: Vec<u8> = lines.iter().flat_map(json::to_line).collect();
+        entries.push((
+            format!("{:06}.jsonl", entries.len()),
+            writer.write(ObjectKind::Blob, &bytes)?,
+        ));
+        Ok(siblings.files(writer, "log", entries)?)
+    }
+
+    /// Whether a document differs from the one before in nothing a user would call new.
+    pub(super) fn says_nothing_new(&self, new: &Document, old: &Document) -> bool {
+        let request = self.request;
+        let mut record = new.record.clone();
+        if record.auto_summary {
+            record.summary.clone_from(&old.record.summary);
+            record.auto_summary = old.record.auto_summary;
+        }
+        // Attachments and errors do not carry over, so an old one is no difference.
+        if request.attachments.is_empty() {
+            record.attachments.clone_from(&old.record.attachments);
+        }
+        if request.error.is_none() {
+            record.error.clone_from(&old.record.error);
+        }
+        let files = !request.files
+            || (new.snapshot == old.snapshot
+                && new.trees.get("lists") == old.trees.get("lists")
+                && new.trees.get("conflicts") == old.trees.get("conflicts")
+                && new.trees.get("held") == old.trees.get("held"));
+        request.name.is_none()
+            && request.attachments.is_empty()
+            && old.kind != Kind::Start
+            && new.session == old.session
+            && record == old.record
+            && new.trees.get("log") == old.trees.get("log")
+            && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
+            && files
+    }
+}

@@ -1,0 +1,302 @@
+//! `save`, and everything else that adds a checkpoint with the present files to a session: `pause`, `finish`, events.
+//!
+//! The order is what makes it safe: objects on disk, then the ref by compare-and-swap, then the check that a collection
+//! of garbage at the same moment took nothing, and only then the draft is cleared and success reported. A save that
+//! meets another writer composes its document again on the new tip, so both stay.
+
+mod attempt;
+mod content;
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Value, json};
+
+use self::attempt::Attempt;
+use super::{
+    Error, Scene,
+    choose::{self, Chosen},
+    compose,
+    fresh,
+    receipt::Outcome,
+    redact::Redactor,
+};
+use crate::{
+    model::{
+        document::{Kind, Status},
+        name::Name,
+        operation::Operation,
+        patch::{self, Stamp},
+        record::Failure,
+    },
+    store::{
+        self, ObjectId, checkpoint, facts, lock,
+        objects::{Sealed, Writer},
+        refs,
+    },
+};
+
+/// How often a checkpoint is composed again because the session or the object store changed under it.
+const TRIES: u32 = 20;
+
+/// What a checkpoint is to say beyond what carries over.
+#[derive(Debug)]
+pub struct Request {
+    /// What makes the checkpoint.
+    pub kind: Kind,
+    /// Where the session stands afterwards.
+    pub status: Status,
+    /// The checkpoint's own name.
+    pub name: Option<Name>,
+    /// The occasion.
+    pub trigger: Option<String>,
+    /// The summary; without one it is made from git's facts.
+    pub summary: Option<String>,
+    /// Patches of the record, in order, as given.
+    pub changes: Vec<Value>,
+    /// A merge patch of the session's members.
+    pub session: Option<Value>,
+    /// Why the session failed.
+    pub error: Option<Failure>,
+    /// Files to keep, by name.
+    pub attachments: Vec<(String, Vec<u8>)>,
+    /// Whether to save the files of the work tree.
+    pub files: bool,
+    /// Whether to make a checkpoint that says nothing new.
+    pub allow_empty: bool,
+    /// Whether to stop before anything is written.
+    pub dry_run: bool,
+    /// Whether the session ends being current.
+    pub leave: bool,
+    /// Whether a session is started when there is none to continue.
+    pub start: bool,
+}
+
+impl Request {
+    /// A plain save.
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            status: Status::Active,
+            name: None,
+            trigger: None,
+            summary: None,
+            changes: Vec::new(),
+            session: None,
+            error: None,
+            attachments: Vec::new(),
+            files: true,
+            allow_empty: false,
+            dry_run: false,
+            leave: false,
+            start: true,
+        }
+    }
+}
+
+/// Makes the checkpoint, unless there is nothing new to save.
+pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
+    guard(scene)?;
+    let mut redactor = Redactor::new(scene)?;
+    redact(&mut request, &mut redactor);
+    let agent = redactor.agent(scene);
+    let scene = &Scene {
+        agent: agent.as_deref(),
+        ..*scene
+    };
+    let people = compose::people(scene);
+    let operations = operations(scene, &mut request, &compose::by(scene, &people))?;
+    let mut _worktree = None;
+    let mut left = Vec::new();
+    if !request.dry_run {
+        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
+        refs::recover(scene.repo, scene.wait)?;
+        left = store::sweep(scene.repo)?;
+    }
+    let mut vanished = None;
+    let lost = RefCell::new(Vec::<Sealed>::new());
+    let branch = facts::branch(scene.repo)?;
+    for _ in 0..TRIES {
+        // Objects that vanished may be ones that were found present and relied on: these are written again as well.
+        let writer = match (request.dry_run, vanished.take()) {
+            (true, _) => Writer::memory(scene.repo),
+            (false, None) => Writer::durable(scene.repo)?,
+            (false, Some(())) => Writer::rewriting(scene.repo)?,
+        };
+        let mut passed_over = Vec::new();
+        let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
+        lost.borrow().iter().for_each(|sealed| writer.trust(sealed.written().iter().copied()));
+        let held = held(scene, &writer, &target)?;
+        let present = compose::present(scene, &writer, request.files, &held)?;
+        let attempt = Attempt {
+            scene,
+            request: &request,
+            operations: &operations,
+            people: &people,
+            present: &present,
+            lost: &lost,
+        };
+        match attempt.run(writer, target) {
+            Ok(mut outcome) => {
+                let (Outcome::Saved(receipt) | Outcome::Planned(receipt) | Outcome::Unchanged(receipt)) = &mut outcome;
+                receipt.redactions = std::mem::take(&mut redactor.found);
+                receipt.passed_over = passed_over;
+                receipt.trouble.extend(left.iter().map(ToString::to_string));
+                return Ok(outcome);
+            }
+            Err(Error::Store(store::Error::Moved { .. })) => {}
+            Err(Error::Store(store::Error::Vanished { .. })) => vanished = Some(()),
+            Err(error) => return Err(error),
+        }
+    }
+    let session = scene
+        .session
+        .cloned()
+        .unwrap_or_else(|| Name::slug("session", "current"));
+    Err(Error::Contended { session, tries: TRIES })
+}
+
+/// Refuses what is no project: a bare repository, the home folder, the root of the file system.
+pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
+    let top = store::work_tree(scene.repo)?;
+    let what = if scene.home.is_some_and(|home| same_folder(home, top)) {
+        "your home folder"
+    } else if top.parent().is_none() {
+        "the root of the file system"
+    } else {
+        return Ok(());
+    };
+    if scene.settings.allow_home {
+        return Ok(());
+    }
+    Err(Error::TooBroad {
+        path: top.display().to_string(),
+        what,
+    })
+}
+
+fn same_folder(a: &std::path::Path, b: &std::path::Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+/// Takes secrets out of everything the request would store.
+fn redact(request: &mut Request, redactor: &mut Redactor) {
+    for change in &mut request.changes {
+        redactor.json(change, "record");
+    }
+    if let Some(session) = &mut request.session {
+        redactor.json(session, "session");
+    }
+    if let Some(summary) = &mut request.summary {
+        redactor.text(summary, "summary");
+    }
+    if let Some(trigger) = &mut request.trigger {
+        redactor.text(trigger, "trigger");
+    }
+    if let Some(error) = &mut request.error {
+        redactor.text(&mut error.message, "error");
+        if let Some(stack) = &mut error.stack {
+            redactor.text(stack, "error/stack");
+        }
+    }
+    for (name, bytes) in &mut request.attachments {
+        redactor.text(name, "attachment");
+        *bytes = redactor.bytes(bytes, &format!("files/{name}"));
+    }
+}
+
+/// The request's changes as operations, prepared once so that they mean the same on every tip.
+fn operations(scene: &Scene<'_>, request: &mut Request, by: &str) -> Result<Vec<Operation>, Error> {
+    let mut failed = None;
+    let mut fresh_id = || {
+        fresh::item_id().unwrap_or_else(|error| {
+            failed = Some(error);
+            String::new()
+        })
+    };
+    let mut operations = Vec::new();
+    for change in std::mem::take(&mut request.changes) {
+        let record = patch::prepare(
+            change,
+            &mut Stamp {
+                at: scene.now,
+                by,
+                fresh_id: &mut fresh_id,
+            },
+        )?;
+        operations.push(operation(scene, by, fresh_id(), Some(record), None));
+    }
+    let mut session = request.session.take().unwrap_or_else(|| Value::Object(Map::new()));
+    session["status"] = json!(request.status);
+    operations.push(operation(scene, by, fresh_id(), None, Some(session)));
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(operations),
+    }
+}
+
+fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, session: Option<Value>) -> Operation {
+    Operation {
+        id,
+        at: scene.now,
+        by: by.to_owned(),
+        record,
+        remove: None,
+        session,
+        log: None,
+        unknown: Map::new(),
+    }
+}
+
+/// The session a checkpoint goes to.
+enum Target {
+    Existing(Box<Chosen>),
+    New(Name),
+}
+
+/// The trees that the session's newest checkpoint holds; what else it holds is trusted as well.
+fn held(scene: &Scene<'_>, writer: &Writer, target: &Target) -> Result<Vec<ObjectId>, Error> {
+    let Target::Existing(chosen) = target else {
+        return Ok(Vec::new());
+    };
+    let held = checkpoint::held(scene.repo, &chosen.tip).map_err(Error::damaged(chosen.name.as_str()))?;
+    writer.trust(held.objects);
+    Ok(held.trees)
+}
+
+fn target(
+    scene: &Scene<'_>,
+    request: &Request,
+    branch: Option<&str>,
+    passed_over: &mut Vec<String>,
+) -> Result<Target, Error> {
+    if let Some(chosen) = choose::meant(scene)? {
+        return Ok(Target::Existing(Box::new(chosen)));
+    }
+    if let Some(name) = scene.session {
+        return if request.start {
+            Ok(Target::New(name.clone()))
+        } else {
+            Err(Error::NotFound {
+                text: name.to_string(),
+                candidates: super::select::similar(scene, name.as_str())?,
+            })
+        };
+    }
+    let (paused, damaged) = choose::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
+    *passed_over = damaged;
+    if let Some(chosen) = paused {
+        return Ok(Target::Existing(Box::new(chosen)));
+    }
+    if !request.start {
+        return Err(choose::none_current(scene));
+    }
+    Ok(Target::New(default_name(branch)?))
+}
+
+/// A name for a session nobody named: the branch and a random end.
+pub(super) fn default_name(branch: Option<&str>) -> Result<Name, Error> {
+    Ok(Name::slug(branch.unwrap_or("detached"), &fresh::item_id()?))
+}

@@ -1,0 +1,434 @@
+//! `undo` and `redo`: the last thing that was done taken back, and done again.
+//!
+//! Each effect is taken back only if what it left is still there; otherwise the reason is given and nothing is done. A
+//! tip that a ref leaves behind is kept on a ref of the undo list.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Error, Scene,
+    bring::{self, Job, Noted, Scope},
+    compose::{self, Present},
+    goal::Goal,
+    record,
+    refuse::Refusal,
+    restore::{self, Progress, RecordIs, Restored, short},
+};
+use crate::{
+    model::id::Oid,
+    store::{
+        checkpoint::{self, object_id, oid},
+        current::{self, Current},
+        draft, lock,
+        refs::{self, Edit, Expected},
+        tree,
+        undo::{self, Effect, Entry, PathChange},
+    },
+    worktree::restore::journal::{self, Journal},
+};
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Take back.
+    Undo,
+    /// Do again.
+    Redo,
+}
+
+impl Direction {
+    /// The command.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+        }
+    }
+}
+
+/// How something is taken back or done again.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Which way.
+    pub direction: Direction,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether it is done although files changed since.
+    pub force: bool,
+}
+
+/// What was taken back or done again, or would be.
+#[derive(Debug)]
+pub struct TakenBack {
+    /// Which way.
+    pub direction: Direction,
+    /// What it was.
+    pub entry: Entry,
+    /// What happened to the files; `None` if it had changed none.
+    pub files: Option<Restored>,
+    /// Refs that moved: name, what it was and what it is.
+    pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
+    /// Whether the record went back as well.
+    pub record: bool,
+}
+
+/// What the journal says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    n: u64,
+    force: bool,
+}
+
+/// Takes the last operation back, or does the last one that was taken back again.
+pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Result<TakenBack, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    restore::begin(scene, request.dry_run)?;
+    let list = undo::read(scene.repo)?;
+    let nothing = Error::NothingTo {
+        what: request.direction.word(),
+    };
+    let (entry, kept) = match request.direction {
+        Direction::Undo => (list.undoable().ok_or(nothing)?, None),
+        Direction::Redo => list.redoable().ok_or(nothing)?,
+    };
+    Taking {
+        scene,
+        entry,
+        kept,
+        request,
+        progress,
+    }
+    .run(None)
+}
+
+/// Finishes what was interrupted.
+pub(super) fn resume(
+    scene: &Scene<'_>,
+    journal: Journal,
+    noted: Noted,
+    progress: Progress<'_>,
+) -> Result<Restored, Error> {
+    let invalid = |why: String| Error::Journal { why };
+    let note: Note = serde_json::from_value(noted.note).map_err(|error| invalid(error.to_string()))?;
+    let list = undo::read(scene.repo)?;
+    let (entry, kept) = list
+        .entry(note.n)
+        .ok_or_else(|| invalid(format!("entry {} of the undo list is gone", note.n)))?;
+    let direction = if noted.operation == "redo" {
+        Direction::Redo
+    } else {
+        Direction::Undo
+    };
+    // Whether files had changed was asked before.
+    let request = Request {
+        direction,
+        dry_run: false,
+        force: true,
+    };
+    let taken = Taking {
+        scene,
+        entry,
+        kept,
+        request,
+        progress,
+    }
+    .run(Some(journal))?;
+    taken.files.ok_or(Error::NotInterrupted)
+}
+
+struct Taking<'a> {
+    scene: &'a Scene<'a>,
+    entry: &'a Entry,
+    /// In a redo, the safety checkpoint of the state to go to.
+    kept: Option<&'a Oid>,
+    request: Request,
+    progress: Progress<'a>,
+}
+
+impl Taking<'_> {
+    fn run(&self, journal: Option<Journal>) -> Result<TakenBack, Error> {
+        let scene = self.scene;
+        // First everything is looked at, then everything is done.
+        let edits = self.edits()?;
+        let record = self.record()?;
+        let files = self.files(journal)?;
+        let mut taken = TakenBack {
+            direction: self.request.direction,
+            entry: self.entry.clone(),
+            refs: edits
+                .iter()
+                .map(|(name, from, to)| (name.clone(), from.clone(), to.clone()))
+                .collect(),
+            record: record.is_some(),
+            files: None,
+        };
+        let (whole, safety) = match &files {
+            Some(brought) => (brought.is_complete() && brought.refusals.is_empty(), brought.safety),
+            None => (true, None),
+        };
+        taken.files = files.map(|brought| Restored {
+            operation: self.request.direction.word().to_owned(),
+            from: None,
+            brought: Some(brought),
+            record: RecordIs::NotMeant,
+            dry_run: self.request.dry_run,
+            aborted: false,
+        });
+        if self.request.dry_run || !whole {
+            return Ok(taken);
+        }
+        self.move_refs(&edits)?;
+        if let Some((session, present, wanted)) = record {
+            record::replace(scene, session, present, wanted.clone())?;
+        }
+        self.current()?;
+        let n = self.entry.n;
+        match self.request.direction {
+            Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)))?,
+            Direction::Redo => undo::redone(scene.repo, n, scene.now)?,
+        }
+        journal::remove(scene.repo)?;
+        Ok(taken)
+    }
+
+    fn is_undo(&self) -> bool {
+        self.request.direction == Direction::Undo
+    }
+
+    fn changed(&self, why: String) -> Error {
+        Error::ChangedSince {
+            what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
+            why,
+        }
+    }
+
+    /// The moves of refs: name, from, to. Those that are made already, before a kill, are left out.
+    fn edits(&self) -> Result<Vec<(String, Option<Oid>, Option<Oid>)>, Error> {
+        let mut edits = Vec::new();
+        for effect in &self.entry.effects {
+            let Effect::Ref { name, old, new } = effect else {
+                continue;
+            };
+            let (from, to) = if self.is_undo() { (new, old) } else { (old, new) };
+            let now = refs::read(self.scene.repo, name)?.map(oid);
+            if now == *to && from != to {
+                continue;
+            }
+            if now != *from {
+                let name = name
+                    .strip_prefix("refs/checkpoints/")
+                    .map_or(name.clone(), |s| format!("session {s}"));
+                let why = match (&now, from) {
+                    (None, _) => format!("'{name}' is gone"),
+                    (Some(_), None) => format!("'{name}' exists again"),
+                    (Some(_), Some(_)) => format!("'{name}' has moved on"),
+                };
+                return Err(self.changed(why));
+            }
+            edits.push((name.clone(), from.clone(), to.clone()));
+        }
+        Ok(edits)
+    }
+
+    fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<(), Error> {
+        let scene = self.scene;
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let message = format!("checkpoint: {} {}", self.request.direction.word(), self.entry.operation);
+        let mut edits = Vec::new();
+        let mut n = undo::next(scene.repo)?;
+        for (name, from, to) in moves {
+            let id = |id: &Option<Oid>| id.as_ref().map(object_id);
+            edits.push(Edit {
+                name: name.clone(),
+                expected: id(from).map_or(Expected::Absent, Expected::Is),
+                new: id(to),
+                message: message.clone(),
+            });
+            // What no ref may name any more is kept for the way back.
+            if let Some(left) = id(from) {
+                edits.push(Edit {
+                    name: undo::ref_name(scene.repo, n),
+                    expected: Expected::Absent,
+                    new: Some(left),
+                    message: message.clone(),
+                });
+                n += 1;
+            }
+        }
+        // What could not be removed is told by the next save, which sweeps it.
+        refs::update(
+            scene.repo,
+            &edits,
+            &compose::people(scene).committer,
+            scene.wait,
+        )?;
+        Ok(())
+    }
+
+    /// The session whose record changes, its record now and then.
+    fn record(&self) -> Result<Option<(&str, &serde_json::Value, &serde_json::Value)>, Error> {
+        for effect in &self.entry.effects {
+            let Effect::Record {
+                session,
+                before,
+                after,
+                last,
+            } = effect
+            else {
+                continue;
+            };
+            let waiting = draft::read(self.scene.repo, session)?;
+            let unchanged = waiting.last() == Some(*last) || !self.is_undo();
+            if !unchanged && !self.request.force {
+                return Err(self.changed("the record was changed or saved since".to_owned()));
+            }
+            let (now, then) = if self.is_undo() {
+                (after, before)
+            } else {
+                (before, after)
+            };
+            return Ok(Some((session, now, then)));
+        }
+        Ok(None)
+    }
+
+    fn current(&self) -> Result<(), Error> {
+        for effect in &self.entry.effects {
+            let Effect::Current { before, after } = effect else {
+                continue;
+            };
+            let (from, to): (&Current, &Current) = if self.is_undo() {
+                (after, before)
+            } else {
+                (before, after)
+            };
+            // Whoever made another session current since meant it.
+            if current::read(self.scene.repo)? == *from {
+                current::write(self.scene.repo, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn files(&self, journal: Option<Journal>) -> Result<Option<bring::Brought>, Error> {
+        let scene = self.scene;
+        let find = |effect: &Effect| match effect {
+            Effect::Files { before } => Some(before.clone()),
+            _ => None,
+        };
+        let Some(before) = self.entry.effects.iter().find_map(find) else {
+            return Ok(None);
+        };
+        let target = if self.is_undo() {
+            Some(before.clone())
+        } else {
+            self.kept.cloned()
+        };
+        let Some(target) = target.map(|id| object_id(&id)) else {
+            return Ok(None);
+        };
+        let subject = short(target);
+        let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
+        let goal = Goal::of(scene, &target, &subject)?;
+        let changes = undo::changes(scene.repo, self.entry.n)?;
+        let index = self
+            .entry
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Index { .. }));
+        let continued = journal.is_some();
+        let word = self.request.direction.word();
+        let job = Job {
+            operation: word,
+            summary: format!("before {word} of '{}'", self.entry.what),
+            scope: Scope {
+                only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
+                trusted: true,
+                include: true,
+                index,
+                ..Scope::default()
+            },
+            goal: &|_, _| Ok(goal.clone()),
+            refuse: &|present, _| {
+                if self.request.force || continued {
+                    Ok(Vec::new())
+                } else {
+                    self.moved(present, &changes, &before)
+                }
+            },
+            note: serde_json::to_value(Note {
+                n: self.entry.n,
+                force: self.request.force,
+            })
+            .unwrap_or_default(),
+            journal,
+            dry_run: self.request.dry_run,
+            progress: self.progress,
+        };
+        Ok(Some(bring::bring(scene, &job)?))
+    }
+
+    /// The paths that are not as the operation left them, or in a redo not as they were before it.
+    fn moved(&self, present: &Present, changes: &[PathChange], before: &Oid) -> Result<Vec<Refusal>, Error> {
+        let scene = self.scene;
+        let Some(snapshot) = &present.snapshot else {
+            return Ok(Vec::new());
+        };
+        let mut refusals = Vec::new();
+        let then = if self.is_undo() {
+            None
+        } else {
+            let before = object_id(before);
+            let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(short(before)))?;
+            before.document.snapshot.map(|snapshot| object_id(&snapshot.tree))
+        };
+        let mut paths = Vec::new();
+        for (path, left) in changes {
+            // Files that are kept beside the tree cannot be told this way; they are proven when they are written.
+            if snapshot.lists.held.iter().any(|held| held.path == *path) {
+                continue;
+            }
+            let now = tree::entry(scene.repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));
+            let expected = match then {
+                None => left.clone(),
+                Some(then) => tree::entry(scene.repo, then, path)?.map(|entry| (entry.mode, entry.id)),
+            };
+            if now != expected {
+                paths.push(path.clone());
+            }
+        }
+        if !paths.is_empty() {
+            refusals.push(Refusal::ChangedSince { paths });
+        }
+        Ok(refusals)
+    }
+}
+
+/// Notes an operation that moved refs, and perhaps changed which session is current, so that it can be taken back.
+///
+/// What a ref was before must stay reachable: by another ref of the operation, or because it only went forward.
+pub(super) fn note_refs(
+    scene: &Scene<'_>,
+    operation: &str,
+    what: String,
+    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
+    current: Option<(Current, Current)>,
+) -> Result<(), Error> {
+    let mut effects: Vec<Effect> = moves
+        .into_iter()
+        .map(|(name, old, new)| Effect::Ref { name, old, new })
+        .collect();
+    if let Some((before, after)) = current.filter(|(before, after)| before != after) {
+        effects.push(Effect::Current { before, after });
+    }
+    let entry = Entry {
+        n: undo::next(scene.repo)?,
+        at: scene.now,
+        operation: operation.to_owned(),
+        what,
+        effects,
+    };
+    Ok(undo::note(scene.repo, entry)?)
+}

@@ -1,0 +1,207 @@
+//! Changing what lies in an open folder, never through a link and never outside of it.
+//!
+//! The counterpart of reading in [`super::dir`]. A folder below is reached in one call where the kernel can be told to
+//! follow no link and to stay below (Linux 5.6), else name by name. What exists is replaced only by [`Dir::rename`] and
+//! [`Dir::exchange`]; everything else fails on a name that is taken.
+
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::dir::{Dir, FOLDER};
+
+/// The longest path that is given to the system in one call.
+const PATH_MAX: usize = 4096;
+
+impl Dir {
+    /// Opens the folder at `path`, names separated by slashes, below this one; empty is this one again.
+    ///
+    /// A link or a file on the way is an error ([`io::ErrorKind::NotADirectory`]), and so is a name that leads upwards.
+    pub fn below(&self, path: &[u8]) -> io::Result<Self> {
+        if path.is_empty() {
+            return Ok(Self(rustix::fs::openat(&self.0, c".", FOLDER, Mode::empty())?));
+        }
+        if path
+            .split(|byte| *byte == b'/')
+            .any(|name| matches!(name, b"" | b"." | b".."))
+        {
+            return Err(rustix::io::Errno::NOTDIR.into());
+        }
+        #[cfg(target_os = "linux")]
+        if path.len() < PATH_MAX {
+            use rustix::fs::ResolveFlags;
+            use rustix::io::Errno;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.0, path, FOLDER, Mode::empty(), resolve) {
+                Ok(fd) => return Ok(Self(fd)),
+                Err(Errno::LOOP | Errno::XDEV) => return Err(Errno::NOTDIR.into()),
+                // An old kernel, or a sandbox that does not know the call.
+                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut names = path.split(|byte| *byte == b'/');
+        let mut dir = self.folder(names.next().unwrap_or_default())?;
+        for name in names {
+            dir = dir.folder(name)?;
+        }
+        Ok(dir)
+    }
+
+    /// Creates the file `name` and opens it for reading and writing. Its mode is `mode` less the creation mask.
+    pub fn create(&self, name: &[u8], mode: u32) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode_bits(mode));
+        Ok(File::from(rustix::fs::openat(&self.0, name, flags, mode)?))
+    }
+
+    /// Creates the link `name` with this text.
+    pub fn create_link(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.0, name)?)
+    }
+
+    /// Creates the folder `name`, with the bits that the creation mask leaves.
+    pub fn create_folder(&self, name: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Gives `from` the name `to` in the same folder. What had that name is gone; a folder in the way is an error.
+    pub fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    /// Gives `from` the name `to` unless that is taken ([`io::ErrorKind::AlreadyExists`]).
+    ///
+    /// Where the system cannot do both in one step, the name is looked at first.
+    pub fn rename_to_free(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        match rustix::fs::renameat_with(&self.0, from, &self.0, to, rustix::fs::RenameFlags::NOREPLACE) {
+            Err(error) if is_unsupported(error) => {}
+            result => return Ok(result?),
+        }
+        match self.stat(to) {
+            Ok(_) => Err(rustix::io::Errno::EXIST.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.rename(from, to),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Swaps two names in one step; `false` where the system or the file system cannot.
+    pub fn exchange(&self, one: &[u8], other: &[u8]) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        match rustix::fs::renameat_with(&self.0, one, &self.0, other, rustix::fs::RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(true),
+            Err(error) if is_unsupported(error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (one, other);
+        Ok(false)
+    }
+
+    /// Removes the file or link `name`.
+    pub fn remove(&self, name: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    /// Removes the folder `name`, which must be empty ([`io::ErrorKind::DirectoryNotEmpty`]).
+    pub fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR) {
+            // POSIX allows both.
+            Err(rustix::io::Errno::EXIST) => Err(rustix::io::Errno::NOTEMPTY.into()),
+            result => Ok(result?),
+        }
+    }
+}
+
+/// Sets the permission bits of an open file to exactly these.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode_bits(mode)))?)
+}
+
+/// Permission bits in the width of this system.
+#[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation)]
+fn mode_bits(mode: u32) -> rustix::fs::RawMode {
+    (mode & 0o7777) as rustix::fs::RawMode
+}
+
+#[cfg(target_os = "linux")]
+fn is_unsupported(error: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn world() -> (tempfile::TempDir, Dir) {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("in/a/b")).unwrap();
+        std::fs::create_dir(temp.path().join("out")).unwrap();
+        symlink("../out", temp.path().join("in/link")).unwrap();
+        symlink("a", temp.path().join("in/inner")).unwrap();
+        std::fs::write(temp.path().join("in/file"), "x").unwrap();
+        let dir = Dir::open(&temp.path().join("in")).unwrap();
+        (temp, dir)
+    }
+
+    #[test]
+    fn a_folder_below_is_never_reached_through_a_link() {
+        let (_temp, dir) = world();
+        assert!(dir.below(b"a/b").is_ok());
+        assert!(dir.below(b"").is_ok());
+        for path in ["link", "link/x", "inner", "inner/b", "file", "file/x", "..", "a/../.."] {
+            let found = dir.below(path.as_bytes());
+            assert!(found.is_err(), "{path}");
+        }
+        assert_eq!(dir.below(b"link").unwrap_err().kind(), io::ErrorKind::NotADirectory);
+        assert_eq!(dir.below(b"none").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_exists_is_not_replaced_unasked() {
+        let (temp, dir) = world();
+        let is_taken = |result: io::Result<()>| result.unwrap_err().kind() == io::ErrorKind::AlreadyExists;
+        let mut fresh = dir.create(b"fresh", 0o666).unwrap();
+        fresh.write_all(b"new").unwrap();
+        set_mode(&fresh, 0o600).unwrap();
+        assert!(is_taken(dir.create(b"file", 0o666).map(drop)));
+        assert!(is_taken(dir.create(b"link", 0o666).map(drop)));
+        assert!(is_taken(dir.create_link(b"file", b"t")));
+        assert!(is_taken(dir.create_folder(b"a")));
+        assert!(is_taken(dir.rename_to_free(b"fresh", b"file")));
+        assert!(is_taken(dir.rename_to_free(b"fresh", b"link")));
+        assert!(
+            dir.exchange(b"fresh", b"file").unwrap(),
+            "the file system of the tests can"
+        );
+        let mut text = String::new();
+        fresh.rewind().unwrap();
+        fresh.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "new");
+        let meta = std::fs::metadata(temp.path().join("in/file")).unwrap();
+        assert_eq!(meta.permissions().mode() & 0o7777, 0o600);
+        assert_eq!(std::fs::read(temp.path().join("in/fresh")).unwrap(), b"x");
+        dir.rename(b"fresh", b"link").unwrap();
+        assert!(temp.path().join("out").exists());
+        assert_eq!(std::fs::read(temp.path().join("in/link")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn only_empty_folders_are_removed() {
+        let (_temp, dir) = world();
+        assert_eq!(
+            dir.remove_folder(b"a").unwrap_err().kind(),
+            io::ErrorKind::DirectoryNotEmpty
+        );
+        dir.folder(b"a").unwrap().remove_folder(b"b").unwrap();
+        dir.remove_folder(b"a").unwrap();
+        assert!(dir.remove_folder(b"link").is_err(), "a link is no folder");
+        dir.remove(b"link").unwrap();
+    }
+}

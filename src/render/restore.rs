@@ -1,0 +1,303 @@
+//! What `restore`, `apply`, `undo` and `redo` did or would do: the receipt, the plan, and reasons not to do it.
+
+use serde::Serialize;
+
+use super::{
+    count::Count,
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{
+    id::{Digest, Oid},
+    path::RepoPath,
+    plan::{self, Act},
+};
+
+/// How many lines of a plan are shown where the plan is not what was asked for.
+const LISTED: usize = 20;
+
+/// Everything a receipt says; its JSON is `git-checkpoint.restore/1`.
+#[derive(Debug, Serialize)]
+pub struct Receipt<'a> {
+    /// `git-checkpoint.restore/1`.
+    pub schema: &'static str,
+    /// `restore`, `apply`, `undo` or `redo`.
+    pub operation: &'a str,
+    /// `done`, `planned`, `refused`, `nothing`, `incomplete` or `aborted`.
+    pub outcome: &'static str,
+    /// The checkpoint the files came from.
+    pub from: Option<From<'a>>,
+    /// What was taken back or done again, in words.
+    pub what: Option<&'a str>,
+    /// The safety checkpoint that holds what was there before.
+    pub safety: Option<Oid>,
+    /// What happens to which path and why.
+    pub plan: &'a [plan::Line],
+    /// Reasons not to do it.
+    pub refusals: Vec<Refused>,
+    /// What was done to files.
+    pub files: Counts,
+    /// How many entries of the index became others.
+    pub index: usize,
+    /// Paths that were to be added with `git add -N` and are not there.
+    pub index_lacking: &'a [RepoPath],
+    /// `not-meant`, `restored`, `same` or `of-another-session`.
+    pub record: &'static str,
+    /// Refs that moved.
+    pub refs: Vec<Moved>,
+    /// Paths on which both sides of a merge do not fit together.
+    pub conflicts: Vec<Conflict>,
+    /// Paths that kept changing and were left alone.
+    pub moved: &'a [RepoPath],
+    /// Paths that could not be written.
+    pub failed: Vec<Failed>,
+    /// Paths that another program changed after they were written.
+    pub differing: &'a [RepoPath],
+    /// Why it ended early.
+    pub stopped: Option<String>,
+}
+
+/// A checkpoint that files came from.
+#[derive(Debug, Serialize)]
+pub struct From<'a> {
+    /// Its commit.
+    pub id: Oid,
+    /// The digest of its document.
+    pub digest: Option<Digest>,
+    /// The session it was found through.
+    pub session: Option<&'a str>,
+    /// The first line of its summary.
+    pub summary: &'a str,
+    /// How long ago it was made, in words.
+    #[serde(skip)]
+    pub age: String,
+}
+
+/// How much was done.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+pub struct Counts {
+    /// Files and links written.
+    pub written: usize,
+    /// Files and links deleted.
+    pub deleted: usize,
+    /// Files with other permission bits.
+    pub modes: usize,
+    /// Empty folders made.
+    pub folders: usize,
+}
+
+/// A reason not to do it.
+#[derive(Debug, Serialize)]
+pub struct Refused {
+    /// The reason.
+    pub text: String,
+    /// The paths it is about, with a reason of their own where there is one.
+    pub paths: Vec<(String, Option<String>)>,
+    /// Whether `--force` gets past it.
+    pub yields_to_force: bool,
+}
+
+/// A ref that moved.
+#[derive(Debug, Serialize)]
+pub struct Moved {
+    /// Its name.
+    pub name: String,
+    /// What it was.
+    pub from: Option<Oid>,
+    /// What it is.
+    pub to: Option<Oid>,
+}
+
+/// A path on which both sides of a merge do not fit together.
+#[derive(Debug, Serialize)]
+pub struct Conflict {
+    /// The path.
+    pub path: RepoPath,
+    /// How they meet.
+    pub why: &'static str,
+}
+
+/// A path that could not be written.
+#[derive(Debug, Serialize)]
+pub struct Failed {
+    /// The path.
+    pub path: RepoPath,
+    /// Why.
+    pub why: String,
+}
+
+impl Receipt<'_> {
+    /// The outcome first, then what needs a look; of a plan that was asked for, every line.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        text.push(self.first());
+        let planned = matches!(self.outcome, "planned" | "refused");
+        let shown: Vec<_> = self.plan.iter().filter(|line| planned || !line.act.changes()).collect();
+        let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
+        for line in &shown[..listed] {
+            text.push(plan_line(line));
+        }
+        if shown.len() > listed {
+            text.push(Line::plain(format!("  ... and {} more", shown.len() - listed)));
+        }
+        for conflict in &self.conflicts {
+            text.push(row(Slot::Caution, "conflict", &conflict.path.quoted(), conflict.why));
+        }
+        for moved in &self.refs {
+            text.push(moved_line(moved));
+        }
+        self.details(&mut text);
+        text
+    }
+
+    fn first(&self) -> Line {
+        let (word, slot) = match (self.outcome, self.operation) {
+            ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
+            ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
+            ("planned" | "refused", "redo") => ("Would redo", Slot::Plain),
+            ("planned" | "refused", _) => ("Would undo", Slot::Plain),
+            ("nothing", _) => ("Nothing to do:", Slot::Plain),
+            ("aborted", _) => ("Went back to before the", Slot::Good),
+            ("incomplete", _) => ("Did not finish the", Slot::Bad),
+            (_, "restore") => ("Restored", Slot::Good),
+            (_, "apply") => ("Applied", Slot::Good),
+            (_, "redo") => ("Redid", Slot::Good),
+            _ => ("Undid", Slot::Good),
+        };
+        let mut line = Line::new().with(slot, word);
+        if matches!(self.outcome, "aborted" | "incomplete") {
+            line.push(Slot::Plain, format!(" {}", self.operation));
+        }
+        if let Some(from) = &self.from {
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, from.id.short());
+            let session = from.session.map(|session| format!("{session}, ")).unwrap_or_default();
+            line.push(Slot::Plain, format!(" ({session}{})", from.age));
+        }
+        if let Some(what) = self.what {
+            line.push(Slot::Plain, format!(" '{what}'"));
+        }
+        let counts = self.counts();
+        if !counts.is_empty() {
+            line.push(Slot::Plain, format!(": {counts}"));
+        }
+        if self.outcome == "nothing" && self.from.is_some() {
+            line.push(Slot::Plain, " is what is there already");
+        }
+        line
+    }
+
+    fn counts(&self) -> String {
+        let mut words = Vec::new();
+        let planned = matches!(self.outcome, "planned" | "refused");
+        let count = |act: Act| self.plan.iter().filter(|line| line.act == act).count();
+        let files = if planned {
+            Counts {
+                written: count(Act::Write),
+                deleted: count(Act::Delete),
+                modes: count(Act::Mode),
+                folders: 0,
+            }
+        } else {
+            self.files
+        };
+        if files.written > 0 {
+            words.push(format!("{} written", Count::new(files.written, "file")));
+        }
+        if files.deleted > 0 {
+            words.push(format!("{} deleted", files.deleted));
+        }
+        if files.modes > 0 {
+            words.push(format!("{} with other permissions", files.modes));
+        }
+        for (act, word) in [(Act::Keep, "kept"), (Act::Skip, "skipped")] {
+            if count(act) > 0 {
+                words.push(format!("{} {word}", count(act)));
+            }
+        }
+        if self.index > 0 {
+            words.push(format!(
+                "{} in the index",
+                Count::irregular(self.index, "entry", "entries")
+            ));
+        }
+        if self.record == "restored" {
+            words.push("the record".to_owned());
+        }
+        words.join(", ")
+    }
+
+    fn details(&self, text: &mut Text) {
+        for (paths, word, why) in [
+            (self.moved, "left", "kept changing meanwhile"),
+            (
+                self.differing,
+                "differs",
+                "another program changed it after it was written",
+            ),
+            (
+                self.index_lacking,
+                "index",
+                "cannot be added with 'git add -N': it is not there",
+            ),
+        ] {
+            for path in paths {
+                text.push(row(Slot::Caution, word, &path.quoted(), why));
+            }
+        }
+        for failed in &self.failed {
+            text.push(row(Slot::Bad, "failed", &failed.path.quoted(), &failed.why));
+        }
+        if let Some(stopped) = &self.stopped {
+            text.push(Line::new().with(Slot::Bad, format!("  stopped: {stopped}")));
+        }
+        if self.record == "of-another-session" {
+            text.push(Line::plain(
+                "  record   not restored: the checkpoint is not of the current session",
+            ));
+        }
+        if let Some(safety) = &self.safety
+            && self.outcome != "planned"
+        {
+            let line = Line::plain("  The present was saved first as ").with(Slot::Id, safety.short());
+            text.push(line);
+        }
+        if self.outcome == "planned" {
+            text.push(Line::plain("Nothing was changed. Run it without --dry-run to do it."));
+        }
+    }
+}
+
+fn plan_line(line: &plan::Line) -> Line {
+    let slot = match line.act {
+        Act::Write | Act::Mode => Slot::Changed,
+        Act::Delete => Slot::Removed,
+        Act::Keep | Act::Skip => Slot::Dim,
+    };
+    row(slot, line.act.word(), &line.path.quoted(), &line.why.to_string())
+}
+
+fn row(slot: Slot, word: &str, path: &str, why: &str) -> Line {
+    let mut line = Line::plain("  ").with(slot, word);
+    line.pad_to(11);
+    line.push(Slot::Path, path);
+    line.pad_to(40);
+    line.push(Slot::Plain, "  ");
+    line.push(Slot::Dim, why);
+    line
+}
+
+fn moved_line(moved: &Moved) -> Line {
+    let mut line = Line::plain("  ref");
+    line.pad_to(11);
+    line.push(Slot::Branch, &moved.name);
+    match (&moved.from, &moved.to) {
+        (Some(_), None) => line.push(Slot::Plain, " is gone again"),
+        (_, Some(to)) => {
+            line.push(Slot::Plain, " is at ");
+            line.push(Slot::Id, to.short());
+        }
+        (None, None) => {}
+    }
+    line
+}

@@ -1,0 +1,35 @@
+//! Which checkpoint was restored last in a work tree: `<git-dir>/checkpoint/restored`.
+//!
+//! A save writes it into its document, as `restored_from`.
+
+use std::{fs, io, io::Write as _};
+
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
+use crate::{model::id::Digest, os};
+
+/// The digest of the checkpoint restored last; `None` if none was.
+pub fn read(repo: &Repository) -> Result<Option<Digest>, Error> {
+    let path = worktree_private_path(repo).join("restored");
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Digest::parse(text.trim_end()).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// Notes it; `None` forgets it.
+pub fn write(repo: &Repository, digest: Option<&Digest>) -> Result<(), Error> {
+    let path = worktree_private_dir(repo)?.join("restored");
+    let Some(digest) = digest else {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+            _ => Ok(()),
+        };
+    };
+    let written = os::private_file(&path, sharing(repo)).and_then(|mut file| {
+        file.set_len(0)?;
+        file.write_all(format!("{}\n", digest.as_str()).as_bytes())?;
+        file.sync_data()
+    });
+    written.map_err(Error::io("write", path))
+}

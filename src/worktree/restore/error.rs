@@ -1,0 +1,124 @@
+//! Why a restore did nothing, or stopped.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::paths::Unsafe;
+use crate::model::path::RepoPath;
+use crate::os::reason;
+use crate::store::{self, ObjectId};
+use crate::worktree::snapshot;
+
+/// A failure of planning or executing a restore. Unless the variant says otherwise no file was touched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The repository has no work tree.
+    #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The checkpoint has a path that must not be written anywhere.
+    #[error("the checkpoint has an unsafe path '{path}': {why}")]
+    UnsafePath {
+        /// The path.
+        path: RepoPath,
+        /// What is wrong with it.
+        why: Unsafe,
+    },
+    /// The checkpoint describes more paths than any project has.
+    #[error("the checkpoint has more than {limit} paths to look at")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// A tree of the checkpoint or of the present cannot be read.
+    #[error("cannot read folder '{path}' of the checkpoint, tree '{id}': {why}")]
+    Tree {
+        /// The folder, empty for the root.
+        path: RepoPath,
+        /// The tree.
+        id: ObjectId,
+        /// What is wrong.
+        why: String,
+    },
+    /// The content of a file cannot be read from the repository, or is not what its id says.
+    #[error("cannot read '{path}' from the checkpoint, blob '{id}': {why}")]
+    Blob {
+        /// The file.
+        path: RepoPath,
+        /// The blob.
+        id: ObjectId,
+        /// What is wrong.
+        why: String,
+    },
+    /// A list of the checkpoint names a blob that the checkpoint does not have.
+    #[error("the checkpoint lacks the content of '{path}'")]
+    NotThere {
+        /// The file.
+        path: RepoPath,
+    },
+    /// A file of the repository or the work tree could not be read or written.
+    #[error("cannot {action} '{}': {}", path.display(), reason(source))]
+    Io {
+        /// A verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another process, perhaps a git command, holds git's own lock on the index.
+    #[error("cannot lock the index: '{}' exists{}", path.display(), aged(*age))]
+    IndexLocked {
+        /// The lock file.
+        path: PathBuf,
+        /// How long it has been there, as far as the clock can tell.
+        age: Option<Duration>,
+    },
+    /// The rules for content could not be read.
+    #[error(transparent)]
+    Rules(#[from] snapshot::Error),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+fn aged(age: Option<Duration>) -> String {
+    age.map_or_else(String::new, |age| format!(" since {} seconds", age.as_secs()))
+}
+
+impl Error {
+    /// A file error with its path, for `map_err`.
+    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// What the user can do about it, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Rules(error) => error.hint(),
+            Self::Store(error) => error.hint(),
+            Self::Blob { .. } | Self::Tree { .. } | Self::NotThere { .. } => {
+                Some("git checkpoint verify tells what is damaged; another clone or remote may have it".to_owned())
+            }
+            Self::IndexLocked { path, .. } => Some(format!(
+                "another git process seems to be running; if none is, it crashed, and you may remove the file:\nrm {}",
+                path.display()
+            )),
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::IndexLocked { .. } => true,
+            Self::Store(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Taking into a snapshot what its rules leave out, so that it can be overwritten and brought back.
+//!
+//! Byte for byte, whatever its size. Only on the user's word: a restore names the paths that are in its way and stops.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use gix::bstr::{BString, ByteSlice};
+use gix::objs::tree::EntryKind;
+
+use super::Error;
+use super::disk::split;
+use super::side::usual;
+use crate::model::path::RepoPath;
+use crate::os::dir::{self, Dir, Kind as FileKind};
+use crate::store::objects::{StreamError, Writer};
+use crate::store::{Kind, ObjectId, Repository};
+use crate::worktree::snapshot::Snapshot;
+
+/// Adds files and links to a snapshot that was just taken with this writer. Those that are gone are left out.
+pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, paths: &[RepoPath]) -> Result<(), Error> {
+    let root = repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })?;
+    let dir = Dir::open(root).map_err(Error::io("open", root))?;
+    let mut added = BTreeMap::new();
+    for path in paths {
+        let failed = || Error::io("save", root.join(path.to_string()));
+        if let Some((kind, id, mode)) = store(&dir, writer, path.as_bytes()).map_err(|error| match error {
+            Stop::Io(error) => failed()(error),
+            Stop::Store(error) => error,
+        })? {
+            let executable = kind == EntryKind::BlobExecutable;
+            if kind != EntryKind::Link {
+                snapshot.lists.raw.push(path.clone());
+                if mode != usual(executable, snapshot.umask) {
+                    snapshot.lists.modes.push((path.clone(), mode));
+                }
+            }
+            snapshot.lists.skipped.retain(|skipped| skipped.path != *path);
+            added.insert(path, (kind, id));
+        }
+    }
+    snapshot.lists.sort();
+    snapshot.lists.raw.dedup();
+    snapshot.tree = edit(repo, writer, snapshot.tree, &added)?;
+    Ok(())
+}
+
+enum Stop {
+    Io(io::Error),
+    Store(Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, ObjectId, u32)>, Stop> {
+    let (folder, name) = split(path);
+    let stored = |error: crate::store::Error| Stop::Store(error.into());
+    let dir = match root.below(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        dir => dir?,
+    };
+    let meta = match dir.stat(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        meta => meta?,
+    };
+    match meta.kind {
+        FileKind::Link => {
+            let id = writer.write(Kind::Blob, &dir.link(name)?).map_err(stored)?;
+            Ok(Some((EntryKind::Link, id, 0)))
+        }
+        FileKind::File => {
+            let mut file = dir.file(name)?;
+            let opened = dir::file_meta(&file)?;
+            let id = writer
+                .write_stream(Kind::Blob, opened.size, &mut file)
+                .map_err(|error| match error {
+                    StreamError::Read(error) => Stop::Io(error),
+                    StreamError::Changed { .. } => Stop::Io(io::Error::other("it changed while it was read")),
+                    StreamError::Store(error) => stored(error),
+                })?;
+            let kind = if opened.is_executable() {
+                EntryKind::BlobExecutable
+            } else {
+                EntryKind::Blob
+            };
+            Ok(Some((kind, id, opened.mode)))
+        }
+        _ => Err(Stop::Io(io::Error::other("it is neither a file nor a link"))),
+    }
+}
+
+fn edit(
+    repo: &Repository,
+    writer: &Writer,
+    tree: ObjectId,
+    added: &BTreeMap<&RepoPath, (EntryKind, ObjectId)>,
+) -> Result<ObjectId, Error> {
+    let overlay = writer.overlay(repo);
+    let hash = repo.object_hash();
+    let broken = |why: String| Error::Tree {
+        path: RepoPath::default(),
+        id: tree,
+        why,
+    };
+    let object = overlay.find_object(tree).map_err(|error| broken(error.to_string()))?;
+    let root = gix::objs::TreeRef::from_bytes(&object.data, hash).map_err(|error| broken(error.to_string()))?;
+    let mut editor = gix::objs::tree::Editor::new(root.into_owned(), &overlay.objects, hash);
+    for (path, (kind, id)) in added {
+        let names: Vec<BString> = path.as_bytes().split_str(b"/").map(BString::from).collect();
+        editor
+            .upsert(names, *kind, *id)
+            .map_err(|error| broken(error.to_string()))?;
+    }
+    let mut failed = None;
+    let written = editor.write(|tree| {
+        let mut bytes = Vec::new();
+        gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(|error| error.to_string())?;
+        writer.write(Kind::Tree, &bytes).map_err(|error| {
+            let text = error.to_string();
+            failed = Some(error);
+            text
+        })
+    });
+    match (written, failed) {
+        (Ok(id), _) => Ok(id),
+        (Err(_), Some(error)) => Err(error.into()),
+        (Err(why), None) => Err(broken(why)),
+    }
+}

@@ -1,0 +1,263 @@
+//! Bringing back the index: what was staged, unmerged stages, and what was added with `git add -N`.
+//!
+//! Only the paths that differ change, on a copy, through git itself; so entries that stay keep what git knows of their
+//! files. The copy takes the place of the index under git's own lock. The lock's text names us, so that a later command
+//! can remove it if we are killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Error;
+use crate::model::change::Entry;
+use crate::model::list::{Conflict, Lists};
+use crate::model::path::RepoPath;
+use crate::os;
+use crate::store::pathspec::Filter;
+use crate::store::{self, Kind, ObjectId, Repository, checkpoint, tree};
+
+/// The state of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Staged<'a> {
+    /// Its tree.
+    pub tree: ObjectId,
+    /// Unmerged paths and those added with `git add -N`.
+    pub lists: &'a Lists,
+    /// The blobs of unmerged stages, by their numbers.
+    pub blobs: &'a [ObjectId],
+}
+
+/// What changed in the index.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Paths whose entries are others now.
+    pub paths: Vec<RepoPath>,
+    /// Paths that were added with `git add -N` and are not there to be added again.
+    pub lacking: Vec<RepoPath>,
+}
+
+/// Finds the paths whose entries differ; with this result the index need not be written.
+pub fn compare(
+    repo: &Repository,
+    now: Staged<'_>,
+    then: Staged<'_>,
+    paths: Option<&mut Filter>,
+) -> Result<Changed, Error> {
+    let mut differing: BTreeSet<RepoPath> = tree::diff(repo, Some(now.tree), Some(then.tree), tree::Renames::Off)?
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    let stages = |staged: Staged<'_>| -> Result<BTreeMap<RepoPath, Vec<(u8, u32, ObjectId)>>, Error> {
+        let mut stages = BTreeMap::<_, Vec<_>>::new();
+        for conflict in &staged.lists.conflicts {
+            stages
+                .entry(conflict.path.clone())
+                .or_default()
+                .push(stage(repo, conflict, staged.blobs)?);
+        }
+        Ok(stages)
+    };
+    let (one, other) = (stages(now)?, stages(then)?);
+    differing.extend(
+        one.iter()
+            .filter(|(path, stages)| other.get(*path) != Some(*stages))
+            .map(|(path, _)| path.clone()),
+    );
+    differing.extend(other.keys().filter(|path| !one.contains_key(*path)).cloned());
+    let added = |staged: Staged<'_>| -> BTreeSet<RepoPath> { staged.lists.intent_to_add.iter().cloned().collect() };
+    differing.extend(added(now).symmetric_difference(&added(then)).cloned());
+    if let Some(paths) = paths {
+        differing.retain(|path| paths.keeps(path));
+    }
+    Ok(Changed {
+        paths: differing.into_iter().collect(),
+        lacking: Vec::new(),
+    })
+}
+
+/// The stage, mode and object of an unmerged entry.
+fn stage(repo: &Repository, conflict: &Conflict, blobs: &[ObjectId]) -> Result<(u8, u32, ObjectId), Error> {
+    let blob = *blobs.get(conflict.n as usize).ok_or_else(|| Error::NotThere {
+        path: conflict.path.clone(),
+    })?;
+    if conflict.mode != 0o160_000 {
+        return Ok((conflict.stage, conflict.mode, blob));
+    }
+    let bad = |why: String| Error::Blob {
+        path: conflict.path.clone(),
+        id: blob,
+        why,
+    };
+    let text = checkpoint::read(repo, blob, Kind::Blob, "blob").map_err(|fault| bad(fault.to_string()))?;
+    let id = ObjectId::from_hex(text.trim_ascii_end()).map_err(|error| bad(error.to_string()))?;
+    Ok((conflict.stage, conflict.mode, id))
+}
+
+/// Gives the entries of these paths the state that they have in `then`. `index` is the repository's own unless given.
+///
+/// Waits up to `wait` for git's lock on the index.
+pub fn write(
+    repo: &Repository,
+    index: Option<&Path>,
+    then: Staged<'_>,
+    changed: &mut Changed,
+    token: &str,
+    wait: Duration,
+) -> Result<(), Error> {
+    if changed.paths.is_empty() {
+        return Ok(());
+    }
+    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
+    let index = std::path::absolute(&index).map_err(Error::io("find", &index))?;
+    let lines = lines(repo, then, &changed.paths)?;
+    let lock = IndexLock::acquire(repo, &index, token, wait)?;
+    lock.copy()?;
+    let git = || store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
+    let filled = git().args(["update-index", "-z", "--index-info"]).input(lines).run();
+    filled.map_err(store::Error::from)?;
+    for path in then
+        .lists
+        .intent_to_add
+        .iter()
+        .filter(|path| changed.paths.contains(path))
+    {
+        let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
+            continue;
+        };
+        let added = git()
+            .args(["add", "--force", "--intent-to-add", "--"])
+            .arg(name)
+            .accept([1, 128])
+            .run();
+        if added.map_err(store::Error::from)?.code != 0 {
+            changed.lacking.push(path.clone());
+        }
+    }
+    // What is refreshed here need not be hashed by the user's next git status. 1 says that files differ.
+    git()
+        .args(["update-index", "-q", "--refresh"])
+        .accept([1])
+        .run()
+        .map_err(store::Error::from)?;
+    lock.put()
+}
+
+/// Lines for `git update-index -z --index-info`: first every path goes, so that none is in the way of another.
+fn lines(repo: &Repository, then: Staged<'_>, paths: &[RepoPath]) -> Result<Vec<u8>, Error> {
+    let zero = ObjectId::null(repo.object_hash());
+    let mut lines = Vec::new();
+    let mut push = |mode: u32, id: ObjectId, stage: u8, path: &RepoPath| {
+        lines.extend_from_slice(format!("{mode:o} {id} {stage}\t").as_bytes());
+        lines.extend_from_slice(path.as_bytes());
+        lines.push(0);
+    };
+    for path in paths {
+        push(0, zero, 0, path);
+    }
+    let mut stages = BTreeMap::<&RepoPath, Vec<&Conflict>>::new();
+    for conflict in &then.lists.conflicts {
+        stages.entry(&conflict.path).or_default().push(conflict);
+    }
+    for path in paths {
+        if let Some(conflicts) = stages.get(path) {
+            for conflict in conflicts {
+                let (stage, mode, id) = stage(repo, conflict, then.blobs)?;
+                push(mode, id, stage, path);
+            }
+        } else if let Some(Entry { mode, id }) = tree::entry(repo, then.tree, path)? {
+            push(mode, checkpoint::object_id(&id), 0, path);
+        }
+    }
+    Ok(lines)
+}
+
+/// git's lock on the index, known as ours by its text.
+struct IndexLock {
+    index: PathBuf,
+    path: PathBuf,
+    /// The copy that is going to be the index.
+    copy: PathBuf,
+}
+
+fn lock_path(index: &Path) -> PathBuf {
+    let mut path = index.as_os_str().to_owned();
+    path.push(".lock");
+    PathBuf::from(path)
+}
+
+fn lock_text(token: &str) -> String {
+    format!("git-checkpoint {token}\n")
+}
+
+impl IndexLock {
+    fn acquire(repo: &Repository, index: &Path, token: &str, wait: Duration) -> Result<Self, Error> {
+        let path = lock_path(index);
+        let named = store::worktree_private_dir(repo)?.join("index.lock.tmp");
+        let made = os::private_file(&named, store::sharing(repo)).and_then(|mut file| {
+            file.set_len(0)?;
+            file.write_all(lock_text(token).as_bytes())
+        });
+        made.map_err(Error::io("write", &named))?;
+        // A hard link appears with its text, and only if there is no lock.
+        let linked = os::retry(wait, || match fs::hard_link(&named, &path) {
+            Ok(()) => Ok(Some(())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error),
+        });
+        let _ = fs::remove_file(&named);
+        match linked {
+            Ok(Some(())) => Ok(Self {
+                index: index.to_owned(),
+                path,
+                copy: named.with_file_name("index.tmp"),
+            }),
+            Ok(None) => Err(Error::IndexLocked {
+                age: os::age(&path),
+                path,
+            }),
+            Err(error) => Err(Error::io("create", path)(error)),
+        }
+    }
+
+    /// Copies the index beside our other files, as old as it is, or git could overlook an edit.
+    fn copy(&self) -> Result<(), Error> {
+        let _ = fs::remove_file(&self.copy);
+        let copied = fs::metadata(&self.index).and_then(|meta| {
+            fs::copy(&self.index, &self.copy)?;
+            fs::File::options()
+                .write(true)
+                .open(&self.copy)?
+                .set_modified(meta.modified()?)
+        });
+        match copied {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("copy", &self.index)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn put(&self) -> Result<(), Error> {
+        let synced = fs::File::open(&self.copy).and_then(|file| file.sync_all());
+        synced.map_err(Error::io("write", &self.copy))?;
+        fs::rename(&self.copy, &self.index).map_err(Error::io("write", &self.index))
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        // Not there any more if it has become the index.
+        let _ = fs::remove_file(&self.copy);
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes a lock on the index that a killed process of ours left. `token` is that of its journal.
+pub fn unlock(repo: &Repository, index: Option<&Path>, token: &str) -> Result<(), Error> {
+    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
+    let path = lock_path(&index);
+    match fs::read(&path) {
+        Ok(text) if text == lock_text(token).as_bytes() => fs::remove_file(&path).map_err(Error::io("remove", path)),
+        _ => Ok(()),
+    }
+}

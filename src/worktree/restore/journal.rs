@@ -1,0 +1,124 @@
+//! The journal of a restore: what was being done, so that a later command can finish it or go back.
+//!
+//! Written whole and durably before the first file changes, removed when all is done. It names commits, not files: the
+//! plan is made anew from the disk as it then is. Beside them it has what finds our leftovers: the token in the names
+//! of temporary files, and the folders they may be in.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Error;
+use crate::model::path::RepoPath;
+use crate::model::time::Timestamp;
+use crate::os;
+use crate::store::{self, Repository};
+
+/// The form of the file; another one is left alone.
+const VERSION: u32 = 1;
+
+/// An unfinished restore.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Journal {
+    version: u32,
+    /// Makes our temporary files and locks known.
+    pub token: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// The folders in which there may be temporary files, without a slash at the end.
+    pub folders: Vec<RepoPath>,
+    /// Everything else, by whoever restores.
+    pub what: Value,
+}
+
+impl Journal {
+    /// A journal for the execution of a plan.
+    pub fn new(token: String, started_at: Timestamp, plan: &super::Plan, what: Value) -> Self {
+        let mut folders: Vec<_> = plan.folders().into_iter().map(RepoPath::from).collect();
+        folders.sort();
+        Self {
+            version: VERSION,
+            token,
+            started_at,
+            folders,
+            what,
+        }
+    }
+}
+
+fn path(repo: &Repository) -> PathBuf {
+    store::worktree_private_path(repo).join("restore.journal")
+}
+
+/// The unfinished restore of this work tree, if there is one.
+pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
+    let path = path(repo);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let invalid = |why: String| Error::io("understand", &path)(io::Error::new(io::ErrorKind::InvalidData, why));
+    let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+    if journal.version != VERSION {
+        return Err(invalid("a newer version wrote it".to_owned()));
+    }
+    Ok(Some(journal))
+}
+
+/// Writes the journal; when this returns it is on the disk.
+pub fn write(repo: &Repository, journal: &Journal) -> Result<(), Error> {
+    store::worktree_private_dir(repo)?;
+    let path = path(repo);
+    let fresh = path.with_extension("journal.tmp");
+    let sharing = store::sharing(repo);
+    let text = serde_json::to_vec(journal).map_err(|error| Error::io("write", &path)(io::Error::other(error)))?;
+    let written = os::private_file(&fresh, sharing).and_then(|mut file| {
+        file.set_len(0)?;
+        file.write_all(&text)?;
+        file.sync_all()
+    });
+    written.map_err(Error::io("write", &fresh))?;
+    fs::rename(&fresh, &path).map_err(Error::io("write", &path))?;
+    path.parent()
+        .map_or(Ok(()), os::sync_dir)
+        .map_err(Error::io("write", &path))
+}
+
+/// Removes the journal: the restore is finished.
+pub fn remove(repo: &Repository) -> Result<(), Error> {
+    let path = path(repo);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Temporary files of this restore that a snapshot does not see because rules ignore them. Paths from the root.
+pub fn leftovers(repo: &Repository, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
+    let root = repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })?;
+    let root = os::dir::Dir::open(root).map_err(Error::io("open", root))?;
+    let start = format!("{}{}-", super::TEMPORARY, journal.token);
+    let mut found = Vec::new();
+    let mut names = os::dir::Names::default();
+    for folder in &journal.folders {
+        let folder = folder.as_bytes();
+        // A folder that is gone has nothing in it.
+        if root.below(folder).and_then(|dir| dir.read(&mut names)).is_err() {
+            continue;
+        }
+        for at in 0..names.len() {
+            let name = names.name(at);
+            if name.starts_with(start.as_bytes()) {
+                let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+                found.push(RepoPath::new([folder, slash, name].concat()));
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,212 @@
+//! One side of a restore: all files of the present or of a checkpoint, from the tree and the lists beside it.
+//!
+//! A folder is read as the tree has it, with the files that are held beside the tree put in where they belong, so that
+//! everything else sees one complete tree.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryKind;
+
+use super::Error;
+use super::paths::{FileSystem, Unsafe};
+use crate::model::list::{Lists, SkipReason};
+use crate::model::path::RepoPath;
+use crate::store::checkpoint;
+use crate::store::{Kind, ObjectId, Repository};
+
+/// The files of the present or of a checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// Their tree.
+    pub tree: ObjectId,
+    /// What the tree does not say.
+    pub lists: &'a Lists,
+    /// The blobs of the files in `lists.held`, by their numbers.
+    pub held: &'a [ObjectId],
+    /// The creation mask that `lists.modes` is relative to.
+    pub umask: u32,
+}
+
+/// What has a name in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Node {
+    /// A folder; without a tree it only holds files that are held beside the tree.
+    Folder(Option<ObjectId>),
+    File {
+        executable: bool,
+        id: ObjectId,
+    },
+    Link(ObjectId),
+    /// Another repository at this commit.
+    Repository(ObjectId),
+}
+
+/// One side, ready to be asked.
+pub(super) struct Side<'a> {
+    repo: &'a Repository,
+    files: Files<'a>,
+    system: FileSystem,
+    modes: HashMap<&'a [u8], u32>,
+    raw: HashSet<&'a [u8]>,
+    skipped: BTreeMap<&'a [u8], SkipReason>,
+    held: BTreeMap<&'a [u8], ObjectId>,
+}
+
+impl<'a> Side<'a> {
+    /// Checks every path in the lists.
+    pub(super) fn new(repo: &'a Repository, files: Files<'a>, system: FileSystem) -> Result<Self, Error> {
+        let lists = files.lists;
+        let mut held = BTreeMap::new();
+        for entry in &lists.held {
+            let blob = files.held.get(entry.n as usize).ok_or_else(|| Error::NotThere {
+                path: entry.path.clone(),
+            })?;
+            held.insert(entry.path.as_bytes(), *blob);
+        }
+        let written = held
+            .keys()
+            .copied()
+            .chain(lists.empty_dirs.iter().map(RepoPath::as_bytes));
+        for path in written {
+            system.check(path, true).map_err(|why| Error::UnsafePath {
+                path: RepoPath::from(path),
+                why,
+            })?;
+        }
+        Ok(Self {
+            repo,
+            files,
+            system,
+            modes: lists
+                .modes
+                .iter()
+                .map(|(path, mode)| (path.as_bytes(), *mode))
+                .collect(),
+            raw: lists.raw.iter().map(RepoPath::as_bytes).collect(),
+            skipped: lists.skipped.iter().map(|s| (s.path.as_bytes(), s.reason)).collect(),
+            held,
+        })
+    }
+
+    pub(super) fn root(&self) -> Node {
+        Node::Folder(Some(self.files.tree))
+    }
+
+    pub(super) fn lists(&self) -> &'a Lists {
+        self.files.lists
+    }
+
+    /// Why the path itself is not in the tree as it was on disk; folders above it are not looked at.
+    pub(super) fn skipped(&self, path: &[u8]) -> Option<SkipReason> {
+        self.skipped.get(path).copied()
+    }
+
+    /// Whether the file is stored byte for byte.
+    pub(super) fn is_raw(&self, path: &[u8]) -> bool {
+        self.raw.contains(path)
+    }
+
+    /// The permission bits of a file, and whether they stand in the list.
+    pub(super) fn mode(&self, path: &[u8], executable: bool) -> (u32, bool) {
+        match self.modes.get(path) {
+            Some(mode) => (*mode, true),
+            None => (usual(executable, self.files.umask), false),
+        }
+    }
+
+    /// The paths that may differ from the other side although the trees are equal there.
+    pub(super) fn beside_the_tree(&self) -> impl Iterator<Item = &'a [u8]> {
+        let lists = self.files.lists;
+        let modes = lists.modes.iter().map(|(path, _)| path.as_bytes());
+        let raw = lists.raw.iter().map(RepoPath::as_bytes);
+        let held: Vec<_> = self.held.keys().copied().collect();
+        modes.chain(raw).chain(held)
+    }
+
+    /// What lies in a folder, sorted by name. `path` has a slash at its end, or is empty for the root.
+    pub(super) fn folder(&self, path: &[u8], tree: Option<ObjectId>) -> Result<BTreeMap<Vec<u8>, Node>, Error> {
+        let mut nodes = BTreeMap::new();
+        let no_path = |name: &[u8], why| Error::UnsafePath {
+            path: RepoPath::new([path, name].concat()),
+            why,
+        };
+        if let Some(id) = tree.filter(|id| *id != ObjectId::empty_tree(self.repo.object_hash())) {
+            let broken = |why: String| Error::Tree {
+                path: RepoPath::new(path.strip_suffix(b"/").unwrap_or(path)),
+                id,
+                why,
+            };
+            let data =
+                checkpoint::read(self.repo, id, Kind::Tree, "tree").map_err(|fault| broken(fault.to_string()))?;
+            for entry in TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
+                let entry = entry.map_err(|error| broken(error.to_string()))?;
+                let id = entry.oid.to_owned();
+                let node = match entry.mode.kind() {
+                    EntryKind::Tree => Node::Folder(Some(id)),
+                    EntryKind::Blob => Node::File { executable: false, id },
+                    EntryKind::BlobExecutable => Node::File { executable: true, id },
+                    EntryKind::Link => Node::Link(id),
+                    EntryKind::Commit => Node::Repository(id),
+                };
+                let name: &[u8] = entry.filename;
+                let is_file = matches!(node, Node::File { .. });
+                self.system
+                    .check_name(name, is_file)
+                    .map_err(|why| no_path(name, why))?;
+                if nodes.insert(name.to_vec(), node).is_some() {
+                    return Err(no_path(name, Unsafe::Twice));
+                }
+            }
+        }
+        for (held, id) in self.below(path) {
+            let rest = &held[path.len()..];
+            match rest.iter().position(|byte| *byte == b'/') {
+                Some(slash) => {
+                    nodes.entry(rest[..slash].to_vec()).or_insert(Node::Folder(None));
+                }
+                None => {
+                    let executable = self.modes.get(held).is_some_and(|mode| mode & 0o100 != 0);
+                    nodes.insert(rest.to_vec(), Node::File { executable, id });
+                }
+            }
+        }
+        if let Some((one, other)) = self.system.collision(nodes.keys().map(Vec::as_slice)) {
+            return Err(no_path(one, Unsafe::Collides(RepoPath::from(other))));
+        }
+        Ok(nodes)
+    }
+
+    /// The held files below a folder.
+    fn below<'b>(&'b self, path: &'b [u8]) -> impl Iterator<Item = (&'a [u8], ObjectId)> + 'b {
+        let from = self
+            .held
+            .range::<[u8], _>((std::ops::Bound::Included(path), std::ops::Bound::Unbounded));
+        from.map(|(held, id)| (*held, *id))
+            .take_while(move |(held, _)| held.starts_with(path))
+    }
+
+    /// What stands at a path.
+    pub(super) fn node(&self, path: &[u8]) -> Result<Option<Node>, Error> {
+        let mut at = self.root();
+        let mut start = 0;
+        loop {
+            let Node::Folder(tree) = at else { return Ok(None) };
+            let end = path[start..]
+                .iter()
+                .position(|byte| *byte == b'/')
+                .map_or(path.len(), |slash| start + slash);
+            match self.folder(&path[..start], tree)?.remove(&path[start..end]) {
+                None => return Ok(None),
+                Some(node) if end == path.len() => return Ok(Some(node)),
+                Some(node) => at = node,
+            }
+            start = end + 1;
+        }
+    }
+}
+
+/// The permission bits that git gives a file under a creation mask.
+pub(super) fn usual(executable: bool, umask: u32) -> u32 {
+    if executable { 0o777 & !umask } else { 0o666 & !umask }
+}

@@ -1,0 +1,263 @@
+//! Two complete trees side by side: every path at which they may differ, with the rules that hold there on each side.
+//!
+//! Folders with the same tree are not entered, unless a list names a path in them or other attributes hold. Both
+//! chains of `.gitattributes` are followed, and of the target the `.gitignore` files: they tell which of the files that
+//! are there now would not have been saved then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Error;
+use super::content::Converter;
+use super::paths::Unsafe;
+use super::side::{Node, Side};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::store::{ObjectId, Repository};
+use crate::worktree::snapshot::attributes::Attributes;
+use crate::worktree::snapshot::ignore::{Chain, Globals};
+
+/// Paths that are looked at, at most: twice those of the largest projects, and only what differs is looked at. A few
+/// kilobytes of trees can describe a million times more.
+const MAX_NODES: usize = 1_000_000;
+const MAX_DEPTH: usize = 4096;
+
+/// A path on which the two sides may differ.
+pub(super) struct Pair<'w> {
+    pub path: Vec<u8>,
+    pub present: Option<Node>,
+    pub target: Option<Node>,
+    /// What holds in the folder of the path.
+    pub rules: &'w Rules,
+}
+
+/// What holds in a folder.
+#[derive(Clone)]
+pub(super) struct Rules {
+    pub present: Arc<Attributes>,
+    pub target: Arc<Attributes>,
+    ignore: Chain,
+    /// Whether the target's rules ignore the whole folder.
+    ignored: bool,
+    /// Why the folder is not, or not as it is, in the present tree.
+    pub not_held: Option<SkipReason>,
+    /// Why the target does not know what was in the folder.
+    pub not_saved: Option<SkipReason>,
+    /// Whether a file has to take the place of the folder, or of one above it.
+    pub replaced: bool,
+}
+
+/// What to do about a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing more.
+    Done,
+    /// Look at what is below it on either side.
+    Enter,
+    /// Look at what the present has below it, all of which has to go.
+    Replace,
+}
+
+pub(super) struct Walk<'a> {
+    pub repo: &'a Repository,
+    pub present: &'a Side<'a>,
+    pub target: &'a Side<'a>,
+    globals: Globals,
+    /// Paths that lists of either side name, and that are not what the other side's lists say.
+    beside: BTreeSet<&'a [u8]>,
+    seen: usize,
+}
+
+struct Frame {
+    /// With a slash at the end, empty for the root.
+    path: Vec<u8>,
+    depth: usize,
+    present: Option<Option<ObjectId>>,
+    target: Option<Option<ObjectId>>,
+    rules: Rules,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(repo: &'a Repository, present: &'a Side<'a>, target: &'a Side<'a>, globals: Globals) -> Self {
+        let one: BTreeSet<_> = present.beside_the_tree().collect();
+        let other: BTreeSet<_> = target.beside_the_tree().collect();
+        let mut beside: BTreeSet<_> = one.symmetric_difference(&other).copied().collect();
+        // Bits may differ on a path that both list, and blobs of held files that both hold.
+        let bits = |side: &Side<'_>, path: &[u8]| (side.mode(path, false), side.is_raw(path));
+        beside.extend(
+            one.intersection(&other)
+                .filter(|path| bits(present, path) != bits(target, path)),
+        );
+        beside.extend(
+            present
+                .lists()
+                .held
+                .iter()
+                .chain(&target.lists().held)
+                .map(|held| held.path.as_bytes()),
+        );
+        Self {
+            repo,
+            present,
+            target,
+            globals,
+            beside,
+            seen: 0,
+        }
+    }
+
+    /// Calls `decide` for every path on which the sides may differ.
+    pub(super) fn run(
+        &mut self,
+        attributes: Attributes,
+        converter: &Converter<'_>,
+        mut decide: impl FnMut(&mut Self, Pair<'_>) -> Result<Next, Error>,
+    ) -> Result<(), Error> {
+        let attributes = Arc::new(attributes);
+        let tree = |node| match node {
+            Node::Folder(tree) => Some(tree),
+            _ => None,
+        };
+        let mut frames = vec![Frame {
+            path: Vec::new(),
+            depth: 0,
+            present: tree(self.present.root()),
+            target: tree(self.target.root()),
+            rules: Rules {
+                present: Arc::clone(&attributes),
+                target: attributes,
+                ignore: None,
+                ignored: false,
+                not_held: None,
+                not_saved: None,
+                replaced: false,
+            },
+        }];
+        while let Some(frame) = frames.pop() {
+            self.folder(frame, converter, &mut frames, &mut decide)?;
+        }
+        Ok(())
+    }
+
+    fn folder(
+        &mut self,
+        mut frame: Frame,
+        converter: &Converter<'_>,
+        frames: &mut Vec<Frame>,
+        decide: &mut impl FnMut(&mut Self, Pair<'_>) -> Result<Next, Error>,
+    ) -> Result<(), Error> {
+        let list = |side: &Side<'_>, tree: Option<Option<ObjectId>>| match tree {
+            Some(tree) => side.folder(&frame.path, tree),
+            None => Ok(BTreeMap::new()),
+        };
+        let mut present = list(self.present, frame.present)?;
+        let mut target = list(self.target, frame.target)?;
+        self.rules(&mut frame, &present, &target, converter)?;
+        let names: BTreeSet<Vec<u8>> = present.keys().chain(target.keys()).cloned().collect();
+        for name in names {
+            self.seen += 1;
+            if self.seen > MAX_NODES {
+                return Err(Error::TooLarge { limit: MAX_NODES });
+            }
+            let (now, then) = (present.remove(&name), target.remove(&name));
+            let path = [&frame.path, &name[..]].concat();
+            if self.is_settled(&frame.rules, &path, now, then) {
+                continue;
+            }
+            let pair = Pair {
+                path: path.clone(),
+                present: now,
+                target: then,
+                rules: &frame.rules,
+            };
+            let next = decide(self, pair)?;
+            if next == Next::Done {
+                continue;
+            }
+            let tree = |node: Option<Node>| match node {
+                Some(Node::Folder(tree)) => Some(tree),
+                _ => None,
+            };
+            if frame.depth >= MAX_DEPTH {
+                return Err(Error::UnsafePath {
+                    path: RepoPath::new(path),
+                    why: Unsafe::TooLong,
+                });
+            }
+            let rules = Rules {
+                ignored: frame.rules.ignored || self.globals.is_ignored(&frame.rules.ignore, &path, true),
+                not_held: frame.rules.not_held.or_else(|| self.present.skipped(&path)),
+                not_saved: frame.rules.not_saved.or_else(|| self.target.skipped(&path)),
+                replaced: frame.rules.replaced || next == Next::Replace,
+                ..frame.rules.clone()
+            };
+            frames.push(Frame {
+                path: [&path[..], b"/"].concat(),
+                depth: frame.depth + 1,
+                present: tree(now),
+                target: if next == Next::Replace { None } else { tree(then) },
+                rules,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether both sides are the same here, whatever the lists say.
+    fn is_settled(&self, rules: &Rules, path: &[u8], now: Option<Node>, then: Option<Node>) -> bool {
+        let same_rules = Arc::ptr_eq(&rules.present, &rules.target) || rules.present.digest() == rules.target.digest();
+        match (now, then) {
+            _ if now != then => false,
+            (Some(Node::Folder(None)), _) => false,
+            (Some(Node::Folder(_)), _) => same_rules && !self.is_beside(path),
+            (Some(Node::File { .. }), _) => same_rules && !self.beside.contains(path),
+            _ => true,
+        }
+    }
+
+    /// Whether a list names something below the folder.
+    fn is_beside(&self, folder: &[u8]) -> bool {
+        let below = [folder, b"/"].concat();
+        let from = (std::ops::Bound::Excluded(&below[..]), std::ops::Bound::Unbounded);
+        self.beside
+            .range::<[u8], _>(from)
+            .next()
+            .is_some_and(|path| path.starts_with(&below))
+    }
+
+    /// Takes the folder's own files of rules into account.
+    fn rules(
+        &self,
+        frame: &mut Frame,
+        present: &BTreeMap<Vec<u8>, Node>,
+        target: &BTreeMap<Vec<u8>, Node>,
+        converter: &Converter<'_>,
+    ) -> Result<(), Error> {
+        let read = |side: &BTreeMap<Vec<u8>, Node>, name: &[u8]| match side.get(name) {
+            Some(Node::File { id, .. }) => {
+                let path = [&frame.path, name].concat();
+                Ok(Some((*id, converter.read(&path, *id)?)))
+            }
+            _ => Ok::<_, Error>(None),
+        };
+        let (now, then) = (read(present, b".gitattributes")?, read(target, b".gitattributes")?);
+        let same = Arc::ptr_eq(&frame.rules.present, &frame.rules.target)
+            && now.as_ref().map(|(id, _)| id) == then.as_ref().map(|(id, _)| id);
+        if let Some((_, text)) = now {
+            frame.rules.present = Arc::new(frame.rules.present.add(&frame.path, &text));
+        }
+        if same {
+            frame.rules.target = Arc::clone(&frame.rules.present);
+        } else if let Some((_, text)) = then {
+            frame.rules.target = Arc::new(frame.rules.target.add(&frame.path, &text));
+        }
+        if let Some((_, text)) = read(target, b".gitignore")? {
+            frame.rules.ignore = self.globals.add(&frame.rules.ignore, &frame.path, &text);
+        }
+        Ok(())
+    }
+
+    /// Whether the target's rules ignore a path in a folder where these rules hold.
+    pub(super) fn was_ignored(&self, rules: &Rules, path: &[u8], is_folder: bool) -> bool {
+        rules.ignored || self.globals.is_ignored(&rules.ignore, path, is_folder)
+    }
+}

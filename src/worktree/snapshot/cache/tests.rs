@@ -1,0 +1,109 @@
+//! What is written comes back, and only that.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use super::{Cache, Next, Record, SKEW};
+use crate::os::dir::{self, FileTime, Kind, Meta};
+use crate::store::ObjectId;
+
+fn record(n: u8) -> Record {
+    let time = FileTime {
+        seconds: -5,
+        nanos: u32::from(n),
+    };
+    let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
+    Record {
+        meta: Meta {
+            kind: if n.is_multiple_of(2) { Kind::File } else { Kind::Link },
+            mode: 0o644,
+            size: 7,
+            mtime: time,
+            ctime: time,
+            dev: 1,
+            ino: u64::from(n),
+            uid: 3,
+            gid: 4,
+        },
+        basis: 99,
+        mode: 0o100_644,
+        raw: n.is_multiple_of(3),
+        pointer: n.is_multiple_of(5),
+        id: id(n),
+        git_id: if n.is_multiple_of(3) { id(n + 1) } else { id(n) },
+    }
+}
+
+const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
+
+fn store(path: &Path, records: &[(Vec<u8>, Record)], folders: &HashSet<u64>) {
+    let next = Next::begin(path, SHA1, 1).expect("a file");
+    let old = Cache::read(path, SHA1, 1);
+    next.finish(&old, records.iter().map(|(path, record)| (&path[..], record)), folders);
+}
+
+#[test]
+fn records_come_back_and_damage_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cache");
+    let records: Vec<_> = (0..50)
+        .map(|n| (format!("{n:02}/name\n").into_bytes(), record(n)))
+        .collect();
+    let folders = HashSet::from([5, 6]);
+    store(&path, &records, &folders);
+    let cache = Cache::read(&path, SHA1, 1);
+    for (path, record) in &records {
+        assert_eq!(cache.record(path).as_ref(), Some(record));
+    }
+    assert_eq!(cache.record(b"00/nam"), None);
+    assert!(cache.knows(5) && !cache.knows(7));
+    assert_eq!(Cache::read(&path, SHA1, 2).record(b"00/name\n"), None, "other settings");
+    let names = fs::read_dir(folder.path()).expect("listed").count();
+    assert_eq!(names, 2, "nothing is left beside it but the clock");
+
+    let good = fs::read(&path).expect("read");
+    for at in (0..good.len()).step_by(7) {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, &bad).expect("written");
+        assert_eq!(Cache::read(&path, SHA1, 1).record(b"00/name\n"), None, "byte {at}");
+        fs::write(&path, &good[..at]).expect("written");
+        assert_eq!(Cache::read(&path, SHA1, 1).record(b"00/name\n"), None, "cut at {at}");
+    }
+}
+
+#[test]
+fn an_unchanged_cache_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cache");
+    let records = [(b"a".to_vec(), record(1))];
+    store(&path, &records, &HashSet::from([5]));
+    let before = dir::file_meta(&fs::File::open(&path).expect("opened")).expect("stat");
+    store(&path, &records, &HashSet::from([5]));
+    let after = dir::file_meta(&fs::File::open(&path).expect("opened")).expect("stat");
+    assert_eq!((before.ino, before.mtime), (after.ino, after.mtime));
+    store(&path, &records, &HashSet::from([6]));
+    assert!(Cache::read(&path, SHA1, 1).knows(6));
+}
+
+#[test]
+fn files_as_young_as_the_snapshot_are_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let next = Next::begin(&folder.path().join("cache"), SHA1, 1).expect("a file");
+    let at = |seconds: i64, nanos: u32, dev: u64| {
+        let time = FileTime {
+            seconds: next.began.seconds + seconds,
+            nanos,
+        };
+        let mut meta = record(0).meta;
+        (meta.mtime, meta.ctime, meta.dev) = (time, time, dev);
+        next.may_keep(&meta)
+    };
+    assert!(at(-1, 5, next.dev));
+    assert!(!at(0, next.began.nanos, next.dev), "the same moment");
+    assert!(!at(1, 5, next.dev));
+    assert!(!at(0, 0, next.dev), "a clock of whole seconds");
+    assert!(!at(-1, 5, next.dev + 1), "another clock");
+    assert!(at(-SKEW - 1, 5, next.dev + 1));
+}

@@ -1,0 +1,58 @@
+//! Whether the blob of a file that git calls unchanged gives the bytes on disk, told without reading the file.
+
+use super::attributes::{Conversion, Filter};
+use super::lfs::{MAX_POINTER, Pointer};
+use super::walk::Ground;
+use crate::os::dir::Meta;
+use crate::store::{ObjectId, Repository};
+
+/// What is known of a file and its blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gives {
+    /// The blob gives these bytes, and any file of this size that git calls unchanged.
+    Always,
+    /// The blob gives these bytes as long as the content that it points to is here.
+    Now,
+    /// The file has to be read.
+    Unknown,
+}
+
+/// Judges a file by its size: a blob that came from it by other conversions than those of now has another one.
+pub(super) fn gives(
+    repo: &Repository,
+    ground: &Ground<'_>,
+    at: usize,
+    meta: &Meta,
+    conversion: &Conversion<'_>,
+) -> Gives {
+    let entry = ground.index.entry(at);
+    match conversion.filter {
+        // The way back is the filter's own.
+        Filter::Driver(_) => return Gives::Always,
+        Filter::Lfs => {
+            let kept = |pointer: Pointer| pointer.size == meta.size && ground.lfs.has(&pointer);
+            return if pointer(repo, &entry.id).is_some_and(kept) {
+                Gives::Now
+            } else {
+                Gives::Unknown
+            };
+        }
+        Filter::None if !conversion.keeps_size(ground.settings) => return Gives::Unknown,
+        Filter::None => {}
+    }
+    match repo.try_find_header(entry.id) {
+        Ok(Some(header)) if header.size() == meta.size => Gives::Always,
+        // It is on the remote; that the checkout came from it is all that can be known.
+        Ok(None) if ground.partial => Gives::Always,
+        _ => Gives::Unknown,
+    }
+}
+
+/// Reads a blob as a pointer of git-lfs, if it is one.
+pub(super) fn pointer(repo: &Repository, id: &ObjectId) -> Option<Pointer> {
+    let header = repo.try_find_header(*id).ok()??;
+    if header.size() > MAX_POINTER {
+        return None;
+    }
+    Pointer::parse(&repo.find_object(*id).ok()?.data)
+}

@@ -1,0 +1,235 @@
+//! The index brought back, judged by git.
+
+use std::fs;
+use std::time::Duration;
+
+use git_checkpoint::store::pathspec::Filter;
+use git_checkpoint::worktree::restore::index::{self, Changed, Staged};
+use git_checkpoint::worktree::restore::{Error, include};
+use git_checkpoint::worktree::snapshot::Snapshot;
+
+use super::{Writer, disk, exact, files, open, planned, restore, run, save, save_with, shown, umask};
+use crate::support::World;
+
+fn staged(snapshot: &Snapshot) -> Staged<'_> {
+    Staged {
+        tree: snapshot.index_tree,
+        lists: &snapshot.lists,
+        blobs: &snapshot.conflict_blobs,
+    }
+}
+
+fn bring_back(world: &World, then: &Snapshot, specs: &[&str]) -> Result<Changed, Error> {
+    let repo = open(world);
+    let now = save(world);
+    let mut filter = (!specs.is_empty()).then(|| Filter::new(&repo, specs, std::path::Path::new("")).unwrap());
+    let mut changed = index::compare(&repo, staged(&now), staged(then), filter.as_mut())?;
+    index::write(&repo, None, staged(then), &mut changed, "token", Duration::ZERO)?;
+    Ok(changed)
+}
+
+/// Everything git knows of the index but the stat data.
+fn state(world: &World) -> String {
+    let entries = world
+        .git(["ls-files", "--stage", "-t", "-v"])
+        .success()
+        .stdout()
+        .to_owned();
+    let status = world
+        .git(["status", "--porcelain=v2", "--untracked-files=all"])
+        .success()
+        .stdout()
+        .to_owned();
+    format!("{entries}{status}")
+}
+
+fn conflicted(world: &World) {
+    for (branch, text) in [("one", "1\n"), ("two", "2\n")] {
+        world.git(["checkout", "--quiet", "-B", branch, "main"]).success();
+        world.file("both", text);
+        world.file("README.md", text);
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", branch]).success();
+    }
+    world.git(["merge", "--quiet", "one"]).code(1);
+}
+
+#[test]
+fn staged_unmerged_and_intended_files_come_back() {
+    let world = World::with_commit();
+    world.file("gone", "x");
+    world.git(["add", "gone"]).success();
+    world.git(["commit", "--quiet", "-m", "gone"]).success();
+    conflicted(&world);
+    world.file("staged", "1");
+    world.git(["add", "staged"]).success();
+    world.file("staged", "2");
+    world.file("intended", "3");
+    world.git(["add", "--intent-to-add", "intended"]).success();
+    world.git(["rm", "--quiet", "--cached", "src/main.txt"]).success();
+    let saved = save(&world);
+    let (before, files_before) = (state(&world), disk(&world.repo()));
+
+    world.git(["reset", "--quiet"]).success();
+    world.git(["checkout", "--quiet", "--", "."]).success();
+    world.file("later", "4");
+    world.git(["add", "--all"]).success();
+    restore(&world, &saved);
+    let changed = bring_back(&world, &saved, &[]).unwrap();
+    assert_eq!(changed.lacking, []);
+    assert_eq!(disk(&world.repo()), files_before);
+    assert_eq!(state(&world), before);
+    world.git(["fsck", "--strict"]).success();
+    assert_eq!(bring_back(&world, &saved, &[]).unwrap(), Changed::default());
+}
+
+#[test]
+fn a_conflict_of_now_goes_and_paths_narrow_it() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    let saved = save(&world);
+    world.git(["commit", "--quiet", "-m", "a"]).success();
+    conflicted(&world);
+    let changed = bring_back(&world, &saved, &["both"]).unwrap();
+    assert_eq!(changed.paths.len(), 1);
+    let unmerged = world.git_line(["ls-files", "--unmerged"]);
+    assert!(
+        unmerged.contains("README.md") && !unmerged.contains("both"),
+        "{unmerged}"
+    );
+    bring_back(&world, &saved, &[]).unwrap();
+    assert_eq!(world.git_line(["ls-files", "--unmerged"]), "");
+    assert_eq!(world.git_line(["write-tree"]), saved.index_tree.to_string());
+}
+
+#[test]
+fn a_file_takes_the_place_of_a_folder_and_back() {
+    let world = World::with_commit();
+    world.file("d/x", "1");
+    world.git(["add", "d/x"]).success();
+    let folder = save(&world);
+    world.git(["rm", "--quiet", "--cached", "d/x"]).success();
+    fs::remove_dir_all(world.path("d")).unwrap();
+    world.file("d", "2");
+    world.git(["add", "d"]).success();
+    let file = save(&world);
+    for saved in [&folder, &file, &folder] {
+        bring_back(&world, saved, &[]).unwrap();
+        assert_eq!(world.git_line(["write-tree"]), saved.index_tree.to_string());
+    }
+}
+
+#[test]
+fn flags_and_stat_data_of_other_entries_stay() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    let saved = save(&world);
+    world.file("a", "2");
+    world.git(["add", "a"]).success();
+    world.git(["update-index", "--assume-unchanged", "README.md"]).success();
+    world.git(["update-index", "--skip-worktree", "src/main.txt"]).success();
+    bring_back(&world, &saved, &[]).unwrap();
+    let flags = world.git_line(["ls-files", "-v"]);
+    assert!(
+        flags.contains("h README.md") && flags.contains("S src/main.txt"),
+        "{flags}"
+    );
+    // Nothing is left of our work, and nothing was split off.
+    let left = world
+        .command(
+            "find",
+            [
+                ".git",
+                "-name",
+                "*.lock",
+                "-o",
+                "-name",
+                "*.tmp",
+                "-o",
+                "-name",
+                "sharedindex*",
+            ],
+        )
+        .run();
+    assert_eq!(left.stdout(), "");
+}
+
+#[test]
+fn an_unborn_branch_without_index_gets_one() {
+    let world = World::new();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    let saved = save(&world);
+    fs::remove_file(world.path(".git/index")).unwrap();
+    bring_back(&world, &saved, &[]).unwrap();
+    assert_eq!(world.git_line(["write-tree"]), saved.index_tree.to_string());
+}
+
+#[test]
+fn a_lock_of_somebody_else_is_respected_and_ours_is_known() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    let saved = save(&world);
+    world.git(["rm", "--quiet", "--cached", "a"]).success();
+    world.file(".git/index.lock", "");
+    let error = bring_back(&world, &saved, &[]).unwrap_err();
+    assert!(
+        matches!(&error, Error::IndexLocked { .. }) && error.is_transient(),
+        "{error}"
+    );
+    index::unlock(&open(&world), None, "token").unwrap();
+    assert!(world.path(".git/index.lock").exists(), "not ours");
+    world.file(".git/index.lock", "git-checkpoint token\n");
+    index::unlock(&open(&world), None, "other").unwrap();
+    assert!(world.path(".git/index.lock").exists(), "another restore's");
+    index::unlock(&open(&world), None, "token").unwrap();
+    bring_back(&world, &saved, &[]).unwrap();
+}
+
+#[test]
+fn what_is_in_the_way_can_be_taken_into_the_safety_checkpoint() {
+    let world = World::with_commit();
+    world.file("config", "saved");
+    world.file("big", "saved");
+    world.file("d", "saved");
+    let saved = save(&world);
+    world.file(".gitignore", "config\nd/\n");
+    world.file("config", "precious\r\n");
+    super::chmod(&world, "config", 0o600);
+    world.file("big", "0123456789 and more");
+    fs::remove_file(world.path("d")).unwrap();
+    world.file("d/inner", "precious too");
+    let before = disk(&world.repo());
+
+    let repo = open(&world);
+    let mut present = save_with(&world, 16, &[]);
+    let refused = restore::plan(&repo, files(&present), files(&saved), exact()).unwrap();
+    let blocked: Vec<_> = refused.blocked.iter().map(|blocked| blocked.path.clone()).collect();
+    assert_eq!(
+        blocked.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["big", "config", "d/inner"]
+    );
+
+    let writer = Writer::durable(&repo).unwrap();
+    include(&repo, &writer, &mut present, &blocked).unwrap();
+    writer.finish().unwrap().release().unwrap();
+    let blocked = blocked.into_iter().collect();
+    let mut options = exact();
+    options.included = Some(&blocked);
+    let plan = restore::plan(&repo, files(&present), files(&saved), options).unwrap();
+    assert_eq!(plan.blocked, []);
+    assert!(run(&world, &plan).is_complete());
+    for path in ["config", "big", "d"] {
+        assert_eq!(world.read(path), b"saved", "{path}");
+    }
+    // And back, with its ignore rules; ignored files are in the way of nothing.
+    let mut options = exact();
+    options.umask = umask();
+    let plan = planned(&world, &present, options).unwrap();
+    assert_eq!(plan.blocked, [], "{:?}", shown(&plan.lines));
+    assert!(run(&world, &plan).is_complete());
+    assert_eq!(disk(&world.repo()), before);
+}

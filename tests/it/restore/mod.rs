@@ -1,0 +1,159 @@
+//! Restores below the commands: plans and their execution on snapshots, checked against the disk itself.
+
+mod bytes;
+mod cases;
+mod hostile;
+mod index;
+mod racer;
+mod random;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use git_checkpoint::model::plan::{Act, Line};
+use git_checkpoint::os;
+use git_checkpoint::store::objects::Writer;
+use git_checkpoint::store::{self, Repository};
+use git_checkpoint::worktree::restore::{self, Done, Error, Execution, Files, Options, Plan};
+use git_checkpoint::worktree::snapshot::{self, Snapshot};
+
+use crate::support::World;
+
+/// The world's repository as the program would open it.
+fn open(world: &World) -> Repository {
+    let vars: BTreeMap<_, _> = world
+        .environment()
+        .into_iter()
+        .map(|(name, value)| (name.into(), value))
+        .collect();
+    store::open(&store::Environment {
+        cwd: world.repo(),
+        vars,
+    })
+    .unwrap()
+}
+
+fn umask() -> u32 {
+    os::umask().unwrap()
+}
+
+/// Saves the present.
+fn save(world: &World) -> Snapshot {
+    save_with(world, u64::MAX, &[])
+}
+
+fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot {
+    let repo = open(world);
+    let writer = Writer::durable(&repo).unwrap();
+    let options = snapshot::Options {
+        held: &[],
+        max_file_size,
+        max_total_size: None,
+        exclude,
+        umask: umask(),
+        index_path: None,
+        cache: None,
+        threads: 1,
+    };
+    let snapshot = snapshot::take(&repo, &writer, &options).unwrap();
+    writer.finish().unwrap().release().unwrap();
+    snapshot
+}
+
+fn files(snapshot: &Snapshot) -> Files<'_> {
+    Files {
+        tree: snapshot.tree,
+        lists: &snapshot.lists,
+        held: &snapshot.held_blobs,
+        umask: snapshot.umask,
+    }
+}
+
+fn exact<'a>() -> Options<'a> {
+    Options {
+        keep_ignored: true,
+        umask: umask(),
+        ..Options::default()
+    }
+}
+
+fn planned(world: &World, target: &Snapshot, options: Options<'_>) -> Result<Plan, Error> {
+    let present = save(world);
+    restore::plan(&open(world), files(&present), files(target), options)
+}
+
+fn run(world: &World, plan: &Plan) -> Done {
+    let mut execution = Execution {
+        token: "test",
+        progress: &mut |_, _| {},
+    };
+    restore::execute(&open(world), plan, &mut execution).unwrap()
+}
+
+/// Restores everything, which must be possible.
+#[track_caller]
+fn restore(world: &World, target: &Snapshot) -> (Plan, Done) {
+    let plan = planned(world, target, exact()).unwrap();
+    assert_eq!(plan.blocked, [], "blocked");
+    let done = run(world, &plan);
+    assert!(done.is_complete(), "{done:?}");
+    assert_eq!(done.differing, []);
+    (plan, done)
+}
+
+/// A plan as text, a line for each of its lines.
+fn shown(lines: &[Line]) -> Vec<String> {
+    let text = |line: &Line| format!("{} {} ({})", line.act.word(), line.path, line.why);
+    lines.iter().map(text).collect()
+}
+
+fn acts(plan: &Plan, act: Act) -> Vec<String> {
+    plan.lines
+        .iter()
+        .filter(|line| line.act == act)
+        .map(|line| line.path.to_string())
+        .collect()
+}
+
+/// Everything in a folder but `.git`: kind, mode, content. Folders too.
+fn disk(root: &Path) -> BTreeMap<Vec<u8>, String> {
+    let mut found = BTreeMap::new();
+    walk(root, root, &mut found);
+    found
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut BTreeMap<Vec<u8>, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
+        if name == b".git" {
+            continue;
+        }
+        let meta = fs::symlink_metadata(&path).unwrap();
+        let mode = meta.permissions().mode() & 0o7777;
+        let text = if meta.is_symlink() {
+            format!("link {:?}", fs::read_link(&path).unwrap())
+        } else if meta.is_dir() {
+            walk(root, &path, found);
+            "folder".to_owned()
+        } else if meta.is_file() {
+            format!("file {mode:o} {:?}", String::from_utf8_lossy(&fs::read(&path).unwrap()))
+        } else {
+            "special".to_owned()
+        };
+        found.insert(name, text);
+    }
+}
+
+/// When a file was last written, in nanoseconds.
+fn written(world: &World, path: &str) -> i64 {
+    let meta = fs::symlink_metadata(world.path(path)).unwrap();
+    meta.mtime() * 1_000_000_000 + meta.mtime_nsec()
+}
+
+fn chmod(world: &World, path: &str, mode: u32) {
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+}
