@@ -45,8 +45,7 @@ impl From<Error> for CommandError {
             Error::Store(store::Error::Io {
                 action: "understand", ..
             }) => of(Kind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew"),
-            Error::Store(error) => error.into(),
-            Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
+            Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
             Error::Damaged { ref subject, ref fault } => {

@@ -16,21 +16,21 @@ use crate::{
 /// Why a checkpoint is not on its ref.
 pub(super) struct Failed {
     /// The reason.
-    pub(super) error: Error,
+    pub(super) error: Box<Error>,
     /// Its objects, if they are still protected: the next try may rely on them while this is held.
     pub(super) sealed: Vec<Sealed>,
 }
 
 impl From<store::Error> for Failed {
     fn from(error: store::Error) -> Self {
-        let (error, sealed) = (error.into(), Vec::new());
+        let (error, sealed) = (Box::new(error.into()), Vec::new());
         Self { error, sealed }
     }
 }
 
 impl From<Failed> for Error {
     fn from(failed: Failed) -> Self {
-        failed.error
+        *failed.error
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn on_ref(
     let mut left = match refs::update(scene.repo, &[forward], &committer, scene.wait) {
         Ok(left) => left,
         Err(error) => {
-            let error = error.into();
+            let error = Box::new(error.into());
             return Err(Failed { error, sealed });
         }
     };

@@ -80,15 +80,15 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
     let writer = Writer::durable(scene.repo)?;
     let session = compose::new_session(scene, name.clone())?.patched(&request.session)?;
     let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
-    let leftovers;
-    match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
-        Err(place::Failed {
-            error: Error::Store(store::Error::Moved { .. }),
-            ..
-        }) => return Err(Error::Exists { name }),
-        Err(failed) => return Err(failed.into()),
-        Ok(left) => leftovers = left,
-    }
+    let leftovers = match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
+        Err(failed) => {
+            return Err(match failed.into() {
+                Error::Store(store::Error::Moved { .. }) => Error::Exists { name },
+                error => error,
+            });
+        }
+        Ok(left) => left,
+    };
     make_current(scene, &document, &name)?;
     let (id, digest) = (written.id, written.digest);
     Ok(Started {

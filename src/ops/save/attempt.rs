@@ -218,7 +218,7 @@ impl Attempt<'_> {
             Ok(left) => receipt.trouble.extend(left.iter().map(ToString::to_string)),
             Err(place::Failed { error, sealed }) => {
                 self.lost.borrow_mut().extend(sealed);
-                return Err(error);
+                return Err(*error);
             }
         }
         // The checkpoint is saved by now. What goes wrong from here on is told, but does not make a failure of it.

@@ -11,8 +11,10 @@ use flate2::{Decompress, FlushDecompress, Status};
 use gix::ObjectId;
 use gix::objs::Kind;
 
+use super::Present;
 use super::deflate::{CHUNK, read_some};
 use crate::os;
+use crate::store::{Repository, place};
 
 /// Where an object lies in an object folder if it is loose.
 pub(super) fn path(folder: &Path, id: &ObjectId) -> PathBuf {
@@ -46,6 +48,15 @@ pub(super) fn read(path: &Path, id: &ObjectId) -> io::Result<Result<(Kind, Vec<u
         Ok(_) => Err("its bytes have another id".to_owned()),
         Err(_) => Err("its bytes are part of a collision attack".to_owned()),
     })
+}
+
+/// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
+pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
+    // Alternates are other repositories, and these to be checked.
+    let read = read(&path(&place::objects_dir(repo), id), id).ok()?;
+    let why = read.err()?;
+    let packed = Present::new(repo).is_ok_and(|present| present.is_packed(id));
+    (!packed).then_some(why)
 }
 
 /// Inflates a whole file, piece by piece; the inner error says why its stream is not whole.

@@ -14,10 +14,11 @@ mod pack;
 mod present;
 mod seal;
 mod sealed;
+mod stream;
 mod strict;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,34 +27,17 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::{Error, Repository, place};
-use crate::os::{self, Sharing};
+use crate::os::{Leftover, Sharing};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
+pub(super) use loose::damaged_loose;
 pub(super) use present::Present;
 pub use sealed::Sealed;
+pub use stream::StreamError;
 pub use strict::{Strict, Unsound};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
-
-/// Why a stream was not stored. Whatever the reason, nothing of it is in the pack.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamError {
-    /// The source gave more or fewer bytes than announced: the file changed while it was read.
-    #[error("expected {expected} bytes, found {}{found}", if found > expected { "at least " } else { "" })]
-    Changed {
-        /// What was announced.
-        expected: u64,
-        /// What came; with more than expected, one more.
-        found: u64,
-    },
-    /// The source could not be read.
-    #[error("cannot read the source: {}", os::reason(.0))]
-    Read(#[source] io::Error),
-    /// The object could not be stored.
-    #[error(transparent)]
-    Store(#[from] Error),
-}
 
 /// Stores the objects of one operation. Threads share it by reference.
 ///
@@ -391,16 +375,6 @@ impl Pack {
     }
 }
 
-/// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
-pub(super) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
-    // Alternates are other repositories, and these to be checked.
-    let read = loose::read(&loose::path(&place::objects_dir(repo), id), id).ok()?;
-    let why = read.err()?;
-    let mut buffer = Vec::new();
-    let packed = gix::odb::pack::Find::location_by_oid(&*repo.objects, id, &mut buffer);
-    matches!(packed, Ok(None)).then_some(why)
-}
-
 fn object_hasher(hash: gix::hash::Kind, kind: Kind, length: u64) -> gix::hash::Hasher {
     let mut hasher = gix::hash::hasher(hash);
     hasher.update(&gix::objs::encode::loose_header(kind, length));
@@ -415,6 +389,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Removes what killed saves left among the packs of this repository. Costs one look at the folder. Gives what could not
 /// be removed.
-pub fn sweep(repo: &Repository) -> Result<Vec<os::Leftover>, Error> {
+pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
     seal::sweep(&place::objects_dir(repo).join("pack"))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::os;
 
 /// Signature, version and the table of counts.
-const HEAD: u64 = 8 + 1024;
+const HEAD: usize = 8 + 1024;
 
 /// The offsets in the order of the index, or what is wrong; an error if the index cannot be read. Of an index of
 /// version 1, which no git has written since 2007, `None`.
@@ -18,8 +18,8 @@ pub(super) fn read(path: &Path, hash: gix::hash::Kind) -> io::Result<Result<Opti
     let length = file.metadata()?.len();
     let pack = fs::metadata(path.with_extension("pack"))?.len();
     let width = hash.len_in_bytes() as u64;
-    let mut head = vec![0; HEAD as usize];
-    if length < HEAD {
+    let mut head = vec![0; HEAD];
+    if length < HEAD as u64 {
         return Ok(Err(DAMAGED));
     }
     file.read_exact(&mut head)?;
@@ -27,8 +27,8 @@ pub(super) fn read(path: &Path, hash: gix::hash::Kind) -> io::Result<Result<Opti
         return Ok(Ok(None));
     }
     let word = |bytes: &[u8]| u64::from(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-    let count = word(&head[HEAD as usize - 4..]);
-    let table = HEAD + count * (width + 4);
+    let count = word(&head[HEAD - 4..]);
+    let table = HEAD as u64 + count * (width + 4);
     let large = table + count * 4;
     let Some(rest) = length.checked_sub(large + 2 * width) else {
         return Ok(Err(DAMAGED));

@@ -39,6 +39,11 @@ impl Present {
         Ok(Self { folders, packs })
     }
 
+    /// Whether a pack lists the object.
+    pub(in crate::store) fn is_packed(&self, id: &ObjectId) -> bool {
+        self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
+    }
+
     /// Whether the object is stored soundly, after freshening it.
     pub(in crate::store) fn has(&mut self, id: &ObjectId) -> bool {
         // The newest pack is the likeliest, as the list is in order of age.

@@ -3,6 +3,8 @@
 //! No ref holds them, so they are stored with the snapshot. One that is damaged or gone can often be had from the file,
 //! if that is what was staged; if not, there is no snapshot, for its index could not be brought back.
 
+use gix::bstr::ByteSlice;
+
 use super::Error;
 use super::index::{EntryExt, Index};
 use super::trees::path_of;
@@ -93,7 +95,7 @@ fn changed(why: Why) -> Why {
 fn candidate(ground: &Ground<'_>, found: &Found, at: usize) -> Option<Candidate> {
     let path = ground.index.path(at);
     let slash = path.iter().rposition(|byte| *byte == b'/');
-    let (folder, name) = slash.map_or((&b""[..], &path[..]), |slash| (&path[..slash], &path[slash + 1..]));
+    let (folder, name) = slash.map_or((&b""[..], path.as_bytes()), |slash| (&path[..slash], &path[slash + 1..]));
     let inside = found.folders.iter().find(|inside| path_of(&found.folders, inside) == folder)?;
     let open = slash.map_or(&b""[..], |slash| &path[..=slash]);
     let meta = ground.open(open).and_then(|dir| dir.stat(name)).ok()?;

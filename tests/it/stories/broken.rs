@@ -92,7 +92,6 @@ fn loose_objects_that_git_would_refuse_are_damage() {
         damaged.push(flipped);
         for bytes in damaged {
             put(&path, &bytes);
-            world.git(["cat-file", "-p", &id]).code(128);
             world.checkpoint(["verify", "--all"]).code(1).stdout_has(&id);
         }
         put(&path, &sound);
