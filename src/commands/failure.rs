@@ -95,6 +95,9 @@ impl From<Error> for CommandError {
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
+            Error::NoOption { ref subject, .. } => {
+                of(Kind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
+            }
             Error::Interrupted { .. } => of(Kind::Refused)
                 .hint("finish it: git checkpoint restore --continue")
                 .hint("or go back: git checkpoint restore --abort"),
@@ -105,7 +108,11 @@ impl From<Error> for CommandError {
 }
 
 fn restore(error: &crate::ops::RestoreError) -> CommandError {
-    let kind = if error.is_transient() { Kind::Locked } else { Kind::Fatal };
+    let kind = if error.is_transient() {
+        Kind::Locked
+    } else {
+        Kind::Fatal
+    };
     let out = CommandError::of(kind, error);
     match error.hint() {
         Some(hint) => out.hint(hint),

@@ -1,18 +1,20 @@
 //! The command line: arguments in, an operation called, its outcome rendered.
 //!
 //! The only layer that knows clap, reads the environment and prints. A command is one file with its arguments and one
-//! `run`; adding one takes its file and its line in [`Command`] and in [`dispatch`].
+//! `run`; adding one takes its file and its line in `Command` and in `dispatch`.
 
 #![allow(
     clippy::needless_pass_by_value,
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod delete;
 mod diff;
 pub mod environment;
 pub mod error;
 mod failure;
 mod finish;
+mod fork;
 mod list;
 mod log;
 mod opened;
@@ -151,6 +153,11 @@ enum Command {
     Apply(restore::ApplyArgs),
     Undo(restore::UndoArgs),
     Redo(restore::RedoArgs),
+    Fork(fork::Args),
+    Compare(fork::CompareArgs),
+    Delete(delete::Args),
+    Pin(delete::PinArgs),
+    Unpin(delete::UnpinArgs),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -243,6 +250,11 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Apply(args) => restore::apply(args, context),
         Command::Undo(args) => restore::undo(args, context),
         Command::Redo(args) => restore::redo(args, context),
+        Command::Fork(args) => fork::run(args, context),
+        Command::Compare(args) => fork::compare(args, context),
+        Command::Delete(args) => delete::run(args, context),
+        Command::Pin(args) => delete::pin(args, context),
+        Command::Unpin(args) => delete::unpin(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

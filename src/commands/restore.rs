@@ -245,7 +245,7 @@ fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), Com
 }
 
 /// Shows how far it is, if it takes long.
-fn with_progress<T>(
+pub(super) fn with_progress<T>(
     context: &Context,
     run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {

@@ -117,6 +117,19 @@ pub struct Brought {
 }
 
 impl Brought {
+    /// Nothing was to be done.
+    pub(super) fn nothing() -> Self {
+        Self {
+            lines: Vec::new(),
+            refusals: Vec::new(),
+            safety: None,
+            done: Done::default(),
+            index: Changed::default(),
+            index_after: None,
+            changes: Vec::new(),
+        }
+    }
+
     /// Whether there was nothing to do.
     pub fn is_nothing(&self) -> bool {
         self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
@@ -193,15 +206,7 @@ impl<'a> Bringing<'a> {
             rewriting,
             token,
             first: first.transpose()?,
-            brought: Brought {
-                lines: Vec::new(),
-                refusals: Vec::new(),
-                safety: None,
-                done: Done::default(),
-                index: Changed::default(),
-                index_after: None,
-                changes: Vec::new(),
-            },
+            brought: Brought::nothing(),
             changes: BTreeMap::new(),
         })
     }
@@ -393,8 +398,10 @@ impl<'a> Bringing<'a> {
             journal.folders.dedup();
         }
         journal::write(scene.repo, &journal)?;
+        // Names of its own for each execution: what an earlier one left is in the way of nothing.
+        let token = format!("{}-{}", self.token, os::random_token().map_err(Error::Random)?);
         let mut execution = Execution {
-            token: &self.token,
+            token: &token,
             progress: &mut |done, all| (job.progress)(done, all),
         };
         let done = restore::execute(repo, plan, &mut execution)?;

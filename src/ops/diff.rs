@@ -59,7 +59,7 @@ pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
         let record = &new.document.record;
         return between(
             scene.repo,
-            request,
+            &request.patch,
             &old,
             Some(oid(new.entry.id)),
             record,
@@ -70,7 +70,18 @@ pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
     let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
     let record = present_record(scene, &old)?;
     let files = present.snapshot.as_ref().map(|s| s.tree);
-    between(&writer.overlay(scene.repo), request, &old, None, &record, files)
+    between(&writer.overlay(scene.repo), &request.patch, &old, None, &record, files)
+}
+
+/// Compares two checkpoints that were selected already.
+pub(super) fn checkpoints(
+    scene: &Scene<'_>,
+    old: &Checkpoint,
+    new: &Checkpoint,
+    patch: &PatchOptions,
+) -> Result<Diff, Error> {
+    let record = &new.document.record;
+    between(scene.repo, patch, old, Some(oid(new.entry.id)), record, files_of(new))
 }
 
 /// The record a save would store now: that of the session the checkpoint belongs to, with its draft.
@@ -96,7 +107,7 @@ fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
 
 fn between(
     repo: &Repository,
-    request: &Request,
+    options: &PatchOptions,
     old: &Checkpoint,
     new: Option<Oid>,
     new_record: &Record,
@@ -114,7 +125,6 @@ fn between(
         diff.without_files = true;
         return Ok(diff);
     };
-    let options = &request.patch;
     let renames = options.renames.map_or(Renames::Off, |_| Renames::Exact);
     diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
     if !options.pathspecs.is_empty() {

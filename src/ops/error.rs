@@ -46,6 +46,14 @@ pub enum Error {
         /// The checkpoint.
         subject: String,
     },
+    /// No fork point of the checkpoint has that option.
+    #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]
+    NoOption {
+        /// The checkpoint.
+        subject: String,
+        /// The option.
+        option: String,
+    },
     /// An operation that changes files was interrupted and has to be finished first.
     #[error("an interrupted {operation} has to be finished first")]
     Interrupted {

@@ -53,6 +53,11 @@ fn kept(record: &Record) -> Record {
     }
 }
 
+/// That part as a value.
+pub(super) fn kept_value(record: &Record) -> Value {
+    value(&kept(record))
+}
+
 fn value(record: &Record) -> Value {
     serde_json::to_value(record).unwrap_or_else(|_| Value::Object(Map::new()))
 }

@@ -235,6 +235,37 @@ pub fn abort(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Erro
     })
 }
 
+/// Gives a work tree that was just made the files and the index of a checkpoint. The caller holds its lock.
+pub(super) fn into_new(
+    scene: &Scene<'_>,
+    checkpoint: Checkpoint,
+    session: &Name,
+    progress: Progress<'_>,
+) -> Result<Brought, Error> {
+    if checkpoint.document.snapshot.is_none() {
+        return Ok(Brought::nothing());
+    }
+    let note = Note {
+        target: oid(checkpoint.entry.id),
+        session: Some(session.clone()),
+        pathspecs: Vec::new(),
+        folder: RepoPath::default(),
+        index: true,
+        record: false,
+        overlay: false,
+        force: true,
+    };
+    let run = Run {
+        scene,
+        note,
+        checkpoint,
+        files: true,
+        dry_run: false,
+        progress,
+    };
+    Ok(run.restore(None)?.brought.unwrap_or_else(Brought::nothing))
+}
+
 struct Run<'a> {
     scene: &'a Scene<'a>,
     note: Note,

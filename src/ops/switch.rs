@@ -1,11 +1,13 @@
 //! `switch` and `rename`: which session is current, and what one is called.
 
-use super::{Error, Scene, choose, compose, select, start};
+use super::{Error, Scene, choose, compose, select, start, undo};
 use crate::{
     model::{document::Document, name::Name, selector::Selector},
     os::Leftover,
     store::{
-        self, ObjectId, current, lock,
+        self, ObjectId,
+        checkpoint::oid,
+        current, lock,
         refs::{self, Edit, Expected},
         session,
     },
@@ -54,7 +56,14 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renam
             Err(Error::Store(store::Error::Moved { .. })) => {}
             other => {
                 let leftovers = other?;
+                let before = current::read(scene.repo).unwrap_or_default();
                 follow(scene, &document, to)?;
+                let moves = vec![
+                    (session::ref_name(to), None, Some(oid(tip))),
+                    (session::ref_name(&from), Some(oid(tip)), None),
+                ];
+                let current = Some((before, current::read(scene.repo)?));
+                undo::note_refs(scene, "rename", format!("renamed {from} to {to}"), moves, current)?;
                 return Ok(Renamed { from, tip, leftovers });
             }
         }

@@ -15,13 +15,13 @@ use super::{
     restore::{self, Progress, RecordIs, Restored, short},
 };
 use crate::{
-    model::id::Oid,
+    model::{document::Document, id::Oid, name::Name},
     store::{
         checkpoint::{self, object_id, oid},
         current::{self, Current},
         draft, lock,
         refs::{self, Edit, Expected},
-        tree,
+        session, tree,
         undo::{self, Effect, Entry, PathChange},
     },
     worktree::restore::journal::{self, Journal},
@@ -247,7 +247,8 @@ impl Taking<'_> {
                 message: message.clone(),
             });
             // What no ref may name any more is kept for the way back.
-            if let Some(left) = id(from) {
+            let is_named = moves.iter().any(|(_, _, to)| to == from);
+            if let Some(left) = id(from).filter(|_| !is_named) {
                 edits.push(Edit {
                     name: undo::ref_name(scene.repo, n),
                     expected: Expected::Absent,
@@ -280,7 +281,7 @@ impl Taking<'_> {
                 continue;
             };
             let waiting = draft::read(self.scene.repo, session)?;
-            let unchanged = waiting.last() == Some(*last) || !self.is_undo();
+            let unchanged = waiting.last().unwrap_or(0) == *last || !self.is_undo();
             if !unchanged && !self.request.force {
                 return Err(self.changed("the record was changed or saved since".to_owned()));
             }
@@ -427,6 +428,44 @@ pub(super) fn note_refs(
         n: undo::next(scene.repo)?,
         at: scene.now,
         operation: operation.to_owned(),
+        what,
+        effects,
+    };
+    Ok(undo::note(scene.repo, entry)?)
+}
+
+/// Notes that a session was finished. Taking that back leaves what the last checkpoint had of the draft in the draft.
+pub(super) fn note_finish(
+    scene: &Scene<'_>,
+    name: &Name,
+    moved: (Option<Oid>, Oid),
+    current: (Current, Current),
+    document: &Document,
+) -> Result<(), Error> {
+    let (old, new) = moved;
+    let session = document.session.id.clone();
+    let record = Box::new(record::kept_value(&document.record));
+    let last = draft::read(scene.repo, &session)?.last().unwrap_or(0);
+    let (before, after) = current;
+    let effects = vec![
+        Effect::Ref {
+            name: session::ref_name(name),
+            old,
+            new: Some(new),
+        },
+        Effect::Record {
+            session,
+            before: record.clone(),
+            after: record,
+            last,
+        },
+        Effect::Current { before, after },
+    ];
+    let what = format!("finished session {name}");
+    let entry = Entry {
+        n: undo::next(scene.repo)?,
+        at: scene.now,
+        operation: "finish".to_owned(),
         what,
         effects,
     };

@@ -4,6 +4,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Sharing, private_file};
@@ -25,8 +26,24 @@ impl Lock {
     /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
     pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
         let file = private_file(path, sharing)?;
-        let locked = retry(wait, || Ok(try_lock(&file)?.then_some(())))?;
-        Ok(locked.map(|()| Self { _file: file }))
+        if try_lock(&file)? {
+            return Ok(Some(Self { _file: file }));
+        }
+        if wait.is_zero() {
+            return Ok(None);
+        }
+        // The kernel serves those who wait in the order in which they came; trying again and again does not, and then
+        // somebody waits for ten seconds among sixty who save. It knows no deadline, so a thread waits in our place.
+        let (sender, receiver) = mpsc::sync_channel(0);
+        std::thread::Builder::new().spawn(move || {
+            let locked = file.lock().map(|()| file);
+            // Nobody there any more: the file is closed, and the lock with it.
+            let _ = sender.send(locked);
+        })?;
+        match receiver.recv_timeout(wait) {
+            Ok(locked) => Ok(Some(Self { _file: locked? })),
+            Err(_) => Ok(None),
+        }
     }
 }
 

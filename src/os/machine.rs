@@ -21,6 +21,16 @@ pub fn umask() -> Option<u32> {
     u32::from_str_radix(value.trim(), 8).ok()
 }
 
+/// Whether there is a process with this number; `None` where that cannot be told.
+pub fn is_running(process: u32) -> Option<bool> {
+    let table = std::path::Path::new("/proc");
+    // Without the entry of this very process it is another kind of folder.
+    table
+        .join("self")
+        .exists()
+        .then(|| table.join(process.to_string()).exists())
+}
+
 /// Sixteen random lower-case letters and digits (80 bits) for the name of a temporary file.
 pub fn random_token() -> io::Result<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";

@@ -26,9 +26,9 @@ pub use file::{
 };
 pub use leftover::Leftover;
 pub use lock::{Lock, lock, retry, try_lock};
-pub use machine::{host_name, random_token, umask};
+pub use machine::{host_name, is_running, random_token, umask};
 pub use program::Program;
-pub use replace::{replace, sweep_replacements};
+pub use replace::{replace, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 

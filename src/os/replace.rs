@@ -15,12 +15,22 @@ const END: &str = ".new";
 /// Puts `bytes` in the place of the file `path`: private, durable with `sync`. On an error the old file stays, and
 /// nothing else is left.
 pub fn replace(path: &Path, bytes: &[u8], sharing: Sharing, sync: bool) -> io::Result<()> {
+    replace_with(path, sharing, sync, &mut |file| file.write_all(bytes))
+}
+
+/// The same with content that is written piece by piece.
+pub fn replace_with(
+    path: &Path,
+    sharing: Sharing,
+    sync: bool,
+    write: &mut dyn FnMut(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     loop {
         let new = path.with_file_name(format!("{name}.{}{END}", super::random_token()?));
         let Some(mut file) = create(&new)? else { continue };
         let put = super::file::set_private_mode(&file, 0o600, sharing)
-            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| write(&mut file))
             .and_then(|()| if sync { file.sync_all() } else { Ok(()) })
             .and_then(|()| fs::rename(&new, path));
         if put.is_err() {

@@ -78,7 +78,7 @@ pub fn block(text: &str) -> Cow<'_, str> {
     escape(text, true)
 }
 
-/// Bytes as one line: like [`line`], and bytes that are not UTF-8 become `\xNN`.
+/// Bytes as one line: like [`line()`], and bytes that are not UTF-8 become `\xNN`.
 pub fn line_bytes(bytes: &[u8]) -> String {
     escape_bytes(bytes, false)
 }

@@ -7,6 +7,7 @@ pub mod count;
 pub mod diff;
 pub mod escape;
 pub mod format;
+pub mod fork;
 pub mod graph;
 pub mod markdown;
 pub mod patch;

@@ -3,13 +3,14 @@
 
 use super::rules::{Check, Edge, Rule};
 
-/// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret
-/// ended: an edge, as the marker that replaces that one will be.
+/// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret ended: a
+/// marker is going to end there, so what stands before that does not count.
 pub(super) fn left_holds(edge: Edge, text: &[u8], start: usize, previous_end: usize) -> bool {
+    let floor = if previous_end <= start { previous_end } else { 0 };
     match edge {
         Edge::Free | Edge::Right => true,
-        Edge::Left | Edge::Both => start == previous_end || open_before(text, start, false),
-        Edge::Token => start == previous_end || open_before(text, start, true),
+        Edge::Left | Edge::Both => open_before(&text[floor..], start - floor, false),
+        Edge::Token => open_before(&text[floor..], start - floor, true),
     }
 }
 
@@ -65,6 +66,7 @@ pub(super) fn holds(rule: &Rule, secret: &[u8]) -> bool {
 fn check(check: Check, secret: &[u8]) -> bool {
     match check {
         Check::Any => true,
+        Check::Literal => !is_template(secret),
         Check::Value => !is_placeholder(secret),
         Check::Word => {
             !is_placeholder(secret)
@@ -154,8 +156,6 @@ const PLACEHOLDERS: &[&str] = &[
     "placeholder",
     "credentials",
     "passphrase",
-    "x-oauth-basic",
-    "x-token-auth",
     "access-token",
     "access_token",
     "auth-token",
@@ -164,41 +164,43 @@ const PLACEHOLDERS: &[&str] = &[
     "basic",
 ];
 
+/// Parts that only variables and templates have.
+const TEMPLATES: &[&str] = &[
+    "...",
+    "…",
+    "process.env",
+    "os.environ",
+    "import.meta",
+    "env.",
+    "${",
+    "{{",
+    "$(",
+];
+
+/// How the words for one's own secret in documentation begin.
+const YOURS: &[&str] = &[
+    "your-", "your_", "your.", "my-", "my_", "insert-", "insert_", "enter-", "some-", "some_",
+];
+
 /// A variable, a template, a mask or a word for a secret rather than a secret.
-pub(super) fn is_placeholder(value: &[u8]) -> bool {
+fn is_placeholder(value: &[u8]) -> bool {
+    is_template(value)
+        || std::str::from_utf8(value).is_ok_and(|text| PLACEHOLDERS.contains(&text.to_ascii_lowercase().as_str()))
+}
+
+/// A variable, a template or a mask.
+fn is_template(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else {
         return false;
     };
-    let text = text.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | ' '));
     let Some(first) = text.chars().next() else {
         return true;
     };
-    if matches!(first, '$' | '{' | '<' | '%' | '*' | '[' | '(' | '&')
-        && !text.starts_with("%2")
-        && !text.starts_with("%3")
-    {
-        return true;
-    }
     let lower = text.to_ascii_lowercase();
-    PLACEHOLDERS.contains(&lower.as_str())
-        || [
-            "your-", "your_", "your.", "my-", "my_", "<your", "insert-", "insert_", "enter-", "some-", "some_",
-        ]
-        .iter()
-        .any(|start| lower.starts_with(start))
-        || [
-            "...",
-            "…",
-            "process.env",
-            "os.environ",
-            "import.meta",
-            "env.",
-            "${",
-            "{{",
-            "$(",
-        ]
-        .iter()
-        .any(|part| lower.contains(part))
+    let encoded = text.starts_with("%2") || text.starts_with("%3");
+    (matches!(first, '$' | '{' | '<' | '%' | '*' | '[' | '(' | '&') && !encoded)
+        || YOURS.iter().any(|start| lower.starts_with(start))
+        || TEMPLATES.iter().any(|part| lower.contains(part))
         || (text.contains('_') && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
         || text.chars().all(|c| c == first)
 }

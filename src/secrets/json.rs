@@ -42,6 +42,9 @@ impl fmt::Display for JsonFinding {
 /// The least part of an image or signature that is looked at: a token put where they belong stands at its beginning.
 const HEAD: usize = 4096;
 
+/// No built-in format of letters, digits and `_-.` alone is shorter.
+const SHORTEST: usize = 16;
+
 /// Longer member names are data, not names that speak of a value.
 const NAME: usize = 256;
 
@@ -53,6 +56,7 @@ impl Scanner {
         let mut walk = Walk {
             scanner: self,
             pointer: String::new(),
+            whole: String::new(),
             findings: Vec::new(),
         };
         if self.mode() != Mode::Off {
@@ -65,6 +69,8 @@ impl Scanner {
 struct Walk<'s> {
     scanner: &'s Scanner,
     pointer: String,
+    /// A string with its name, one after the other.
+    whole: String,
     findings: Vec<JsonFinding>,
 }
 
@@ -95,9 +101,16 @@ impl Walk<'_> {
         let paired = pair_name(members);
         let mut renamed = Vec::new();
         for (name, value) in members.iter_mut() {
-            let (shown, hits) = self.name(name);
-            let len = self.descend(&shown);
-            self.report(name, &hits, 0, true);
+            let hits = self.name(name);
+            let len = if hits.is_empty() {
+                self.descend(name)
+            } else {
+                let shown = self.replace(name, &hits, 0);
+                let len = self.descend(&shown);
+                self.report(name, &hits, 0, true);
+                renamed.push((name.clone(), shown));
+                len
+            };
             let speaks = match &paired {
                 Some(paired) if name.eq_ignore_ascii_case("value") => paired,
                 _ => name,
@@ -108,21 +121,21 @@ impl Walk<'_> {
                 image,
             );
             self.pointer.truncate(len);
-            if self.scanner.mode() == Mode::On && shown != *name {
-                renamed.push((name.clone(), shown));
-            }
         }
-        if !renamed.is_empty() {
+        if self.scanner.mode() == Mode::On && !renamed.is_empty() {
             rename(members, renamed);
         }
     }
 
-    /// A member name with its secrets replaced, and where they are.
-    fn name(&self, name: &str) -> (String, Vec<Hit>) {
+    /// The secrets in a member name. That it sounds like one does not make it one.
+    fn name(&self, name: &str) -> Vec<Hit> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if name.len() < SHORTEST && name.bytes().all(plain) && !self.scanner.has_own_rules() {
+            return Vec::new();
+        }
         let mut hits = self.scanner.hits(name.as_bytes());
-        // A name that sounds like a secret is not one.
         hits.retain(|hit| hit.severity == Severity::Secret);
-        (self.replace(name, &hits, 0), hits)
+        hits
     }
 
     /// The string with its secrets replaced, if there are any to replace.
@@ -132,9 +145,13 @@ impl Walk<'_> {
         let shift = name.map_or(0, |name| name.len() + 5);
         let mut hits = match name {
             // As it would stand in the file, but for the escapes.
-            Some(name) => self
-                .scanner
-                .hits_within(&format!("\"{name}\": \"{head}\""), shift..shift + head.len()),
+            Some(name) => {
+                self.whole.clear();
+                for part in ["\"", name, "\": \"", head, "\""] {
+                    self.whole.push_str(part);
+                }
+                self.scanner.hits_within(&self.whole, shift..shift + head.len())
+            }
             None => self.scanner.hits(head.as_bytes()),
         };
         if opaque {
@@ -182,7 +199,15 @@ impl Walk<'_> {
     fn descend(&mut self, step: &str) -> usize {
         let len = self.pointer.len();
         self.pointer.push('/');
-        self.pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        for part in step.split_inclusive(['~', '/']) {
+            let (plain, escaped) = match part.as_bytes().last() {
+                Some(b'~') => (&part[..part.len() - 1], "~0"),
+                Some(b'/') => (&part[..part.len() - 1], "~1"),
+                _ => (part, ""),
+            };
+            self.pointer.push_str(plain);
+            self.pointer.push_str(escaped);
+        }
         len
     }
 }

@@ -37,6 +37,7 @@ const IDS: &[&str] = &[
     "prod_",
     "pi_",
     "AAAA",
+    "_ZN",
     "sha1-",
     "sha256-",
     "sha384-",
@@ -81,7 +82,7 @@ fn is_random(token: &[u8]) -> bool {
     let mut changes = 0;
     for pair in token.windows(2) {
         let (from, to) = (class(pair[0]), class(pair[1]));
-        changes += usize::from(from != to && (from, to) != (1, 0));
+        changes += usize::from(from != to && (from, to) != (1, 0) && from != 3 && to != 3);
     }
     for &byte in token {
         seen[usize::from(class(byte))] += 1;

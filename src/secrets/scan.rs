@@ -73,6 +73,11 @@ impl Scanner {
         super::redact::scan(self, text)
     }
 
+    /// Whether there are rules beside the built-in ones.
+    pub(super) fn has_own_rules(&self) -> bool {
+        !self.own.is_empty()
+    }
+
     /// Name of a kind.
     pub(super) fn kind(&self, name: Name) -> Cow<'static, str> {
         match name {

@@ -25,7 +25,7 @@ impl FromStr for Mode {
     /// Reads `on`, `warn` or `off`, and git's other spellings of booleans.
     fn from_str(text: &str) -> Result<Self, Error> {
         match text.to_ascii_lowercase().as_str() {
-            "on" | "true" | "yes" | "1" | "" => Ok(Self::On),
+            "on" | "true" | "yes" | "1" => Ok(Self::On),
             "warn" => Ok(Self::Warn),
             "off" | "false" | "no" | "0" => Ok(Self::Off),
             _ => Err(Error::Mode { value: text.to_owned() }),

@@ -23,6 +23,7 @@ mod open;
 pub mod patch;
 pub mod patch_id;
 pub mod pathspec;
+pub mod pins;
 mod place;
 pub mod quarantine;
 pub mod refs;
@@ -41,7 +42,7 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{Environment, open, with_memory};
+pub use open::{Environment, open, open_beside, with_memory};
 pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
     worktree_id, worktree_path, worktree_private_dir, worktree_private_path,

@@ -110,6 +110,24 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     Ok(repo)
 }
 
+/// Opens a work tree of the same repository, with the settings that this one was opened with.
+pub fn open_beside(repo: &Repository, root: &Path) -> Result<Repository, Error> {
+    let opened = repo
+        .open_options()
+        .clone()
+        .open(root)
+        .map_err(|source| explain(root, source))?;
+    let mut opened = opened.to_thread_local();
+    if opened.git_dir_trust() != gix::sec::Trust::Full {
+        return Err(Error::Unsafe {
+            path: shown_root(&opened),
+        });
+    }
+    opened.refs.namespace = None;
+    opened.object_cache_size(OBJECT_CACHE);
+    Ok(opened)
+}
+
 /// A handle on the same repository that keeps what is written through it in memory.
 pub fn with_memory(repo: &Repository) -> Repository {
     repo.clone().with_object_memory()

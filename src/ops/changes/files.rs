@@ -53,8 +53,7 @@ pub(super) fn lines(
     let spoilt = merged
         .iter()
         .flatten()
-        .filter_map(|path| Some((path, path.failure.as_ref()?)))
-        .next();
+        .find_map(|path| Some((path, path.failure.as_ref()?)));
     if let Some((path, failure)) = spoilt {
         failed.push(Failure {
             part: Part::Saved,

@@ -9,18 +9,19 @@ use super::{
         compose::{self, Before, Present},
         place,
         receipt::{Outcome, Receipt, SessionIs},
+        undo,
     },
     Request, Target,
 };
 use crate::{
     model::{
-        document::Document,
+        document::{Document, Kind},
         name::Name,
         operation::{Operation, Subject},
     },
     store::{
         self, ObjectId,
-        checkpoint::{self, People, Siblings},
+        checkpoint::{self, People, Siblings, oid},
         current::{self, SessionRef},
         draft::{self, Draft},
         lock,
@@ -115,6 +116,7 @@ impl Attempt<'_> {
         let (scene, tip) = (self.scene, &chosen.tip);
         let mut subject = choose::carried(tip, &chosen.name);
         let draft = choose::with_draft(scene, tip, &mut subject)?;
+        let stood = subject.session.status;
         for operation in self.operations {
             subject.apply(operation)?;
         }
@@ -129,7 +131,7 @@ impl Attempt<'_> {
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
-        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document) {
+        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             receipt.id = Some(tip.entry.id);
             receipt.digest = Some(tip.digest.clone());
@@ -230,13 +232,21 @@ impl Attempt<'_> {
             Some(last) => draft::clear(scene.repo, &whom.id, last, scene.wait),
             None => Ok(()),
         };
+        let before = current::read(scene.repo);
         let trouble = [
             cleared,
-            self.move_current(whom),
+            self.move_current(whom.clone()),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
         let trouble = trouble.into_iter().filter_map(Result::err);
         receipt.trouble.extend(trouble.map(|error| error.to_string()));
+        if self.request.kind == Kind::Finish
+            && let (Ok(before), Ok(after)) = (before, current::read(scene.repo))
+        {
+            let moved = (composed.parent.map(oid), oid(composed.written.id));
+            let noted = undo::note_finish(scene, &whom.name, moved, (before, after), &receipt.document);
+            receipt.trouble.extend(noted.err().map(|e| e.to_string()));
+        }
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
         Ok(Outcome::Saved(receipt))

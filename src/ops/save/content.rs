@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     model::{
-        document::{Document, Kind},
+        document::{Document, Kind, Status},
         json,
         operation::{LogLine, Subject},
         record::Attachment,
@@ -131,8 +131,9 @@ impl Attempt<'_> {
         Ok(siblings.files(writer, "log", entries)?)
     }
 
-    /// Whether a document differs from the one before in nothing a user would call new.
-    pub(super) fn says_nothing_new(&self, new: &Document, old: &Document) -> bool {
+    /// Whether a document differs from the one before in nothing a user would call new. `stood` is the session's status
+    /// with its draft: one that was taken up again and is put aside once more changed, though it reads the same.
+    pub(super) fn says_nothing_new(&self, new: &Document, old: &Document, stood: Status) -> bool {
         let request = self.request;
         let mut record = new.record.clone();
         if record.auto_summary {
@@ -155,6 +156,7 @@ impl Attempt<'_> {
             && request.attachments.is_empty()
             && old.kind != Kind::Start
             && new.session == old.session
+            && new.session.status == stood
             && record == old.record
             && new.trees.get("log") == old.trees.get("log")
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)

@@ -48,8 +48,8 @@ pub(super) const RULES: &[Rule] = table! {
     "azure-sas-signature" ["sig="] Left =>
         concat!(r"sig=(", base64!(), r"{43}(?:=|%3[dD]|\\u003[dD]))"),
         "Azure Storage, service SAS: signature field";
-    "azure-client-secret" ["0Q~" "1Q~" "2Q~" "3Q~" "4Q~" "5Q~" "6Q~" "7Q~" "8Q~" "9Q~"] Both back 3 =>
-        r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", "Microsoft Purview, Azure AD client secret";
+    "azure-client-secret" ["0Q~" "1Q~" "2Q~" "3Q~" "4Q~" "5Q~" "6Q~" "7Q~" "8Q~" "9Q~"] Left back 3 =>
+        r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,}", "Microsoft Purview, Azure AD client secret";
     "azure-annotated-key" ["JQQJ9"] Both back 52 =>
         r"[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27}(?:[A-Za-z0-9]{2}==)?", "Microsoft, common annotated security keys";
     "azure-identifiable-key" ["+ASt" "ACDb" "+ABa" "+AMC"] Left back 76 =>
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = table! {
     "azure-identifiable-key" ["+ASb" "+AEh" "+ARm" "AzCa" "AIoT"] Left back 33 =>
         r"[A-Za-z0-9+/]{33}(?:\+ASb|\+AEh|\+ARm|AzCa|AIoT)[A-Za-z0-9+/]{6}=",
         "Microsoft security-utilities: 32-byte identifiable keys";
-    "azure-identifiable-key" ["AzSe" "+ACR"] Both back 42 =>
+    "azure-identifiable-key" ["AzSe" "+ACR"] Left back 42 =>
         r"[A-Za-z0-9+/]{42}(?:AzSe|\+ACR)[A-D][A-Za-z0-9+/]{5}",
         "Microsoft security-utilities: 39-byte identifiable keys";
     "azure-identifiable-key" ["AzFu"] Left back 44 =>
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = table! {
     "alibaba-access-key-id" ["LTAI"] Both check Mixed => r"LTAI[A-Za-z0-9]{12,26}", "Alibaba Cloud, AccessKey pair";
     "tencent-secret-id" ["AKID"] Both check Mixed => r"AKID[A-Za-z0-9]{32}", "Tencent Cloud, API keys";
     "scaleway-access-key" ["SCW"] Both check Mixed => r"SCW[A-Z0-9]{17}", "Scaleway, API keys";
-    "yandex-api-key" ["AQVN"] Both => r"AQVN[A-Za-z0-9_-]{35,38}", "Yandex Cloud, API key";
+    "yandex-api-key" ["AQVN"] Left => r"AQVN[A-Za-z0-9_-]{35,}", "Yandex Cloud, API key";
     "yandex-iam-token" ["t1."] Left =>
         r"t1\.[A-Za-z0-9_-]+={0,2}\.[A-Za-z0-9_-]{86}={0,2}", "Yandex Cloud, IAM token";
     "cloudflare-api-token" ["cfut_" "cfat_" "cfk_"] Left =>

@@ -27,19 +27,19 @@ macro_rules! database {
 /// White space, also as an escape in JSON or source.
 macro_rules! space {
     () => {
-        r"(?:\s|\\{1,3}[nrt]){1,64}"
+        r"(?:\s|\\+[nrt])+"
     };
 }
 
 pub(super) const RULES: &[Rule] = table! {
-    "url-password" ["://" ":\\/\\/"] Free check Value =>
-        r#":(?:\\?/){2}[^\s/@:"'<>\\`]{0,128}:((?:[^\s/"'<>\\`?]|\\u[0-9a-fA-F]{4}){1,256})@[A-Za-z0-9_.\[$%{-]"#,
+    "url-password" ["://" ":\\/\\/"] Free check Literal =>
+        r#":(?:\\?/){2}[^\s/@:"'<>\\`]*:((?:[^\s/"'<>\\`?]|\\u[0-9a-fA-F]{4})+)@[A-Za-z0-9_.\[$%{-]"#,
         "RFC 3986, section 3.2.1: user information";
     "url-token" ["://" ":\\/\\/"] Free check Value =>
-        r":(?:\\?/){2}([A-Za-z0-9_.~%-]{20,256}):(?:x-oauth-basic|x-token-auth|api_token)?@",
+        r":(?:\\?/){2}([A-Za-z0-9_.~%-]{20,}):(?:x-oauth-basic|x-token-auth|api_token)?@",
         "GitHub and Bitbucket, tokens as the user name";
     "url-token" ["://" ":\\/\\/"] Free check Mixed =>
-        r":(?:\\?/){2}([A-Za-z0-9_-]{36,256})@", "RFC 3986, section 3.2.1: a token as the user name";
+        r":(?:\\?/){2}([A-Za-z0-9_-]{36,})@", "RFC 3986, section 3.2.1: a token as the user name";
     "basic-auth" ["authorization"] Free + nocase check Word =>
         concat!("(?i:authorization)", assign!(), r"(?i:basic)[ \t]{1,4}([A-Za-z0-9+/_-]{8,}={0,2})"), "RFC 7617";
     "basic-auth" ["basic "] Left + nocase check Basic => r"(?i:basic) ([A-Za-z0-9+/]{8,}={0,2})", "RFC 7617";
@@ -85,30 +85,32 @@ pub(super) const RULES: &[Rule] = table! {
         ),
         "RFC 6749, sections 4.2.2 and 5.1; RFC 6750, section 2.3";
 
-    "netrc-password" ["machine" "default"] Left check Value =>
+    "netrc-password" ["machine " "machine\\n"] Left check Literal =>
         concat!(
-            r"(?:machine", space!(), r"[^\s\\]{0,253}(?:\.[^\s\\]{1,63}|localhost)|default)", space!(),
-            r"(?:login", space!(), r"[^\s\\]{1,128}", space!(), r")?(?:account", space!(), r"[^\s\\]{1,128}",
-            space!(), r")?password", space!(), r#"([^\s\\"]{1,256})"#
+            "machine", space!(), r"[^\s\\]*(?:\.[^\s\\]+|localhost)", space!(), "(?:(?:login|account)", space!(), r"[^\s\\]+",
+            space!(), ")*password", space!(), r#"([^\s\\"]+)"#
         ),
+        "curl, .netrc; ftp(1)";
+    "netrc-password" ["default login " "default\n" "default\\n"] Left check Literal =>
+        concat!("default", space!(), "login", space!(), r"[^\s\\]+", space!(), "password", space!(), r#"([^\s\\"]+)"#),
         "curl, .netrc; ftp(1)";
     "npm-auth" ["_authToken" "_auth" "_password"] Left check Value =>
         r#"(?:_authToken|_auth|_password)[ \t]{0,4}=[ \t]{0,4}["']?([A-Za-z0-9._~+/=-]{8,})"#,
         "npm, npmrc: auth settings";
     "docker-registry-auth" ["auth\"" "auth\\\"" "auth="] Free check Basic =>
         r#"auth(?:\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"|=)([A-Za-z0-9+/]{8,}={0,2})"#, "Docker, config.json: auths";
-    "curl-credentials" ["curl "] Left check Value =>
+    "curl-credentials" ["curl "] Left check Literal =>
         concat!(
             r"curl [^\n|;]{0,200}?(?:-u|--user|--proxy-user)",
             r#"[ =]{0,2}\\{0,3}["']?[^\s:"'$\\]{1,64}:([^\s"'\\]{1,128})"#
         ),
         "curl(1): --user";
-    "sshpass-password" ["sshpass " "sshpass="] Left + nocase check Value =>
+    "sshpass-password" ["sshpass " "sshpass="] Left + nocase check Literal =>
         r#"(?i:sshpass)(?: +-p *|=)\\{0,3}["']?([^\s"'\\]{3,128})"#, "sshpass(1)";
     "database-password" [
         "pgpassword=" "mysql_pwd=" "mysql_root_password=" "rediscli_auth=" "mssql_sa_password="
         "mariadb_root_password=" "postgres_password="
-    ] Free + nocase check Value =>
+    ] Free + nocase check Literal =>
         concat!("(?i:", database!(), r#")=\\{0,3}["']?([^\s"'`\\,;}{)(]{4,128})"#),
         "environment variables of PostgreSQL, MySQL, MariaDB, Redis, SQL Server";
     "database-password" [
@@ -119,9 +121,9 @@ pub(super) const RULES: &[Rule] = table! {
         "environment variables of PostgreSQL, MySQL, MariaDB, Redis, SQL Server";
     "connection-string-password" [
         "server=" "data source=" "host=" "user id=" "uid=" "username="
-    ] Left + nocase check Value =>
+    ] Left + nocase check Literal =>
         concat!(
-            r#"(?i:server|data source|host|user id|uid|username)=[^\n"']{1,400}?[; ](?i:password|pwd)"#,
+            r#"(?i:server|data source|host|user id|uid|username)=[^\n"']{1,200}?[; ](?i:password|pwd)"#,
             r#"=([^;\s"']{3,128})"#
         ),
         "Microsoft, SqlConnection.ConnectionString";

@@ -2,18 +2,14 @@
 
 use super::{Rule, assign, table};
 
-/// A PEM block with this label, or one that is cut off. The first branch needs the closing line; no five dashes may
-/// stand between, so that text is read once however many opening lines it holds. The second reads lines of base64
-/// for as long as they follow each other, with anything between them that is no base64: line ends, escapes, quotes,
-/// line numbers, indentation.
+/// A PEM block with this label. No five dashes may stand between its two lines, so that a text is read once however many
+/// opening lines it holds.
 macro_rules! pem {
     ($label:literal) => {
         concat!(
             "-----BEGIN ",
             $label,
-            r"PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-{1,4}[^-])*?-{4,5}END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
-            r"|(?:(?:[^A-Za-z0-9+/=-]|\\+[nrt]|[0-9]{1,6}[^A-Za-z0-9+/=]|[A-Z][A-Za-z-]{1,20}: [^\n\\]{1,80}){1,48}",
-            r"[A-Za-z0-9+/=]{16,})+(?:(?:[^A-Za-z0-9+/=-]|\\+[nrt]){1,8}[A-Za-z0-9+/]{1,15}={1,2})?)"
+            r"PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-{1,4}[^-])*?-{4,5}END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         )
     };
 }
@@ -31,6 +27,16 @@ pub(super) const RULES: &[Rule] = table! {
         pem!("ENCRYPTED "), "RFC 7468, section 11";
     "pgp-private-key" ["-----BEGIN PGP"] Free check KeyBody => pem!("PGP "), "RFC 9580, section 6.2";
     "private-key" ["-----BEGIN"] Free check KeyBody => pem!(r"(?:[A-Z0-9]{1,12} ){0,4}"), "RFC 7468, section 10";
+    // One that is cut off: lines of base64 for as long as they follow each other, with anything between them that is no
+    // base64: line ends, escapes, quotes, line numbers, indentation, and headers such as `DEK-Info`.
+    "private-key" ["-----BEGIN"] Free check KeyBody =>
+        concat!(
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+            r"(?:(?:[^A-Za-z0-9+/=-]|\\+[nrt]){1,16}[A-Z][A-Za-z-]+: [^\n\\]+)*",
+            r"(?:(?:[^A-Za-z0-9+/=-]|\\+[nrt]|[0-9]{1,6}[^A-Za-z0-9+/=]){1,48}[A-Za-z0-9+/=]{16,})+",
+            r"(?:(?:[^A-Za-z0-9+/=-]|\\+[nrt]){1,8}[A-Za-z0-9+/]{1,15}={1,2})?"
+        ),
+        "RFC 7468, section 10";
     "ssh2-private-key" ["---- BEGIN SSH2"] Free check KeyBody =>
         r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----(?:[^-]|-{1,3}[^-])*?---- END SSH2 ENCRYPTED PRIVATE KEY ----",
         "ssh.com, private key file format";

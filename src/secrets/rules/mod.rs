@@ -49,9 +49,10 @@ pub(super) enum Edge {
     Free,
     /// No letter or digit before it.
     Left,
-    /// No letter or digit after it.
+    /// No letter or digit after it. Only for formats of letters and digits: one that may end at other characters could
+    /// follow its like, and each would be found only once the next has been replaced.
     Right,
-    /// No letter or digit on either side.
+    /// No letter or digit on either side; for such formats only.
     Both,
     /// No letter, digit, `-` or `_` before it: for patterns that read on through all of these, so that a long run is
     /// read once.
@@ -63,7 +64,9 @@ pub(super) enum Edge {
 pub(super) enum Check {
     /// None.
     Any,
-    /// Not a placeholder such as `${PASSWORD}`, `<token>`, `your-key` or `xxxx`.
+    /// No variable, template or mask such as `${PASSWORD}`, `<token>`, `your-key` or `xxxx`.
+    Literal,
+    /// A `Literal` that is no word for a secret either, such as `password`.
     Value,
     /// A `Value` that has a digit or both cases: not an ordinary word.
     Word,

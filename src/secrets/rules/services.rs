@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = table! {
     "nuget-api-key" ["oy2"] Both => r"oy2[a-z0-9]{43}", "NuGet, API keys";
     "clojars-token" ["clojars_"] Left + nocase => r"(?i:clojars_)[a-z0-9]{60}", "Clojars, deploy tokens";
     "docker-token" ["dckr_pat_" "dckr_oat_"] Free => r"dckr_[po]at_[A-Za-z0-9_-]{20,}", "Docker, access tokens";
-    "huggingface-token" ["hf_" "api_org_"] Left bits 3.0 =>
+    "huggingface-token" ["hf_" "api_org_"] Left =>
         r"(?:hf|api_org)_[A-Za-z0-9]{30,}", "Hugging Face, user access tokens";
 
     "anthropic-api-key" ["sk-ant-"] Free => r"sk-ant-[A-Za-z0-9_-]{20,}", "Anthropic, API keys";
@@ -146,7 +146,8 @@ pub(super) const RULES: &[Rule] = table! {
         "Stripe, API keys (Clerk and Paystack use the same form)";
     "stripe-webhook-secret" ["whsec_"] Left =>
         r"whsec_[A-Za-z0-9+/]{24,}={0,2}", "Stripe, webhook signatures; Standard Webhooks";
-    "square-access-token" ["EAAA"] Both bits 4.0 => r"EAAA[A-Za-z0-9_-]{60}", "Square, access tokens";
+    "square-access-token" ["EAAA"] Token bits 4.0 =>
+        r"(EAAA[A-Za-z0-9_-]{60})(?:[^A-Za-z0-9_+/-]|\z)", "Square, access tokens";
     "square-token" ["sq0atp-" "sq0csp-"] Free =>
         r"sq0(?:atp|csp)-[A-Za-z0-9_-]{20,}", "Square, application secrets";
     "braintree-access-token" ["access_token$"] Free =>

@@ -75,6 +75,16 @@ fn every_sample_is_found_under_its_name_and_replaced_whole() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// Names of members shorter than this are not looked at, if they have only such characters.
+#[test]
+fn no_plain_format_is_shorter_than_what_json_skips() {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    for (kind, positive, _) in SAMPLES {
+        let text = make(positive, 1).text;
+        assert!(text.len() >= 16 || !text.bytes().all(plain), "{kind}: '{text}'");
+    }
+}
+
 /// Kinds whose samples have other random parts than the secret.
 const BESIDE: &[&str] = &[
     "slack-webhook",
@@ -166,6 +176,7 @@ fn the_table_counts_every_check() {
     // A check that no row uses would be dead weight.
     for check in [
         Check::Any,
+        Check::Literal,
         Check::Value,
         Check::Word,
         Check::Mixed,

@@ -65,7 +65,7 @@ fn check(scanner: &Scanner, text: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_redacted_once_and_for_all(text in text()) {
@@ -130,17 +130,20 @@ fn time_grows_with_length_and_no_faster() {
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
+/// Texts made so that replacing one secret uncovers the next, many times over.
 #[test]
-fn keywords_over_and_over_are_redacted_once_and_for_all() {
+fn chains_are_redacted_once_and_for_all() {
     let scanner = scanner();
-    for rule in TABLES.iter().flat_map(|table| table.iter()) {
-        for (word, tail) in rule
-            .keywords
-            .iter()
-            .flat_map(|word| ["", "a", "A1", " ", "=", "aB3_-x."].map(|tail| (word, tail)))
-        {
-            let text = format!("{word}{tail}").repeat(300 / word.len());
-            check(&scanner, &text);
+    let right = |rule: &&Rule| matches!(rule.edge, Edge::Right | Edge::Both) || rule.back > 0;
+    for rule in TABLES.iter().flat_map(|table| table.iter()).filter(right) {
+        for tail in ["", "a", "A1", "-", "=", "aB3_-x."] {
+            check(&scanner, &format!("{}{tail}", rule.keywords[0]).repeat(200));
+        }
+    }
+    for (index, (_, positive, _)) in (0..).zip(SAMPLES) {
+        for between in ["", "-", "_", ".", "~", "/", "\\n"] {
+            let all: Vec<String> = (1..15).map(|seed| make(positive, index * 20 + seed).text).collect();
+            check(&scanner, &all.join(between));
         }
     }
 }

@@ -44,7 +44,7 @@ fn only_secrets(found: Vec<Finding>) -> Vec<Finding> {
 #[test]
 fn pieces_of_any_size_give_what_the_whole_gives() {
     let scanner = scanner();
-    for seed in 1..4 {
+    for seed in 1..3 {
         let text = long_text(seed);
         assert!(text.len() > 500_000);
         let (whole, found) = scanner.redact_bytes(text.as_bytes());
@@ -106,7 +106,7 @@ fn off_passes_all_through_at_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_borders_will_do(seed in 1..10_000_u64, sizes in prop::collection::vec(1..40_000_usize, 1..40)) {

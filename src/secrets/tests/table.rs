@@ -1,5 +1,6 @@
-//! One line per format: kind, a text that holds it, and a text that nearly does. Several lines may show one kind.
-//! Over 400 lines because it is one table.
+//! One entry per format: kind, a text that holds it, and a text that nearly does. Several may show one kind.
+//!
+//! Over 400 lines because it is a table: an entry or two for each of the kinds, and nothing else.
 
 /// Kind, template with the secret, template of a near miss in which nothing may be replaced.
 pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
@@ -486,7 +487,7 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
     (
         "url-password",
         "redis://:{w14}@cache",
-        "https://user:password@example.com ssh://git@host:22/x",
+        "https://user:<password>@example.com ssh://git@host:22/x https://a:****@b",
     ),
     ("url-password", "https:\\/\\/u:{w14}@x.y", "https://x.y:443/a@b"),
     (
@@ -496,7 +497,7 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "url-token",
-        "https://{h40}:x-oauth-basic@github.example",
+        "https:/|/{h40}:x-oauth-basic@github.example",
         "https://a:@github.example",
     ),
     (

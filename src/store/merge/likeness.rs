@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use gix::bstr::BString;
 
+use crate::store::Repository;
 use crate::store::tree::{self, Diff, Side};
-use crate::store::{Error, Repository};
 
 /// A pair is a rename from this many per cent on, as in git.
 const THRESHOLD: u64 = 50;
@@ -24,7 +24,7 @@ pub(super) fn pair(
     mut diffs: Vec<Diff>,
     limit: usize,
     wanted: impl Fn(&BString) -> bool,
-) -> Result<Vec<Diff>, Error> {
+) -> Vec<Diff> {
     let indices = |wanted: fn(&Diff) -> Option<Side>| -> Vec<(usize, Side)> {
         diffs
             .iter()
@@ -41,7 +41,7 @@ pub(super) fn pair(
         targets.retain(|(at, _)| names.contains(file_name(&diffs[*at])));
     }
     if sources.is_empty() || targets.is_empty() || sources.len() + targets.len() > limit {
-        return Ok(diffs);
+        return diffs;
     }
     let mut sketches: HashMap<usize, Option<Sketch>> = HashMap::new();
     for (at, side) in sources.iter().chain(&targets) {
@@ -76,7 +76,7 @@ pub(super) fn pair(
         // A source has gone into its target; a target has a `from` now.
         !used[at - 1] || diff.from.is_some()
     });
-    Ok(diffs)
+    diffs
 }
 
 fn file_name(diff: &Diff) -> &[u8] {

@@ -91,7 +91,7 @@ pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Resul
     if theirs.is_empty() {
         return Ok(Vec::new());
     }
-    let theirs = likeness::pair(repo, theirs, options.rename_candidates, |_| true)?;
+    let theirs = likeness::pair(repo, theirs, options.rename_candidates, |_| true);
     let ours: BTreeMap<BString, Diff> = tree::raw(repo, trees.base, trees.ours)?
         .into_iter()
         .map(|diff| (diff.path.clone(), diff))
@@ -99,7 +99,7 @@ pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Resul
     let mut merge = Merge {
         repo,
         options,
-        moved: moved(repo, &theirs, &ours, options)?,
+        moved: moved(repo, &theirs, &ours, options),
         ours,
         blobs: None,
         failure: None,
@@ -162,7 +162,7 @@ fn moved(
     theirs: &[Diff],
     ours: &BTreeMap<BString, Diff>,
     options: Options<'_>,
-) -> Result<BTreeMap<BString, BString>, Error> {
+) -> BTreeMap<BString, BString> {
     let gone = |path: &BString| ours.get(path).is_some_and(|diff| diff.new.is_none());
     let sources: BTreeSet<&BString> = theirs
         .iter()
@@ -171,15 +171,15 @@ fn moved(
         .filter(|path| gone(path))
         .collect();
     if sources.is_empty() {
-        return Ok(BTreeMap::new());
+        return BTreeMap::new();
     }
     // All deleted files take part: one that theirs left alone may be the better match for an added file.
     let paired = tree::pair_exact(ours.values().cloned().collect());
-    let paired = likeness::pair(repo, paired, options.rename_candidates, |path| sources.contains(path))?;
-    Ok(paired
+    let paired = likeness::pair(repo, paired, options.rename_candidates, |path| sources.contains(path));
+    paired
         .into_iter()
         .filter_map(|diff| Some((diff.from?, diff.path)))
-        .collect())
+        .collect()
 }
 
 fn old_path(diff: &Diff) -> &BString {

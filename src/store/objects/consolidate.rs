@@ -26,6 +26,9 @@ const LARGE_PACK: u64 = 512 * 1024 * 1024;
 /// How long merged packs stay.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How old a note of a running `git gc` may be, as in git.
+const GC_LIMIT: Duration = Duration::from_secs(12 * 3600);
+
 /// What [`consolidate`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Consolidated {
@@ -43,7 +46,8 @@ struct Candidate {
 /// Merges our packs if there are more than 16 of them. A cheap look at the folder otherwise.
 ///
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
-/// they have listed already), and with packs under a `.keep`. The merged packs go with a later call, at least a second
+/// they have listed already), and with packs under a `.keep`. Call it when no lock is held: merging takes time that
+/// other processes should not wait for. The merged packs go with a later call, at least a second
 /// after: somebody reading the folder meanwhile sees the new one or the old ones, not neither.
 pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     let folder = place::objects_dir(repo).join("pack");
@@ -242,7 +246,22 @@ fn read_entry(file: &mut File, entry: &Entry, end: u64) -> Option<Vec<u8>> {
 
 /// Whether git is at work on the packs.
 fn maintained(repo: &Repository) -> bool {
-    let gc = repo.common_dir().join("gc.pid");
     let maintenance = place::objects_dir(repo).join("maintenance.lock");
-    gc.exists() || maintenance.exists()
+    maintenance.exists() || collected(&repo.common_dir().join("gc.pid"))
+}
+
+/// Whether the process that `gc.pid` names (`pid SP host`) may be at work. git leaves the file when it is killed, and
+/// then takes it for stale after twelve hours, or at once when the process is not on this machine any more.
+fn collected(file: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(file) else {
+        return file.exists();
+    };
+    let stale = os::age(file).is_some_and(|age| age > GC_LIMIT);
+    let gone = text.trim().split_once(' ').is_some_and(|(process, host)| {
+        host == os::host_name()
+            && process
+                .parse()
+                .is_ok_and(|process| os::is_running(process) == Some(false))
+    });
+    !stale && !gone
 }

@@ -15,6 +15,9 @@ use super::loose;
 use crate::os;
 use crate::store::{Error, Repository, place};
 
+/// How often a missing object is looked for: each time, a merge would have to come to its end just then.
+const LOOKS: usize = 3;
+
 /// The objects stored when it was made. Packs that come later are not seen, packs that go are noticed.
 pub(in crate::store) struct Present {
     folders: Vec<PathBuf>,
@@ -42,6 +45,14 @@ impl Present {
     /// Whether a pack lists the object.
     pub(in crate::store) fn is_packed(&self, id: &ObjectId) -> bool {
         self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
+    }
+
+    /// Whether the object is stored, looked for anew on the disk, for when gix says it is not.
+    ///
+    /// gix lists the packs once for each miss, and while packs are merged the listing may show neither the old ones nor
+    /// the new one; besides, a handle knows a limited number of packs in its life.
+    pub(in crate::store) fn finds(repo: &Repository, id: &ObjectId) -> bool {
+        (0..LOOKS).any(|_| Self::new(repo).is_ok_and(|mut present| present.has(id)))
     }
 
     /// Whether the object is stored soundly, after freshening it.

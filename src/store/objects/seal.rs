@@ -180,13 +180,23 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
         mut entries,
         checksum,
     } = closed;
-    file.sync()?;
     let mut bytes = pack::index(&mut entries, &checksum);
-    let own = hash(checksum.kind(), &[&bytes])?;
+    let own = hash(checksum.kind(), &bytes)?;
     bytes.extend_from_slice(own.as_slice());
     let mut index = TempFile::create(folder, sharing)?;
     index.file.write_all(&bytes).map_err(Error::io("write", &index.path))?;
-    index.sync()?;
+    // Both at once: the file system has one journal, and one commit of it then serves both.
+    let (pack_synced, index_synced) = std::thread::scope(|scope| {
+        let index = scope.spawn(|| index.sync());
+        let pack = file.sync();
+        (pack, index.join())
+    });
+    pack_synced?;
+    index_synced.unwrap_or_else(|_| {
+        Err(Error::io("write to the disk", &index.path)(io::Error::other(
+            "a thread failed",
+        )))
+    })?;
     let base = folder.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", folder))?);
     let keep = Keep::create(&base.with_extension("keep"))?;
     let mut undo = Undo {
@@ -201,11 +211,9 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
     Ok(keep)
 }
 
-fn hash(kind: gix::hash::Kind, parts: &[&[u8]]) -> Result<ObjectId, Error> {
+fn hash(kind: gix::hash::Kind, bytes: &[u8]) -> Result<ObjectId, Error> {
     let mut hasher = gix::hash::hasher(kind);
-    for part in parts {
-        hasher.update(part);
-    }
+    hasher.update(bytes);
     hasher.try_finalize().map_err(Error::gix("hash the pack"))
 }
 

@@ -32,7 +32,7 @@ impl Sealed {
     }
 
     /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place
-    /// may have removed them: see [`refs::verify_present`](super::refs::verify_present).
+    /// may have removed them: see [`refs::verify_present`](crate::store::refs::verify_present).
     pub fn relied_on(&self) -> &[ObjectId] {
         &self.relied_on
     }

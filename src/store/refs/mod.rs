@@ -119,7 +119,7 @@ pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
 /// The value if its object exists.
 fn sound(repo: &Repository, value: Result<ObjectId, Damage>) -> Result<ObjectId, Damage> {
     match value {
-        Ok(id) if !repo.has_object(id) => Err(Damage::Dangling(id)),
+        Ok(id) if !repo.has_object(id) && !Present::finds(repo, &id) => Err(Damage::Dangling(id)),
         value => value,
     }
 }

@@ -18,6 +18,10 @@ use crate::os;
 use crate::store::pathspec::Filter;
 use crate::store::{self, Kind, ObjectId, Repository, checkpoint, tree};
 
+/// The lock's text before it gets the lock's name, and the copy of the index before it gets the index's.
+const LOCK: &str = "index.lock.tmp";
+const COPY: &str = "index.tmp";
+
 /// The state of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct Staged<'a> {
@@ -194,7 +198,7 @@ fn lock_text(token: &str) -> String {
 impl IndexLock {
     fn acquire(repo: &Repository, index: &Path, token: &str, wait: Duration) -> Result<Self, Error> {
         let path = lock_path(index);
-        let named = store::worktree_private_dir(repo)?.join("index.lock.tmp");
+        let named = store::worktree_private_dir(repo)?.join(LOCK);
         let made = os::private_file(&named, store::sharing(repo)).and_then(|mut file| {
             file.set_len(0)?;
             file.write_all(lock_text(token).as_bytes())
@@ -211,7 +215,7 @@ impl IndexLock {
             Ok(Some(())) => Ok(Self {
                 index: index.to_owned(),
                 path,
-                copy: named.with_file_name("index.tmp"),
+                copy: named.with_file_name(COPY),
             }),
             Ok(None) => Err(Error::IndexLocked {
                 age: os::age(&path),
@@ -252,8 +256,13 @@ impl Drop for IndexLock {
     }
 }
 
-/// Removes a lock on the index that a killed process of ours left. `token` is that of its journal.
+/// Removes what a killed process of ours left of a change of the index: a lock known by the token of its journal, and
+/// files beside our others. The caller holds the lock of the work tree.
 pub fn unlock(repo: &Repository, index: Option<&Path>, token: &str) -> Result<(), Error> {
+    let own = store::worktree_private_path(repo);
+    for name in [LOCK, COPY] {
+        let _ = fs::remove_file(own.join(name));
+    }
     let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
     let path = lock_path(&index);
     match fs::read(&path) {

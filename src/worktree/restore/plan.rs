@@ -8,7 +8,7 @@ use crate::model::path::RepoPath;
 use crate::model::plan::{Act, Block, Blocked, Line, Why};
 use crate::worktree::snapshot::settings::Settings;
 
-/// What a restore does. Made by [`plan`](super::plan), executed by [`execute`](super::execute).
+/// What a restore does. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
 pub struct Plan {
     /// What happens to which path and why, sorted by path.
     pub lines: Vec<Line>,

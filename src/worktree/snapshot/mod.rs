@@ -23,6 +23,7 @@ mod nested;
 mod queue;
 mod reachable;
 pub(in crate::worktree) mod settings;
+mod settle;
 mod sparse;
 mod staged;
 mod stat;
@@ -32,25 +33,25 @@ mod unmerged;
 mod verify;
 mod walk;
 
-use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use status::{PathSummary, Status};
 
-use crate::model::list::{Held, Lists, SkipReason};
-use crate::model::path::RepoPath;
+use crate::model::list::{Held, Lists};
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository, tree};
 use attributes::Attributes;
 use cache::{Cache, Next};
-use content::{Outcome, Reader};
-use index::{EntryExt, Index};
+use content::Reader;
+use index::Index;
 use lfs::Lfs;
 use settings::Settings;
+use settle::Results;
 use staged::Staged;
-use walk::{Candidate, Change, Found, Ground, What, Why};
+use walk::Ground;
 
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
@@ -133,11 +134,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         own: &own,
         cache: &cache,
         left_out: &unmerged.left_out,
-        open: AtomicUsize::new(0),
+        open: Arc::new(AtomicUsize::new(0)),
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
-    let mut candidates = within_budget(&mut found, options.max_total_size);
+    let mut candidates = settle::within_budget(&mut found, options.max_total_size);
     let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
     let (index_tree, loose_ends) = builder.index()?;
     let mut staged = Staged::store(repo, writer, &index, loose_ends, &unmerged)?;
@@ -152,43 +153,25 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         head,
         roots: &roots,
     };
-    let results = reader.read(repo, &candidates, threads)?;
+    let reads = reader.read(repo, &candidates, threads)?;
     staged.check(writer, &index, ground.partial)?;
-    let mut entering = Entering {
-        found: &mut found,
-        ground: &ground,
-        unsettled: HashSet::new(),
-        held: Vec::new(),
+    let results = Results {
+        candidates: &candidates,
+        reads: &reads,
+        index: &index,
     };
-    for (candidate, result) in candidates.iter().zip(&results) {
-        entering.enter(candidate, result.outcome);
-    }
-    let Entering { unsettled, held, .. } = entering;
+    let settled = settle::settle(&mut found, &ground, results);
     if let Some(next) = next {
-        let in_order = found.folders.iter().filter(|folder| !unsettled.contains(&folder.id));
-        let folders = in_order
-            .filter_map(|folder| folder.fingerprint)
-            .chain(unmerged.accepted.iter().copied())
-            .collect();
-        let known = candidates.iter().zip(&results).filter_map(|(candidate, result)| {
-            let keep = candidate.why != Why::Clean || unsettled.contains(&candidate.folder);
-            let keep = keep || found.folders[candidate.folder as usize].fingerprint.is_none();
-            result
-                .record
-                .as_ref()
-                .filter(|_| keep)
-                .map(|record| (&*candidate.path, record))
-        });
-        next.finish(&cache, known.collect::<Vec<_>>().into_iter(), &folders);
+        settled.remember(next, &cache, &found, results, &unmerged.accepted);
     }
-    let tree = builder.work(&found.folders)?;
+    let tree = builder.work(&found.folders, results)?;
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }
     let mut lists = found.lists;
     lists.intent_to_add = unmerged.intent_to_add;
     lists.conflicts = unmerged.conflicts;
-    let (paths, held_blobs): (Vec<_>, Vec<_>) = held.into_iter().unzip();
+    let (paths, held_blobs): (Vec<_>, Vec<_>) = settled.held.into_iter().unzip();
     lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
     Ok(Snapshot {
@@ -213,88 +196,4 @@ fn is_partial(repo: &Repository) -> bool {
             .into_iter()
             .flatten()
             .any(|section| promisor(&section))
-}
-
-/// The candidates in the order of their paths, less the untracked ones beyond the limit on all of them.
-fn within_budget(found: &mut Found, max_total_size: Option<u64>) -> Vec<Candidate> {
-    let mut candidates = std::mem::take(&mut found.candidates);
-    candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    let Some(mut left) = max_total_size else {
-        return candidates;
-    };
-    candidates.retain(|candidate| {
-        if candidate.why != Why::Untracked {
-            return true;
-        }
-        let Some(rest) = left.checked_sub(candidate.meta.size) else {
-            found.skip(&candidate.path, SkipReason::OverBudget);
-            return false;
-        };
-        left = rest;
-        true
-    });
-    candidates
-}
-
-/// What became of the candidates, on its way into folders, lists and status.
-struct Entering<'a> {
-    found: &'a mut Found,
-    ground: &'a Ground<'a>,
-    /// Folders with an unchanged file whose blob does not give its bytes, or may not do so next time.
-    unsettled: HashSet<u32>,
-    /// In the order of the paths.
-    held: Vec<(RepoPath, ObjectId)>,
-}
-
-impl Entering<'_> {
-    fn enter(&mut self, candidate: &Candidate, outcome: Outcome) {
-        let path = &candidate.path;
-        let found = &mut *self.found;
-        let entry = candidate.entry.map(|at| self.ground.index.entry(at));
-        let unmerged = entry.is_some_and(|entry| entry.is_pending() && !entry.is_intent_to_add());
-        if candidate.why == Why::Clean && !matches!(outcome, Outcome::Same { settled: true }) {
-            self.unsettled.insert(candidate.folder);
-        }
-        if entry.is_none() && matches!(outcome, Outcome::Put(_) | Outcome::Held(_)) {
-            found.note_mode(self.ground, path, &candidate.meta, None);
-        }
-        let what = match outcome {
-            Outcome::Same { .. } => return,
-            Outcome::Skipped(reason) => return found.skip(path, reason),
-            Outcome::Gone if entry.is_none() => return,
-            Outcome::Gone => {
-                if !unmerged {
-                    found.tally.deleted.add(path);
-                }
-                What::Gone
-            }
-            Outcome::Held(id) => {
-                if entry.is_some_and(|entry| entry.id != id) {
-                    found.tally.modified.add(path);
-                }
-                self.held.push((RepoPath::from(&**path), id));
-                What::Gone
-            }
-            Outcome::Put(put) => {
-                if put.modified && !unmerged {
-                    found.tally.modified.add(path);
-                }
-                if put.raw {
-                    found.lists.raw.push(RepoPath::from(&**path));
-                }
-                if !put.modified && entry.is_some_and(|entry| entry.id == put.id && !entry.is_pending()) {
-                    return;
-                }
-                What::Put {
-                    mode: put.mode,
-                    id: put.id,
-                }
-            }
-        };
-        let name = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        found.folders[candidate.folder as usize].changes.push(Change {
-            name: path[name..].into(),
-            what,
-        });
-    }
 }

@@ -9,7 +9,7 @@ use super::Error;
 use super::index::{EntryExt, Index};
 use super::trees::path_of;
 use super::unmerged::Unmerged;
-use super::walk::{Candidate, Found, Ground, Why};
+use super::walk::{Candidate, Found, Ground, Why, parts};
 use crate::model::path::RepoPath;
 use crate::os::dir::Kind as FileKind;
 use crate::store::objects::{Strict, Unsound, Writer};
@@ -60,7 +60,7 @@ impl Staged {
     pub(super) fn read_again(&mut self, ground: &Ground<'_>, found: &Found, candidates: &mut Vec<Candidate>) {
         for lost in &self.lost {
             let path = ground.index.path(lost.at);
-            let at = candidates.binary_search_by(|candidate| (*candidate.path).cmp(path));
+            let at = candidates.binary_search_by(|candidate| candidate.parts().cmp(&parts(path)));
             match at {
                 Ok(at) => candidates[at].why = changed(candidates[at].why),
                 Err(at) => candidates.splice(at..at, candidate(ground, found, lost.at)).for_each(drop),

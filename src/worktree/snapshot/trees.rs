@@ -13,6 +13,7 @@ use gix::index::extension::Tree as Cached;
 use super::Error;
 use super::index::{EntryExt, Group, Index};
 use super::reachable::{Listing, Reachable};
+use super::settle::Results;
 use super::walk::{Folder, What};
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
@@ -59,9 +60,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The tree of the files. `folders` are sorted by their numbers, which are their positions.
-    pub(super) fn work(&mut self, folders: &[Folder]) -> Result<ObjectId, Error> {
+    pub(super) fn work(&mut self, folders: &[Folder], results: Results<'_>) -> Result<ObjectId, Error> {
         let in_index = self.whole_index()?;
-        self.of_work_tree(folders, in_index)?.map_or_else(|| self.empty(), Ok)
+        self.of_work_tree(folders, results, in_index)?.map_or_else(|| self.empty(), Ok)
     }
 
     fn empty(&self) -> Result<ObjectId, Error> {
@@ -159,13 +160,18 @@ impl<'a> Builder<'a> {
     }
 
     /// The tree of the whole work tree, given that of the index.
-    fn of_work_tree(&mut self, folders: &[Folder], in_index: Option<ObjectId>) -> Result<Option<ObjectId>, Error> {
+    fn of_work_tree(
+        &mut self,
+        folders: &[Folder],
+        results: Results<'_>,
+        in_index: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>, Error> {
         let mut touched = vec![false; folders.len()];
         let mut below = HashMap::<u32, Vec<u32>>::new();
         // A folder has a larger number than the one above it.
         for folder in folders.iter().rev() {
             let at = folder.id as usize;
-            touched[at] |= !folder.changes.is_empty();
+            touched[at] |= !folder.changes.is_empty() || !folder.read.is_empty();
             if touched[at] && at != 0 {
                 touched[folder.parent as usize] = true;
                 below.entry(folder.parent).or_default().push(folder.id);
@@ -180,7 +186,7 @@ impl<'a> Builder<'a> {
             for id in below.remove(&folder.id).unwrap_or_default() {
                 inside.insert(&folders[id as usize].name, built.remove(&id).flatten());
             }
-            let tree = self.folder(folders, folder, inside)?;
+            let tree = self.folder(folders, folder, results, inside)?;
             built.insert(folder.id, tree);
         }
         Ok(built.remove(&0).flatten().map(|(_, id)| id))
@@ -191,17 +197,19 @@ impl<'a> Builder<'a> {
         &mut self,
         folders: &'b [Folder],
         folder: &'b Folder,
+        results: Results<'b>,
         mut inside: BTreeMap<&'b [u8], Option<(u16, ObjectId)>>,
     ) -> Result<Option<(u16, ObjectId)>, Error> {
         let mut gone = Vec::<&[u8]>::new();
-        for change in &folder.changes {
-            match change.what {
+        let seen = folder.changes.iter().map(|change| (&*change.name, change.what));
+        for (name, what) in seen.chain(folder.read.iter().map(|at| results.change(*at))) {
+            match what {
                 // The folder itself is an entry: a repository.
-                What::Put { mode, id } if change.name.is_empty() => return Ok(Some((mode, id))),
+                What::Put { mode, id } if name.is_empty() => return Ok(Some((mode, id))),
                 What::Put { mode, id } => {
-                    inside.insert(&change.name, Some((mode, id)));
+                    inside.insert(name, Some((mode, id)));
                 }
-                What::Gone => gone.push(&change.name),
+                What::Gone => gone.push(name),
             }
         }
         gone.sort_unstable();

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use gix::bstr::ByteSlice;
 use gix::index::Entry;
 use gix::index::entry::Mode as EntryMode;
 
@@ -26,9 +27,9 @@ use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::{ObjectId, Repository};
 
-/// Folders that may be kept open for the folders below them, well below the usual limit of 1024 files; beyond that a
-/// folder is reached from the root again.
-const OPEN_FOLDERS: usize = 256;
+/// Folders that may be kept open for the folders below them, well below the limits on open files (256 on macOS, 1024 on
+/// Linux); beyond that a folder is reached from the root again.
+const OPEN_FOLDERS: usize = 64;
 /// Waiting folders from which on further threads are worth their start.
 const MANY: usize = 16;
 
@@ -51,7 +52,7 @@ pub(super) struct Ground<'a> {
     /// Index entries that must not be in a tree, sorted.
     pub left_out: &'a [usize],
     /// Folders open for those below them.
-    pub open: AtomicUsize,
+    pub open: Arc<AtomicUsize>,
 }
 
 /// A folder to be read.
@@ -82,11 +83,23 @@ pub(super) enum Mode {
 /// What a folder needs of the one above it.
 pub(super) struct Above {
     /// `None` at the root and when too many are open.
-    pub dir: Option<Dir>,
+    pub dir: Option<Open>,
     /// Its path with a slash at the end, empty for the root.
     pub path: Vec<u8>,
     pub ignore: Chain,
     pub attributes: Arc<Attributes>,
+}
+
+/// A folder that is kept open, and counted.
+pub(super) struct Open {
+    pub dir: Dir,
+    open: Arc<AtomicUsize>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A folder that was read.
@@ -98,6 +111,8 @@ pub(super) struct Folder {
     pub attributes: Arc<Attributes>,
     /// Names that are not as the index has them, in any order.
     pub changes: Vec<Change>,
+    /// Files that were read and are not as the index has them, as positions in the list of candidates.
+    pub read: Vec<u32>,
     /// A digest of the unchanged files, under which the cache knows whether their blobs give these bytes. `None` if
     /// there are none, or they are candidates in any case.
     pub fingerprint: Option<u64>,
@@ -110,6 +125,7 @@ pub(super) struct Change {
 }
 
 /// What is at a changed name.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum What {
     /// Nothing that the index has there. There may be a folder with content of its own.
     Gone,
@@ -128,6 +144,19 @@ pub(super) struct Candidate {
     pub why: Why,
 }
 
+impl Candidate {
+    /// The path of its folder with a slash at the end, and its name.
+    pub(super) fn parts(&self) -> (&[u8], &[u8]) {
+        parts(&self.path)
+    }
+}
+
+/// The path of a file's folder with a slash at the end, and the file's name. Files are brought into this order: it
+/// needs the folders to be sorted only, since a folder's names are.
+pub(super) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
+    path.split_at(path.rfind_byte(b'/').map_or(0, |slash| slash + 1))
+}
+
 /// Why a file has to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
@@ -142,7 +171,8 @@ pub(super) enum Why {
 #[derive(Default)]
 pub(super) struct Found {
     pub folders: Vec<Folder>,
-    pub candidates: Vec<Candidate>,
+    /// The candidates of each folder that has any, in the order of their names.
+    pub candidates: Vec<Vec<Candidate>>,
     pub lists: Lists,
     pub tally: Tally,
 }
@@ -272,9 +302,18 @@ impl Drop for Done<'_> {
 }
 
 impl Ground<'_> {
-    /// Whether a folder may stay open for those below it.
-    pub(super) fn may_stay_open(&self) -> bool {
-        self.open.load(Ordering::Relaxed) < OPEN_FOLDERS
+    /// Keeps a folder open for those below it, unless too many are.
+    pub(super) fn keep_open(&self, dir: Dir) -> Option<Open> {
+        let open = Arc::clone(&self.open);
+        (open.fetch_add(1, Ordering::Relaxed) < OPEN_FOLDERS)
+            .then(|| Open {
+                dir,
+                open: Arc::clone(&open),
+            })
+            .or_else(|| {
+                open.fetch_sub(1, Ordering::Relaxed);
+                None
+            })
     }
 
     /// Opens a folder by its path, name by name. `path` has a slash at its end or is empty.

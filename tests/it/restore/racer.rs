@@ -34,17 +34,29 @@ fn no_file_gets_outside_through_a_folder_that_becomes_a_link() {
     let (real, aside) = (world.path("d"), world.root().join("aside"));
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            // Whatever the restores made of it meanwhile.
+            let put_back = || {
+                for _ in 0..1000 {
+                    if fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_symlink()) {
+                        let _ = fs::remove_file(&real);
+                    }
+                    let _ = fs::remove_dir_all(&real);
+                    if fs::rename(&aside, &real).is_ok() {
+                        return;
+                    }
+                }
+            };
             while !stop.load(Ordering::Relaxed) {
                 // The real folder steps aside for an instant, and a link has its place.
                 if fs::rename(&real, &aside).is_ok() {
                     let _ = symlink(&outside, &real);
                     std::thread::yield_now();
-                    if fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_symlink()) {
-                        let _ = fs::remove_file(&real);
-                    }
-                    let _ = fs::remove_dir_all(&real);
-                    let _ = fs::rename(&aside, &real);
+                    put_back();
                     swaps.fetch_add(1, Ordering::Relaxed);
+                } else if aside.exists() {
+                    put_back();
+                } else {
+                    let _ = fs::create_dir_all(real.join("sub"));
                 }
             }
         });

@@ -91,7 +91,7 @@ fn actor() {
     }
 }
 
-/// `save SESSION COUNT TAG`, `rename FROM TO`, `delete SESSION`, `large MIB`, `read SESSION`, `child`, `who`.
+/// `save SESSION COUNT TAG`, `times` (the same, giving milliseconds), `rename FROM TO`, `delete SESSION`, `large MIB`, `read SESSION`, `child`, `who`.
 fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
     let who = git_checkpoint::store::who(repo, now(0));
     match words {
@@ -101,6 +101,20 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
                 last = save(repo, session, format!("{tag} {round}").as_bytes())?.to_string();
             }
             Ok(last)
+        }
+        ["times", session, count, tag] => {
+            let mut times = Vec::new();
+            for round in 0..count.parse::<usize>().unwrap() {
+                let started = std::time::Instant::now();
+                // As a command does it: nobody else works on the session meanwhile.
+                let held = git_checkpoint::store::lock::session(repo, session, WAIT)?;
+                save(repo, session, format!("{tag} {round}").as_bytes())?;
+                times.push(format!("{:.1}", started.elapsed().as_secs_f64() * 1000.0));
+                drop(held);
+                // A command of its own would have to start first.
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            Ok(times.join(" "))
         }
         ["rename", from, to] => {
             let (from, to) = (format!("refs/checkpoints/{from}"), format!("refs/checkpoints/{to}"));

@@ -1,6 +1,6 @@
 //! `diff`, `list`, `log` and the forms of `resume`: history that people and programs read.
 
-use crate::support::{PROGRAM, World};
+use crate::support::{PROGRAM, Terminal, World};
 
 /// Three checkpoints of one session.
 fn three() -> World {
@@ -126,18 +126,6 @@ fn against_the_present_it_shows_files_and_draft() {
         .stdout_has("+four")
         .stdout_lacks("record");
     assert_eq!(world.git_line(["count-objects", "-v"]), objects, "nothing was written");
-}
-
-#[test]
-fn words_that_changed_are_marked_on_a_terminal() {
-    let world = World::with_commit();
-    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
-    world.file("src/main.txt", "one\ntwo words here\nthree\n");
-    let shown = world.checkpoint(["diff", "--color"]).success().stdout().to_owned();
-    assert!(
-        shown.contains("+two words here"),
-        "in a pipe the patch is git's own: {shown:?}"
-    );
 }
 
 #[test]
@@ -334,4 +322,49 @@ fn another_commit_of_the_same_second_is_not_the_one_that_is_gone() {
         .success()
         .stdout_lacks("there again")
         .stdout_has("not there any more");
+}
+
+#[test]
+fn on_a_terminal_several_candidates_are_a_question() {
+    let world = World::with_commit();
+    for session in ["older", "newer"] {
+        world
+            .checkpoint(["save", "--session", session, "-m", &format!("summary of {session}")])
+            .success();
+        world.checkpoint(["pause", "--session", session]).success();
+        world.advance(60);
+    }
+    // A session that is current would be taken without asking.
+    world.checkpoint(["start", "third"]).success();
+    world.checkpoint(["finish"]).success();
+    let screen = Terminal::new(80, "dumb")
+        .answer("none]", "2\n")
+        .run(&world, PROGRAM, ["resume"]);
+    let text = screen.text();
+    assert!(
+        text.contains("1  newer") && text.contains("2  older"),
+        "newest first: {text}"
+    );
+    assert!(text.contains("Session older"), "{text}");
+    world.checkpoint(["pause"]).success();
+    let screen = Terminal::new(80, "dumb")
+        .answer("none]", "\n")
+        .run(&world, PROGRAM, ["resume"]);
+    assert_eq!(screen.status.code(), Some(1), "Enter takes none: {}", screen.text());
+    // Nobody to ask: the newest that waits on this branch.
+    let taken = world.checkpoint(["resume", "--json"]).success().stdout_json();
+    assert_eq!(taken["session"], "older", "paused last");
+}
+
+#[test]
+fn words_that_changed_are_marked_on_a_terminal_and_escapes_are_not_obeyed() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.file("src/main.txt", "one\ntwo\u{1b}[31m words\nthree\n");
+    let screen = Terminal::new(80, "xterm")
+        .env("GIT_PAGER", "cat")
+        .run(&world, PROGRAM, ["diff"]);
+    let text = screen.text();
+    assert!(text.contains("\u{1b}[32m+"), "coloured: {text:?}");
+    assert!(!text.contains("\u{1b}[31m words"), "{text:?}");
 }

@@ -3,8 +3,10 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod fork;
 mod history;
 mod many;
 mod neutral;
+mod restore;
 mod save;
 mod session;

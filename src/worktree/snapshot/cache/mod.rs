@@ -13,8 +13,11 @@ mod tests;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::walk::parts;
 use crate::os;
 use crate::os::dir::{self, FileTime, Meta};
 pub(super) use record::Record;
@@ -95,12 +98,20 @@ impl Cache {
         self.folders.contains(&fingerprint)
     }
 
-    /// What is known of a path, whatever became of the file since.
-    pub(super) fn record(&self, path: &[u8]) -> Option<Record> {
-        let found = self
+    /// What is known of a path, whatever became of the file since. `hint` is where the last one was: the next asked for
+    /// is mostly the next known.
+    pub(super) fn record(&self, path: &[u8], hint: &mut usize) -> Option<Record> {
+        let compared = |position: &usize| parts(self.path_at(*position)).cmp(&parts(path));
+        let is_next = self
             .records
-            .binary_search_by(|position| self.path_at(*position).cmp(path))
-            .ok()?;
+            .get(*hint)
+            .is_some_and(|position| compared(position).is_eq());
+        let found = if is_next {
+            *hint
+        } else {
+            self.records.binary_search_by(compared).ok()?
+        };
+        *hint = found + 1;
         Record::read(&mut self.body(self.records[found]), self.hash)
     }
 
@@ -117,10 +128,31 @@ impl Cache {
     }
 
     /// Whether writing these would change nothing.
-    fn holds(&self, records: &[u8], count: usize, folders: &HashSet<u64>) -> bool {
-        let known = self.records.first().map_or(&[][..], |first| &self.bytes[*first..]);
-        count == self.records.len() && known == records && *folders == self.folders
+    fn holds<'a>(&self, records: impl Iterator<Item = (&'a [u8], Record)>, folders: &HashSet<u64>) -> bool {
+        let mut known = self.records.iter();
+        let mut encoded = Vec::new();
+        for (path, record) in records {
+            encode(path, &record, &mut encoded);
+            let same = known
+                .next()
+                .is_some_and(|position| self.bytes[*position..].starts_with(&encoded));
+            if !same {
+                return false;
+            }
+        }
+        known.next().is_none() && *folders == self.folders
     }
+}
+
+/// A record as it is written.
+fn encode(path: &[u8], record: &Record, out: &mut Vec<u8>) {
+    out.clear();
+    put_u32(out, 0);
+    put_u32(out, path.len());
+    out.extend_from_slice(path);
+    record.write(out);
+    let len = u32::try_from(out.len() - 4).expect("a path is shorter than 4 GiB");
+    out[..4].copy_from_slice(&len.to_le_bytes());
 }
 
 impl Next {
@@ -154,39 +186,43 @@ impl Next {
         meta.mtime < limit && meta.ctime < limit && !coarse(meta.mtime) && !coarse(meta.ctime)
     }
 
-    /// Writes the file, unless it would be the same as `old`. Records must be sorted by path. What cannot be written is
-    /// not kept.
-    pub(super) fn finish<'a>(
-        mut self,
-        old: &Cache,
-        records: impl ExactSizeIterator<Item = (&'a [u8], &'a Record)>,
-        folders: &HashSet<u64>,
-    ) {
-        let count = records.len();
-        let mut body = Vec::new();
-        for (path, record) in records {
-            let start = body.len();
-            put_u32(&mut body, 0);
-            put_u32(&mut body, path.len());
-            body.extend_from_slice(path);
-            record.write(&mut body);
-            let len = u32::try_from(body.len() - start - 4).unwrap_or_default();
-            body[start..start + 4].copy_from_slice(&len.to_le_bytes());
-        }
-        if old.holds(&body, count, folders) {
+    /// Writes the file, unless it would be the same as `old`. Records come in the order of [`parts`]. What cannot be
+    /// written is not kept.
+    pub(super) fn finish<'a, R>(self, old: &Cache, records: &dyn Fn() -> R, folders: &HashSet<u64>)
+    where
+        R: Iterator<Item = (&'a [u8], Record)>,
+    {
+        if old.holds(records(), folders) {
             return;
         }
-        let mut bytes = std::mem::take(&mut self.head);
-        put_u32(&mut bytes, folders.len());
-        put_u32(&mut bytes, count);
-        for folder in folders {
-            bytes.extend_from_slice(&folder.to_le_bytes());
-        }
-        bytes.extend_from_slice(&body);
-        let sum = checksum(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
         // Without it the next snapshot reads more.
-        let _ = os::replace(&self.path, &bytes, os::Sharing::default(), false);
+        let _ = os::replace_with(&self.path, os::Sharing::default(), false, &mut |file| {
+            self.write(file, records, folders)
+        });
+    }
+
+    fn write<'a, R>(&self, file: &mut File, records: &dyn Fn() -> R, folders: &HashSet<u64>) -> io::Result<()>
+    where
+        R: Iterator<Item = (&'a [u8], Record)>,
+    {
+        let mut head = self.head.clone();
+        put_u32(&mut head, folders.len());
+        put_u32(&mut head, records().count());
+        for folder in folders {
+            head.extend_from_slice(&folder.to_le_bytes());
+        }
+        let mut sum = DefaultHasher::new();
+        let mut file = io::BufWriter::with_capacity(256 * 1024, file);
+        sum.write(&head);
+        file.write_all(&head)?;
+        let mut encoded = Vec::new();
+        for (path, record) in records() {
+            encode(path, &record, &mut encoded);
+            sum.write(&encoded);
+            file.write_all(&encoded)?;
+        }
+        file.write_all(&sum.finish().to_le_bytes())?;
+        file.flush()
     }
 }
 

@@ -60,7 +60,18 @@ pub(super) struct Put {
 /// What a candidate became, and what may be believed of it next time.
 pub(super) struct Read {
     pub outcome: Outcome,
-    pub record: Option<Record>,
+    /// `None` if it is to be read again next time.
+    pub note: Option<Note>,
+}
+
+/// What has to be known of a file to believe next time that it became the same.
+pub(super) struct Note {
+    /// A digest of everything beside its bytes that its blob depends on.
+    pub basis: u64,
+    /// Whether it is a pointer of git-lfs.
+    pub pointer: bool,
+    /// The blob that `git add` would store, if that is another.
+    pub git_id: Option<Box<ObjectId>>,
 }
 
 /// What a file is stored as.
@@ -192,6 +203,8 @@ struct Thread<'a> {
     reachable: Reachable<'a>,
     /// The folder of the last candidate.
     folder: Option<(u32, Dir)>,
+    /// Where the cache had the last candidate.
+    hint: usize,
 }
 
 impl<'a> Thread<'a> {
@@ -203,6 +216,7 @@ impl<'a> Thread<'a> {
             filters: filter::Filters::new(repo)?,
             reachable: Reachable::new(repo, reader.roots),
             folder: None,
+            hint: 0,
         })
     }
 
@@ -225,27 +239,27 @@ impl<'a> Thread<'a> {
             };
             return Ok(Read {
                 outcome: self.compared(candidate, form),
-                record: Some(record),
+                note: Some(note(basis, form)),
             });
         }
         self.trust(candidate);
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
-                    let record = self.record(candidate, &meta, basis, form);
+                    let note = self.may_be_believed(candidate, &meta).then(|| note(basis, form));
                     return Ok(Read {
                         outcome: self.compared(candidate, form),
-                        record,
+                        note,
                     });
                 }
                 Err(Stop::Again) => self.folder = None,
-                Err(Stop::Done(outcome)) => return Ok(Read { outcome, record: None }),
+                Err(Stop::Done(outcome)) => return Ok(Read { outcome, note: None }),
                 Err(Stop::Fatal(error)) => return Err(error),
             }
         }
         Ok(Read {
             outcome: Outcome::Skipped(SkipReason::Unstable),
-            record: None,
+            note: None,
         })
     }
 
@@ -261,7 +275,7 @@ impl<'a> Thread<'a> {
 
     /// What an earlier snapshot found, if the file is unchanged and the blob is there.
     fn known(&mut self, candidate: &Candidate, basis: u64) -> Option<Record> {
-        let record = self.reader.cache.record(&candidate.path)?;
+        let record = self.reader.cache.record(&candidate.path, &mut self.hint)?;
         if record.meta != candidate.meta || record.basis != basis {
             return None;
         }
@@ -279,18 +293,11 @@ impl<'a> Thread<'a> {
         self.reader.writer.has(self.repo, id)
     }
 
-    fn record(&self, candidate: &Candidate, meta: &Meta, basis: u64, form: Form) -> Option<Record> {
-        // Whether a file that git itself reads is held depends on HEAD.
-        let keep = Self::meaning(candidate).is_none() && self.reader.next.is_some_and(|next| next.may_keep(meta));
-        keep.then_some(Record {
-            meta: *meta,
-            basis,
-            mode: form.mode,
-            raw: form.raw,
-            pointer: form.pointer,
-            id: form.id,
-            git_id: form.git_id,
-        })
+    /// Whether what was read, with this stat data, can be told from a later edit. Whether a file that git itself reads is
+    /// held depends on HEAD, so it is looked at each time.
+    fn may_be_believed(&self, candidate: &Candidate, meta: &Meta) -> bool {
+        let kept = |next: &Next| *meta == candidate.meta && next.may_keep(meta);
+        Self::meaning(candidate).is_none() && self.reader.next.is_some_and(kept)
     }
 
     /// Tells what is in the tree anyway from what has to be put there.
@@ -314,5 +321,14 @@ impl<'a> Thread<'a> {
             return Outcome::Same { settled: form.settled };
         }
         put(form.git_id != entry.id || !same_mode || entry.is_intent_to_add())
+    }
+}
+
+fn note(basis: u64, form: Form) -> Note {
+    let git_id = (form.git_id != form.id).then(|| Box::new(form.git_id));
+    Note {
+        basis,
+        pointer: form.pointer,
+        git_id,
     }
 }

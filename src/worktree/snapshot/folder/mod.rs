@@ -36,11 +36,12 @@ pub(super) struct Visit<'a, 'b> {
     changes: Vec<Change>,
     /// Tracked files that are as the index saw them.
     clean: Vec<Clean>,
+    candidates: Vec<Candidate>,
     below: Vec<Below>,
     /// Whether nothing in it may be looked at.
     denied: bool,
-    /// How many candidates and skipped paths there were before.
-    before: (usize, usize),
+    /// How many skipped paths there were before.
+    skipped_before: usize,
 }
 
 /// A file that git calls unchanged.
@@ -74,7 +75,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             path.extend_from_slice(&task.name);
             path.push(b'/');
         }
-        let before = (found.candidates.len(), found.lists.skipped.len());
+        let skipped_before = found.lists.skipped.len();
         let mut visit = Self {
             repo,
             ground,
@@ -86,9 +87,10 @@ impl<'a, 'b> Visit<'a, 'b> {
             attributes: Arc::clone(&task.above.attributes),
             changes: Vec::new(),
             clean: Vec::new(),
+            candidates: Vec::new(),
             below: Vec::new(),
             denied: false,
-            before,
+            skipped_before,
         };
         let dir = match task.mode {
             Mode::Absent => None,
@@ -112,7 +114,7 @@ impl<'a, 'b> Visit<'a, 'b> {
 
     fn open(&self) -> io::Result<Dir> {
         match &self.task.above.dir {
-            Some(above) => above.folder(&self.task.name),
+            Some(above) => above.dir.folder(&self.task.name),
             None => self.ground.open(&self.path),
         }
     }
@@ -136,17 +138,21 @@ impl<'a, 'b> Visit<'a, 'b> {
     fn finish(mut self, dir: Option<Dir>, matcher: &mut Matcher<'_>) {
         if self.denied {
             // It can be listed but not entered: one word for all of it.
-            self.found.candidates.truncate(self.before.0);
-            self.found.lists.skipped.truncate(self.before.1);
+            self.candidates.clear();
+            self.found.lists.skipped.truncate(self.skipped_before);
             self.clean.clear();
             self.below.clear();
             self.changes.clear();
             self.skip_self(SkipReason::Unreadable);
         }
         let fingerprint = self.fingerprint(matcher);
+        if !self.candidates.is_empty() {
+            self.candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            self.found.candidates.push(std::mem::take(&mut self.candidates));
+        }
         if !self.below.is_empty() {
             let above = Arc::new(Above {
-                dir: dir.filter(|_| self.ground.may_stay_open()),
+                dir: dir.and_then(|dir| self.ground.keep_open(dir)),
                 path: self.path,
                 ignore: self.ignore,
                 attributes: Arc::clone(&self.attributes),
@@ -169,6 +175,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             entries: self.task.entries.clone(),
             attributes: self.attributes,
             changes: self.changes,
+            read: Vec::new(),
             fingerprint,
         });
     }
@@ -212,7 +219,7 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     fn candidate(&mut self, path: Vec<u8>, entry: Option<usize>, meta: Meta, why: Why) {
-        self.found.candidates.push(Candidate {
+        self.candidates.push(Candidate {
             folder: self.task.id,
             path: path.into(),
             entry,

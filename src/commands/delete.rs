@@ -1,0 +1,148 @@
+//! `delete`, `pin` and `unpin`: which sessions and checkpoints stay.
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::{delete, pin},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// Put a session into the trash
+///
+/// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
+/// and branches of the project are not touched. To remove content for good, see 'git checkpoint purge'.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Remove a session that led nowhere:
+    git checkpoint delete try-winnow
+  It was the wrong one:
+    git checkpoint undo")]
+pub(super) struct Args {
+    /// The sessions
+    #[arg(value_name = "SESSION", required = true)]
+    selectors: Vec<String>,
+}
+
+/// Keep a checkpoint, whatever a prune removes around it
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Keep what was released:
+    git checkpoint pin auth@released")]
+pub(super) struct PinArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT", default_value = "@")]
+    selector: String,
+}
+
+/// Let a checkpoint be pruned like any other
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What was released is old by now:
+    git checkpoint unpin auth@released")]
+pub(super) struct UnpinArgs {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT", default_value = "@")]
+    selector: String,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let mut deleted = Vec::new();
+    let mut failed = None;
+    for selector in &args.selectors {
+        match failure::selector(selector).and_then(|s| Ok(delete::delete(&opened.scene(), &s)?)) {
+            Ok(done) => deleted.push(done),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if context.ui.options().json {
+        let of = |done: &delete::Deleted| {
+            json!({
+                "session": done.name,
+                "id": oid(done.tip),
+                "checkpoints": done.checkpoints,
+                "trash": done.trash,
+            })
+        };
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.delete/1",
+            "deleted": deleted.iter().map(of).collect::<Vec<_>>(),
+        }))?;
+    } else if context.ui.options().quiet == 0 {
+        let mut text = Text::new();
+        for done in &deleted {
+            let mut line = Line::new()
+                .with(Slot::Removed, "Deleted")
+                .with(Slot::Plain, " session ");
+            line.push(Slot::Session, done.name.as_str());
+            if let Some(checkpoints) = done.checkpoints {
+                line.push(Slot::Plain, format!(", {}", Count::new(checkpoints, "checkpoint")));
+            }
+            line.push(Slot::Plain, ", last ");
+            line.push(Slot::Id, oid(done.tip).short());
+            text.push(line);
+        }
+        context.ui.data(text);
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+    Ok(())
+}
+
+pub(super) fn pin(args: PinArgs, context: &mut Context) -> Result<(), CommandError> {
+    set(&args.selector, true, context)
+}
+
+pub(super) fn unpin(args: UnpinArgs, context: &mut Context) -> Result<(), CommandError> {
+    set(&args.selector, false, context)
+}
+
+fn set(selector: &str, pinned: bool, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let found = pin::pin(&opened.scene(), &failure::selector(selector)?, pinned)?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.pin/1",
+            "id": oid(found.id),
+            "digest": found.digest,
+            "session": found.session,
+            "pinned": pinned,
+            "changed": found.changed,
+        }));
+    }
+    if context.ui.options().quiet == 0 {
+        let word = match (pinned, found.changed) {
+            (true, true) => "Pinned",
+            (true, false) => "Pinned already:",
+            (false, true) => "Unpinned",
+            (false, false) => "Not pinned:",
+        };
+        let mut line = Line::plain(word).with(Slot::Plain, " ");
+        line.push(Slot::Id, oid(found.id).short());
+        if let Some(session) = &found.session {
+            line.push(Slot::Plain, " of session ");
+            line.push(Slot::Session, session.as_str());
+        }
+        context.ui.data(line);
+    }
+    Ok(())
+}

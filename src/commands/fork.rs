@@ -1,0 +1,301 @@
+//! `fork` and `compare`: a session from any checkpoint, and two checkpoints side by side.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Whom},
+    restore::with_progress,
+};
+use crate::{
+    model::name::Name,
+    ops::{
+        compare::{self, Compared, Since},
+        fork::{self, Forked, Wanted},
+    },
+    render::{
+        diff, fork as render, patch,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{
+        checkpoint::oid,
+        patch::{Format, PatchOptions},
+    },
+};
+
+/// Start a session from any checkpoint, and work on in it
+///
+/// The fork begins with what the checkpoint holds; the source stays as it is. With --worktree it gets a folder of its
+/// own, with the files, the staged state and the record as they were.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Try something else from where you are, and come back later:
+    git checkpoint fork @ --name try-winnow
+    git checkpoint switch -
+  Beside the present work, in a folder of its own:
+    git checkpoint fork auth~2 --name try-winnow --worktree ../try
+  One session for each option of a fork point, each in its folder:
+    git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]
+pub(super) struct Args {
+    /// The checkpoint
+    #[arg(value_name = "CHECKPOINT")]
+    selector: String,
+    /// The name of the new session; give it several times for several forks
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<Name>,
+    /// The option of an open fork point that the fork takes
+    #[arg(long = "option", value_name = "KEY")]
+    options: Vec<String>,
+    /// Make a work tree for it in this folder
+    #[arg(long = "worktree", value_name = "PATH")]
+    worktrees: Vec<PathBuf>,
+    /// The new branch in that work tree; 'checkpoint/<session>' unless given
+    #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
+    branches: Vec<String>,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+/// Compare two checkpoints, and for forks what each did since they parted
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Which fork got further:
+    git checkpoint compare try-nom try-winnow
+  With the differences in the files:
+    git checkpoint compare try-nom try-winnow --patch -- src")]
+pub(super) struct CompareArgs {
+    /// One checkpoint
+    #[arg(value_name = "A")]
+    a: String,
+    /// The other
+    #[arg(value_name = "B")]
+    b: String,
+    /// Only these files, as pathspecs
+    #[arg(last = true, value_name = "PATHSPEC")]
+    pathspecs: Vec<OsString>,
+    /// Show the files as a patch instead of numbers of lines
+    #[arg(short, long)]
+    patch: bool,
+    /// Look for renamed files that are alike to this many per cent
+    #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
+    renames: Option<u8>,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let count = [
+        args.names.len(),
+        args.options.len(),
+        args.worktrees.len(),
+        args.branches.len(),
+        1,
+    ];
+    let count = count.into_iter().max().unwrap_or(1);
+    for (given, flag) in [
+        (args.names.len(), "--name"),
+        (args.options.len(), "--option"),
+        (args.worktrees.len(), "--worktree"),
+        (args.branches.len(), "--branch"),
+    ] {
+        if given != 0 && given != count {
+            return Err(CommandError::new(
+                Kind::Usage,
+                format!("{count} forks, but {flag} is given {given} times"),
+            ));
+        }
+    }
+    let forks = (0..count)
+        .map(|n| Wanted {
+            name: args.names.get(n).cloned(),
+            option: args.options.get(n).cloned(),
+            worktree: args.worktrees.get(n).map(|path| context.env.cwd.join(path)),
+            branch: args.branches.get(n).cloned(),
+        })
+        .collect();
+    let request = fork::Request {
+        selector: failure::selector(&args.selector)?,
+        forks,
+    };
+    let made = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
+    if context.ui.options().json {
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.fork/1",
+            "forks": made.iter().map(json_of).collect::<Vec<_>>(),
+        }))?;
+    } else if context.ui.options().quiet == 0 {
+        for forked in &made {
+            context.ui.data(text_of(forked));
+        }
+    }
+    let incomplete = made
+        .iter()
+        .filter_map(|forked| forked.worktree.as_ref())
+        .find(|made| !made.brought.is_complete());
+    if let Some(made) = incomplete {
+        let path = made.path.display();
+        return Err(
+            CommandError::new(Kind::Fatal, format!("the files in '{path}' are not complete"))
+                .hint(format!("finish it: git -C {path} checkpoint restore --continue")),
+        );
+    }
+    match made.as_slice() {
+        [
+            Forked {
+                worktree: Some(made), ..
+            },
+        ] => {
+            let path = made.path.display();
+            context
+                .ui
+                .hint("Fork", &format!("go on there: cd {path} && git checkpoint resume"));
+        }
+        _ => context
+            .ui
+            .hint("Fork", "compare forks later with: git checkpoint compare <one> <other>"),
+    }
+    Ok(())
+}
+
+fn text_of(forked: &Forked) -> Text {
+    let worktree = forked.worktree.as_ref().map(|made| render::Worktree {
+        path: made.path.display().to_string(),
+        branch: made.branch.as_deref(),
+        written: made.brought.done.written,
+    });
+    render::text(&render::Fork {
+        source: &oid(forked.source),
+        id: &oid(forked.id),
+        name: forked.name.as_str(),
+        document: &forked.document,
+        worktree,
+    })
+}
+
+fn json_of(forked: &Forked) -> serde_json::Value {
+    json!({
+        "id": oid(forked.id),
+        "digest": forked.digest,
+        "session": forked.name,
+        "session_id": forked.document.session.id,
+        "source": oid(forked.source),
+        "source_session": forked.source_session,
+        "option": forked.document.session.forked_from.as_ref().and_then(|from| from.option.as_ref()),
+        "worktree": forked.worktree.as_ref().map(|made| json!({
+            "path": made.path.display().to_string(),
+            "branch": made.branch,
+            "complete": made.brought.is_complete(),
+        })),
+    })
+}
+
+pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let format = if args.patch { Format::Patch } else { Format::Stat };
+    let request = compare::Request {
+        a: failure::selector(&args.a)?,
+        b: failure::selector(&args.b)?,
+        patch: PatchOptions {
+            format,
+            renames: args.renames,
+            width: (!args.patch).then(|| context.ui.width()),
+            pathspecs: args.pathspecs,
+            folder: Some(context.env.cwd.clone()),
+            ..PatchOptions::default()
+        },
+    };
+    let compared = compare::compare(&opened.scene(), &request)?;
+    if context.ui.options().json {
+        return context.ui.json(&comparison(&compared));
+    }
+    context.ui.page();
+    let (a, b) = (compare::name_of(&compared.a), compare::name_of(&compared.b));
+    let mut text = Text::new();
+    for (letter, side) in [("A", &compared.a), ("B", &compared.b)] {
+        let mut line = Line::new().with(Slot::Heading, letter).with(Slot::Plain, "  ");
+        line.push(Slot::Id, oid(side.checkpoint.entry.id).short());
+        if let Some(session) = &side.session {
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Session, session.as_str());
+        }
+        line.push(Slot::Plain, format!("  {}", side.checkpoint.entry.subject));
+        text.push(line);
+    }
+    match &compared.common {
+        Some(common) => {
+            let both = |path: &str, verdict: &str| (path.to_owned(), verdict.to_owned());
+            let met: Vec<_> = common
+                .both
+                .iter()
+                .map(|(path, verdict)| both(&path.quoted(), verdict.words()))
+                .collect();
+            text.append(render::since(
+                &oid(common.checkpoint.entry.id),
+                &common.checkpoint.entry.subject,
+                &[part("A", &common.a), part("B", &common.b)],
+                &met,
+            ));
+        }
+        None => text.push(Line::plain("They come from no common checkpoint.")),
+    }
+    text.append(diff::record(&compared.diff.record, &a, &b));
+    if compared.diff.files.is_empty() {
+        let same = if compared.diff.without_files {
+            "a side has no files"
+        } else {
+            "the files are the same"
+        };
+        text.push(Line::plain(same));
+    }
+    context.ui.data(text);
+    if format == Format::Patch && context.ui.for_people() {
+        context.ui.data(patch::text(&compared.diff.text));
+    } else {
+        context.ui.bytes(&compared.diff.text);
+    }
+    Ok(())
+}
+
+fn part<'a>(letter: &'static str, since: &'a Since) -> render::Since<'a> {
+    render::Since {
+        letter,
+        steps: since.steps,
+        record: &since.record,
+        files: since.files.len(),
+    }
+}
+
+fn comparison(compared: &Compared) -> serde_json::Value {
+    let side = |side: &compare::Side| {
+        json!({
+            "id": oid(side.checkpoint.entry.id),
+            "digest": side.checkpoint.digest,
+            "session": side.session,
+            "subject": side.checkpoint.entry.subject,
+        })
+    };
+    let since = |since: &Since| json!({ "checkpoints": since.steps, "record": since.record, "files": since.files });
+    json!({
+        "schema": "git-checkpoint.compare/1",
+        "a": side(&compared.a),
+        "b": side(&compared.b),
+        "record": compared.diff.record,
+        "files": compared.diff.files,
+        "files_compared": !compared.diff.without_files,
+        "common": compared.common.as_ref().map(|common| json!({
+            "id": oid(common.checkpoint.entry.id),
+            "digest": common.checkpoint.digest,
+            "a": since(&common.a),
+            "b": since(&common.b),
+            "both": common.both.iter()
+                .map(|(path, verdict)| json!({ "path": path, "conflict": verdict.is_conflict(), "why": verdict.words() }))
+                .collect::<Vec<_>>(),
+        })),
+    })
+}

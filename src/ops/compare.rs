@@ -1,0 +1,202 @@
+//! `compare`: two checkpoints side by side, and each against the checkpoint that both come from.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    Error, Scene,
+    diff::{self, Diff},
+    restore::short,
+    select,
+};
+use crate::{
+    model::{
+        change::TreeChange,
+        comparison::{self, RecordChange},
+        name::Name,
+        path::RepoPath,
+        report::MergeVerdict,
+        selector::Selector,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, object_id, oid},
+        merge::{self, Labels, Trees},
+        patch::PatchOptions,
+        tree::{self, Renames},
+    },
+};
+
+/// Files read while looking for the new name of a changed file.
+const RENAME_CANDIDATES: usize = 1000;
+/// Checkpoints looked through for the one that both come from.
+const CHAIN: usize = 100_000;
+
+/// What is compared, and how files are written.
+#[derive(Debug)]
+pub struct Request {
+    /// One side.
+    pub a: Selector,
+    /// The other.
+    pub b: Selector,
+    /// How files are written.
+    pub patch: PatchOptions,
+}
+
+/// Two checkpoints compared.
+#[derive(Debug)]
+pub struct Compared {
+    /// One side.
+    pub a: Side,
+    /// The other.
+    pub b: Side,
+    /// What differs between them.
+    pub diff: Diff,
+    /// The checkpoint that both come from; `None` if there is none.
+    pub common: Option<Common>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Side {
+    /// Its session.
+    pub session: Option<Name>,
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+}
+
+/// The checkpoint that both come from, and what each did since.
+#[derive(Debug)]
+pub struct Common {
+    /// That checkpoint.
+    pub checkpoint: Checkpoint,
+    /// What one side did.
+    pub a: Since,
+    /// What the other did.
+    pub b: Since,
+    /// Files that both changed, and how their changes go together; those that are the same on both sides are left out.
+    pub both: Vec<(RepoPath, MergeVerdict)>,
+}
+
+/// What a side did since the common checkpoint.
+#[derive(Debug)]
+pub struct Since {
+    /// Checkpoints made.
+    pub steps: usize,
+    /// What changed in the record.
+    pub record: Vec<RecordChange>,
+    /// Files that changed.
+    pub files: Vec<TreeChange>,
+}
+
+/// Compares.
+pub fn compare(scene: &Scene<'_>, request: &Request) -> Result<Compared, Error> {
+    let [a, b] = [&request.a, &request.b].map(|selector| {
+        let selected = select::checkpoint(scene, selector)?;
+        Ok::<_, Error>(Side {
+            session: selected.session,
+            checkpoint: selected.checkpoint,
+        })
+    });
+    let (a, b) = (a?, b?);
+    let diff = diff::checkpoints(scene, &a.checkpoint, &b.checkpoint, &request.patch)?;
+    let common = match nearest(scene, a.checkpoint.entry.id, b.checkpoint.entry.id)? {
+        Some((id, steps)) => Some(since(scene, id, steps, &a.checkpoint, &b.checkpoint)?),
+        None => None,
+    };
+    Ok(Compared { a, b, diff, common })
+}
+
+/// The newest checkpoint that both come from by first parents, and how many steps it is back on each side.
+fn nearest(scene: &Scene<'_>, a: ObjectId, b: ObjectId) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
+    let mut back = HashMap::new();
+    for (steps, id) in ancestors(scene, a).enumerate().take(CHAIN) {
+        back.insert(id?, steps);
+    }
+    for (steps, id) in ancestors(scene, b).enumerate().take(CHAIN) {
+        let id = id?;
+        if let Some(other) = back.get(&id) {
+            return Ok(Some((id, [*other, steps])));
+        }
+    }
+    Ok(None)
+}
+
+fn ancestors<'a>(scene: &'a Scene<'a>, from: ObjectId) -> impl Iterator<Item = Result<ObjectId, Error>> + 'a {
+    let mut next = Some(from);
+    std::iter::from_fn(move || {
+        let id = next.take()?;
+        match checkpoint::entry(scene.repo, id) {
+            Ok(entry) => {
+                next = entry.parents.first().copied();
+                // A session's start has no parent; what comes before it is no checkpoint.
+                Some(Ok(id))
+            }
+            Err(fault) => Some(Err(Error::damaged(short(id))(fault))),
+        }
+    })
+}
+
+fn since(scene: &Scene<'_>, id: ObjectId, steps: [usize; 2], a: &Checkpoint, b: &Checkpoint) -> Result<Common, Error> {
+    let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+    let files = |checkpoint: &Checkpoint| checkpoint.document.snapshot.as_ref().map(|s| object_id(&s.tree));
+    let base = files(&common);
+    let of = |side: &Checkpoint, steps: usize| -> Result<Since, Error> {
+        let changed = match (base, files(side)) {
+            (Some(base), Some(tree)) => tree::diff(scene.repo, Some(base), Some(tree), Renames::Exact)?,
+            _ => Vec::new(),
+        };
+        Ok(Since {
+            steps,
+            record: comparison::compare(&common.document.record, &side.document.record),
+            files: changed,
+        })
+    };
+    let (since_a, since_b) = (of(a, steps[0])?, of(b, steps[1])?);
+    let both = match (base, files(a), files(b)) {
+        (Some(_), Some(ours), Some(theirs)) => both(scene, base, ours, theirs, &since_a.files)?,
+        _ => Vec::new(),
+    };
+    Ok(Common {
+        checkpoint: common,
+        a: since_a,
+        b: since_b,
+        both,
+    })
+}
+
+/// How the changes of both sides go together, for files that both changed.
+fn both(
+    scene: &Scene<'_>,
+    base: Option<ObjectId>,
+    ours: ObjectId,
+    theirs: ObjectId,
+    changed: &[TreeChange],
+) -> Result<Vec<(RepoPath, MergeVerdict)>, Error> {
+    let repo = store::with_memory(scene.repo);
+    let options = merge::Options {
+        labels: Labels {
+            base: "common",
+            ours: "one",
+            theirs: "other",
+        },
+        drivers: false,
+        rename_candidates: RENAME_CANDIDATES,
+    };
+    let trees = Trees {
+        base,
+        ours: Some(ours),
+        theirs: Some(theirs),
+    };
+    let changed: BTreeMap<&RepoPath, ()> = changed.iter().map(|change| (&change.path, ())).collect();
+    let merged = merge::three_way(&repo, trees, options)?;
+    Ok(merged
+        .into_iter()
+        .filter(|path| path.ours != path.theirs && changed.contains_key(&path.path))
+        .map(|path| (path.path, path.verdict))
+        .collect())
+}
+
+/// The commit of a side, for people.
+pub fn name_of(side: &Side) -> String {
+    oid(side.checkpoint.entry.id).short().to_owned()
+}

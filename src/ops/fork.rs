@@ -1,0 +1,273 @@
+//! `fork`: a session that begins with any checkpoint, and with `--worktree` files of its own.
+//!
+//! The first checkpoint of a fork has the source as its parent and holds what the source holds: record, chat, steps and
+//! the very snapshot commit. The source stays as it is.
+
+use std::path::PathBuf;
+
+use super::{
+    Error, Scene,
+    bring::Brought,
+    choose, compose, fresh, place,
+    restore::{self, Progress},
+    select::{self, Selected},
+    start, undo as taking_back,
+};
+use crate::{
+    model::{
+        document::{Document, ForkedFrom, Kind, Status},
+        id::Digest,
+        name::Name,
+        record::ForkPoint,
+        selector::Selector,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, Siblings, oid},
+        current, lock,
+        objects::{self, Writer},
+        refs, session,
+    },
+};
+
+/// What is to be forked, and into what.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The checkpoint.
+    pub selector: Selector,
+    /// One fork each; one with a name made for it without any.
+    pub forks: Vec<Wanted>,
+}
+
+/// One fork.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The session's name; made from the source's without one.
+    pub name: Option<Name>,
+    /// The option of an open fork point that is chosen in it.
+    pub option: Option<String>,
+    /// The folder of a new work tree for it, absolute.
+    pub worktree: Option<PathBuf>,
+    /// The new branch that is checked out there; named after the session without one.
+    pub branch: Option<String>,
+}
+
+/// A fork that was made.
+#[derive(Debug)]
+pub struct Forked {
+    /// Its name.
+    pub name: Name,
+    /// Its first checkpoint.
+    pub id: ObjectId,
+    /// That checkpoint's digest.
+    pub digest: Digest,
+    /// That checkpoint's document.
+    pub document: Document,
+    /// The source.
+    pub source: ObjectId,
+    /// The session the source was found through.
+    pub source_session: Option<Name>,
+    /// The work tree that was made for it.
+    pub worktree: Option<Made>,
+}
+
+/// A work tree that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its branch; `None` on a detached HEAD.
+    pub branch: Option<String>,
+    /// What was done to its files after the commit was checked out.
+    pub brought: Brought,
+}
+
+/// Forks.
+pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Vec<Forked>, Error> {
+    let before = current::read(scene.repo)?;
+    refs::recover(scene.repo, scene.wait)?;
+    objects::sweep(scene.repo)?;
+    let Selected {
+        session, checkpoint, ..
+    } = select::checkpoint(scene, &request.selector)?;
+    let subject = session
+        .as_ref()
+        .map_or_else(|| restore::short(checkpoint.entry.id), ToString::to_string);
+    let mut plans = Vec::new();
+    for wanted in &request.forks {
+        plans.push(prepare(scene, wanted, &checkpoint, &subject)?);
+    }
+    let (mut made, mut moves) = (Vec::new(), Vec::new());
+    for (wanted, mut document) in request.forks.iter().zip(plans) {
+        let name = match &wanted.name {
+            Some(name) => name.clone(),
+            None => free_name(scene, &checkpoint, wanted.option.as_deref())?,
+        };
+        if session::tip(scene.repo, &name)?.is_some() {
+            return Err(Error::Exists { name });
+        }
+        document.session.name = name.clone();
+        let forked = write(scene, document, &checkpoint, &subject, name, session.clone())?;
+        moves.push((session::ref_name(&forked.name), None, Some(oid(forked.id))));
+        made.push(forked);
+    }
+    let mut here = None;
+    for (wanted, forked) in request.forks.iter().zip(&mut made) {
+        match &wanted.worktree {
+            Some(path) => forked.worktree = Some(work_tree(scene, forked, wanted, path, progress)?),
+            None => here = Some((forked.document.clone(), forked.name.clone())),
+        }
+    }
+    // One fork is what is worked in from now on; of several each is as good.
+    if let (Some((document, name)), 1) = (here, made.len()) {
+        start::make_current(scene, &document, &name)?;
+    }
+    let names: Vec<_> = made.iter().map(|forked| forked.name.to_string()).collect();
+    let what = format!("forked {} to {}", restore::short(checkpoint.entry.id), names.join(", "));
+    taking_back::note_refs(scene, "fork", what, moves, Some((before, current::read(scene.repo)?)))?;
+    Ok(made)
+}
+
+/// The document of a fork, but for its name.
+fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &str) -> Result<Document, Error> {
+    let mut document = source.document.clone();
+    let now = compose::document(scene, document.session.clone(), Kind::Fork, document.git.clone());
+    document.session.id = fresh::session_id()?;
+    document.session.status = Status::Active;
+    document.session.created_at = scene.now;
+    document.session.forked_from = Some(ForkedFrom {
+        digest: source.digest.clone(),
+        session: source.document.session.name.clone(),
+        option: wanted.option.clone(),
+    });
+    if let Some(agent) = scene.agent {
+        document.session.agent = Some(agent.to_owned());
+    }
+    if let Some(option) = &wanted.option {
+        choose_option(&mut document.record.fork_points, option, subject)?;
+    }
+    document.name = None;
+    document.kind = Kind::Fork;
+    document.trigger = None;
+    document.created_at = scene.now;
+    document.tool = now.tool;
+    document.host = now.host;
+    document.worktree = now.worktree;
+    document.previous = Some(source.digest.clone());
+    document.folded.clear();
+    document.included = None;
+    Ok(document)
+}
+
+fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Result<(), Error> {
+    let has = |point: &&mut ForkPoint| point.options.iter().any(|known| known.key == option);
+    // The newest that is still open; else the newest that has it.
+    let open = points
+        .iter()
+        .rposition(|point| point.chosen.is_none() && point.options.iter().any(|o| o.key == option));
+    let found = match open {
+        Some(at) => points.get_mut(at),
+        None => points.iter_mut().rev().find(has),
+    };
+    match found {
+        Some(point) => {
+            point.chosen = Some(option.to_owned());
+            Ok(())
+        }
+        None => Err(Error::NoOption {
+            subject: subject.to_owned(),
+            option: option.to_owned(),
+        }),
+    }
+}
+
+/// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken.
+fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>) -> Result<Name, Error> {
+    let base = source.document.session.name.as_str();
+    for n in 1.. {
+        let suffix = match option {
+            Some(option) if n == 1 => Name::slug(option, "x").as_str().trim_end_matches("-x").to_owned(),
+            Some(option) => format!("{}-{n}", Name::slug(option, "x").as_str().trim_end_matches("-x")),
+            None => format!("fork-{n}"),
+        };
+        let name = Name::slug(base, &suffix);
+        if session::tip(scene.repo, &name)?.is_none() {
+            return Ok(name);
+        }
+    }
+    Err(Error::Unsettled)
+}
+
+fn write(
+    scene: &Scene<'_>,
+    mut document: Document,
+    source: &Checkpoint,
+    subject: &str,
+    name: Name,
+    source_session: Option<Name>,
+) -> Result<Forked, Error> {
+    let people = compose::people(scene);
+    let writer = Writer::durable(scene.repo)?;
+    let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(Error::damaged(subject))?;
+    let mut siblings = Siblings::default();
+    for kept in held.named().keys() {
+        siblings.keep(&held, kept);
+    }
+    let lists = checkpoint::lists(scene.repo, source).map_err(Error::damaged(subject))?;
+    let parents = [Some(source.entry.id), source.snapshot()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
+    place::tip(scene, &name, None, &written, writer.finish()?, Kind::Fork)?;
+    Ok(Forked {
+        name,
+        id: written.id,
+        digest: written.digest,
+        document,
+        source: source.entry.id,
+        source_session,
+        worktree: None,
+    })
+}
+
+/// Makes a work tree at the commit of the source, and brings its files to what the source holds.
+fn work_tree(
+    scene: &Scene<'_>,
+    forked: &Forked,
+    wanted: &Wanted,
+    path: &std::path::Path,
+    progress: Progress<'_>,
+) -> Result<Made, Error> {
+    let head = forked.document.git.head.as_ref();
+    let branch = wanted
+        .branch
+        .clone()
+        .unwrap_or_else(|| format!("checkpoint/{}", forked.name));
+    let mut git = store::git(scene.repo)
+        .args(["worktree", "add", "--quiet", "-b"])
+        .arg(&branch);
+    if head.is_none() {
+        git = git.arg("--orphan");
+    }
+    git = git.arg("--").arg(path);
+    if let Some(head) = head {
+        git = git.arg(head.as_str());
+    }
+    git.run().map_err(store::Error::from)?;
+    let repo = store::open_beside(scene.repo, path)?;
+    let there = Scene {
+        repo: &repo,
+        index: None,
+        ..*scene
+    };
+    let _worktree = lock::worktree(there.repo, there.wait)?;
+    start::make_current(&there, &forked.document, &forked.name)?;
+    let checkpoint = choose::load(&there, forked.name.as_str(), forked.id)?;
+    let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
+    Ok(Made {
+        path: path.to_owned(),
+        branch: Some(branch),
+        brought,
+    })
+}

@@ -1,0 +1,39 @@
+//! `pin` and `unpin`: checkpoints that a prune keeps.
+
+use super::{Error, Scene, select};
+use crate::{
+    model::{id::Digest, name::Name, selector::Selector},
+    store::{ObjectId, pins},
+};
+
+/// A checkpoint that is pinned now, or is not any more.
+#[derive(Debug)]
+pub struct Pinned {
+    /// Its commit.
+    pub id: ObjectId,
+    /// Its digest, by which it is known.
+    pub digest: Digest,
+    /// The session it was found through.
+    pub session: Option<Name>,
+    /// Whether that is new.
+    pub changed: bool,
+}
+
+/// Pins a checkpoint, or takes its pin away.
+pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool) -> Result<Pinned, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let digest = selected.checkpoint.digest.clone();
+    let changed = pins::update(scene.repo, scene.wait, |pins| {
+        if pinned {
+            pins.insert(digest.clone())
+        } else {
+            pins.remove(&digest)
+        }
+    })?;
+    Ok(Pinned {
+        id: selected.checkpoint.entry.id,
+        digest,
+        session: selected.session,
+        changed,
+    })
+}

@@ -1,0 +1,137 @@
+//! What `fork` made, and what `compare` says of two forks since they parted.
+
+use super::{
+    count::Count,
+    receipt::{self, Counts},
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{comparison::RecordChange, document::Document, id::Oid};
+
+/// A fork that was made.
+#[derive(Debug)]
+pub struct Fork<'a> {
+    /// The checkpoint it came from.
+    pub source: &'a Oid,
+    /// Its first checkpoint.
+    pub id: &'a Oid,
+    /// Its session's name.
+    pub name: &'a str,
+    /// That checkpoint's document.
+    pub document: &'a Document,
+    /// The work tree that was made for it.
+    pub worktree: Option<Worktree<'a>>,
+}
+
+/// A work tree that was made.
+#[derive(Debug)]
+pub struct Worktree<'a> {
+    /// Its folder.
+    pub path: String,
+    /// Its branch.
+    pub branch: Option<&'a str>,
+    /// Files written after the commit was checked out.
+    pub written: usize,
+}
+
+/// The receipt of a fork.
+pub fn text(fork: &Fork<'_>) -> Text {
+    let mut text = Text::new();
+    let mut first = Line::new().with(Slot::Good, "Forked").with(Slot::Plain, " ");
+    first.push(Slot::Id, fork.source.short());
+    first.push(Slot::Plain, " to session ");
+    first.push(Slot::Session, fork.name);
+    first.push(Slot::Plain, " at ");
+    first.push(Slot::Id, fork.id.short());
+    text.push(first);
+    let mut detail = |label: &str, value: Line| {
+        let mut line = Line::plain("  ").with(Slot::Heading, label);
+        line.pad_to(12);
+        line.append(&value);
+        text.push(line);
+    };
+    if let Some(from) = &fork.document.session.forked_from
+        && let Some(option) = &from.option
+    {
+        detail("option", Line::plain(option));
+    }
+    let words = Counts::of(fork.document).words();
+    if !words.is_empty() {
+        detail("record", Line::plain(words));
+    }
+    match &fork.worktree {
+        Some(worktree) => {
+            let mut line = Line::new().with(Slot::Path, &worktree.path);
+            if let Some(branch) = worktree.branch {
+                line.push(Slot::Plain, ", branch ");
+                line.push(Slot::Branch, branch);
+            }
+            detail("work tree", line);
+            let files = Count::new(worktree.written, "file");
+            detail(
+                "files",
+                Line::plain(format!("as they were: {files} other than in the commit")),
+            );
+        }
+        None => detail("code", receipt::code(&fork.document.git)),
+    }
+    text
+}
+
+/// What a side did since the common checkpoint.
+#[derive(Debug)]
+pub struct Since<'a> {
+    /// `A` or `B`.
+    pub letter: &'static str,
+    /// Checkpoints made.
+    pub steps: usize,
+    /// What changed in the record.
+    pub record: &'a [RecordChange],
+    /// How many files changed.
+    pub files: usize,
+}
+
+/// What each side did since the checkpoint that both come from, and the files that both changed, with how their changes
+/// go together.
+pub fn since(common: &Oid, subject: &str, sides: &[Since<'_>], both: &[(String, String)]) -> Text {
+    let mut text = Text::new();
+    let mut line = Line::plain("Both come from ");
+    line.push(Slot::Id, common.short());
+    line.push(Slot::Plain, format!("  {subject}"));
+    text.push(line);
+    for side in sides {
+        let mut line = Line::plain("  since then ").with(Slot::Heading, side.letter);
+        line.push(
+            Slot::Plain,
+            format!(
+                "  {}, {} changed",
+                Count::new(side.steps, "checkpoint"),
+                Count::new(side.files, "file")
+            ),
+        );
+        text.push(line);
+        for change in side.record {
+            let (sign, slot) = if change.added {
+                ("+", Slot::Added)
+            } else {
+                ("-", Slot::Removed)
+            };
+            let mut line = Line::plain(format!("    {}", change.item));
+            line.pad_to(16);
+            text.push(line.with(slot, format!("{sign} {}", change.text)));
+        }
+    }
+    if !both.is_empty() {
+        text.push(Line::plain(format!(
+            "  {} changed by both",
+            Count::new(both.len(), "file")
+        )));
+        for (path, verdict) in both {
+            let mut line = Line::plain("    ").with(Slot::Path, path);
+            line.pad_to(40);
+            line.push(Slot::Plain, "  ");
+            text.push(line.with(Slot::Dim, verdict));
+        }
+    }
+    text
+}

@@ -1,0 +1,315 @@
+//! Forks, comparisons of them, the trash, and taking all of that back.
+
+use std::fs;
+
+use crate::support::World;
+
+fn save(world: &World, arguments: &[&str]) -> String {
+    let line = [&["save", "--json"], arguments].concat();
+    let receipt = world.checkpoint(line).success().stdout_json();
+    receipt["id"].as_str().unwrap().to_owned()
+}
+
+fn document(world: &World, name: &str) -> serde_json::Value {
+    world
+        .git(["show", &format!("{name}:checkpoint.json")])
+        .success()
+        .stdout_json()
+}
+
+#[test]
+fn a_fork_is_a_real_parent_edge_and_leaves_its_source_alone() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("a", "1");
+    let first = save(&world, &["-m", "one", "-d", "keep v1", "-n", "parser"]);
+    world.file("a", "2");
+    let second = save(&world, &["-m", "two"]);
+
+    // From the middle of a chain, twice, and a fork of a fork.
+    world
+        .checkpoint(["fork", "auth~1", "--name", "try-a"])
+        .success()
+        .stdout_has("Forked")
+        .stdout_has("1 decision");
+    world.checkpoint(["status"]).success().stdout_has("try-a");
+    world.checkpoint(["fork", &first]).success().stdout_has("auth-fork-1");
+    world.checkpoint(["fork", "try-a", "--name", "deeper"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/auth"]), second);
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/try-a^1"]), first);
+    assert_eq!(
+        world.git_line(["rev-parse", "checkpoints/try-a^2"]),
+        world.git_line(["rev-parse", &format!("{first}^2")])
+    );
+    assert_eq!(
+        world.git_line(["rev-parse", "checkpoints/deeper^1"]),
+        world.git_line(["rev-parse", "checkpoints/try-a"])
+    );
+    assert_eq!(
+        world.git_line(["merge-base", "checkpoints/auth", "checkpoints/deeper"]),
+        first
+    );
+
+    let (source, fork) = (document(&world, &first), document(&world, "checkpoints/try-a"));
+    let digest = world.git_line([
+        "log",
+        "-1",
+        "--format=%(trailers:key=Checkpoint-Digest,valueonly)",
+        &first,
+    ]);
+    assert_eq!(fork["kind"], "fork");
+    assert_eq!(fork["previous"], digest.trim());
+    assert_eq!(fork["session"]["forked_from"]["digest"], digest.trim());
+    assert_ne!(fork["session"]["id"], source["session"]["id"]);
+    assert_eq!(
+        (&fork["record"], &fork["snapshot"], &fork["git"]),
+        (&source["record"], &source["snapshot"], &source["git"])
+    );
+    assert_eq!(fork["folded"], serde_json::json!({}));
+    world.checkpoint(["verify"]).success();
+
+    // The log of a fork is its own.
+    world.checkpoint(["log", "try-a"]).success().stdout_lacks("two");
+    world.checkpoint(["fork", "nothing"]).code(3);
+    world
+        .checkpoint(["fork", "@", "--name", "auth"])
+        .code(128)
+        .stderr_has("exists already");
+}
+
+#[test]
+fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
+    let world = World::with_commit();
+    world.file(".gitattributes", "*.crlf text eol=crlf\n");
+    world.file("dos.crlf", "a\r\nb\r\n");
+    world.git(["add", "--all"]).success();
+    world.git(["commit", "-qm", "second"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("staged", "1");
+    world.git(["add", "staged"]).success();
+    world.file("staged", "2");
+    world.file("untracked", "3");
+    world.file("dos.crlf", "a\nb\r\n");
+    world.file("script", "#!");
+    super::restore::executable(&world, "script");
+    fs::remove_file(world.path("README.md")).unwrap();
+    fs::create_dir(world.path("empty")).unwrap();
+    save(&world, &["-m", "then", "-n", "go on"]);
+    let state = || {
+        (
+            world.git_line(["status", "--porcelain=v2", "--untracked-files=all"]),
+            world.git_line(["ls-files", "--stage"]),
+            world.git_line(["rev-parse", "HEAD"]),
+        )
+    };
+    let then = state();
+    world.file("staged", "later");
+    world.git(["commit", "-qam", "third"]).success();
+    let main = world.git_line(["rev-parse", "main"]);
+
+    let made = world
+        .checkpoint(["fork", "auth", "--name", "try", "--worktree", "../try", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(made["forks"][0]["worktree"]["branch"], "checkpoint/try");
+    assert_eq!(world.read("staged"), b"later", "the present work tree stays");
+    assert_eq!(world.git_line(["rev-parse", "main"]), main);
+    world.checkpoint(["status"]).success().stdout_has("auth");
+    world.enter("try");
+    assert_eq!(state(), then);
+    assert_eq!(world.read("dos.crlf"), b"a\nb\r\n");
+    assert!(world.path("empty").is_dir());
+    assert_eq!(world.git_line(["branch", "--show-current"]), "checkpoint/try");
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("Session try")
+        .stdout_has("go on");
+    world.file("more", "4");
+    save(&world, &["-m", "in the fork"]);
+    world.git(["fsck", "--strict"]).success();
+    // A branch that exists is not taken over, and a session that cannot have its work tree is told.
+    world
+        .checkpoint([
+            "fork",
+            "@",
+            "--name",
+            "again",
+            "--worktree",
+            "../again",
+            "--branch",
+            "main",
+        ])
+        .code(128);
+}
+
+#[test]
+fn options_of_a_fork_point_are_tried_side_by_side() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    let record = serde_json::json!({ "fork_points": [{
+        "title": "which parser", "options": [{"key": "nom", "title": "nom"}, {"key": "winnow", "title": "winnow"}]
+    }]});
+    world
+        .command("git-checkpoint", ["save", "-m", "choose", "--record", "-"])
+        .input(record.to_string())
+        .run()
+        .success();
+    world
+        .checkpoint(["fork", "@", "--option", "nom", "--option", "winnow"])
+        .success()
+        .stdout_has("option    nom");
+    let chosen = |name: &str| document(&world, name)["record"]["fork_points"][0]["chosen"].clone();
+    assert_eq!(
+        (chosen("checkpoints/auth-nom"), chosen("checkpoints/auth-winnow")),
+        ("nom".into(), "winnow".into())
+    );
+    assert!(chosen("checkpoints/auth").is_null());
+    assert_eq!(
+        document(&world, "checkpoints/auth-nom")["session"]["forked_from"]["option"],
+        "nom"
+    );
+    // Of several none becomes current.
+    world.checkpoint(["status"]).success().stdout_has("auth,");
+    world
+        .checkpoint(["fork", "@", "--option", "peg"])
+        .code(3)
+        .stderr_has("no fork point with option 'peg'");
+    world
+        .checkpoint(["fork", "@", "--option", "nom", "--name", "a", "--name", "b"])
+        .code(129);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(
+        world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]),
+        "refs/checkpoints/auth"
+    );
+    world.checkpoint(["redo"]).success();
+    assert_eq!(chosen("checkpoints/auth-nom"), "nom");
+}
+
+#[test]
+fn forks_are_compared_with_what_they_come_from() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("both", "1\n2\n3\n");
+    save(&world, &["-m", "common", "-d", "keep v1"]);
+    world.checkpoint(["fork", "auth", "--name", "one"]).success();
+    world.file("both", "one\n2\n3\n");
+    world.file("only-one", "x");
+    save(&world, &["-m", "one", "-d", "use nom"]);
+    world.checkpoint(["fork", "auth", "--name", "two"]).success();
+    world.file("both", "two\n2\n3\n");
+    fs::remove_file(world.path("only-one")).unwrap();
+    save(&world, &["-m", "two", "-d", "use winnow"]);
+    save(&world, &["-m", "two again", "--allow-empty"]);
+
+    let shown = world.checkpoint(["compare", "one", "two"]).success().clone();
+    shown
+        .stdout_has("Both come from")
+        .stdout_has("common")
+        .stdout_has("+ use nom")
+        .stdout_has("+ use winnow");
+    shown.stdout_has("1 file changed by both").stdout_has("same lines");
+    let json = world
+        .checkpoint(["compare", "one", "two", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(json["common"]["id"], world.git_line(["rev-parse", "checkpoints/auth"]));
+    assert_eq!(
+        (&json["common"]["a"]["checkpoints"], &json["common"]["b"]["checkpoints"]),
+        (&2.into(), &3.into())
+    );
+    assert_eq!(json["common"]["both"][0]["path"], "both");
+    let files: Vec<_> = json["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(files, ["both", "only-one"]);
+    world
+        .checkpoint(["compare", "one", "two", "--patch", "--", "both"])
+        .success()
+        .stdout_has("-one\n+two\n");
+    world.checkpoint(["start", "alone"]).success();
+    save(&world, &["-m", "alone"]);
+    world
+        .checkpoint(["compare", "one", "alone"])
+        .success()
+        .stdout_has("no common checkpoint");
+}
+
+#[test]
+fn what_was_done_to_sessions_is_taken_back() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("a", "1");
+    let tip = save(&world, &["-m", "one", "-n", "more"]);
+    let refs = || world.git_line(["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints"]);
+    let before = refs();
+
+    world.checkpoint(["rename", "auth", "login"]).success();
+    world.checkpoint(["undo"]).success().stdout_has("renamed auth to login");
+    assert_eq!(refs(), before);
+    world.checkpoint(["redo"]).success();
+    assert_eq!(refs(), format!("refs/checkpoints/login {tip}"));
+    world.checkpoint(["undo"]).success();
+
+    world.checkpoint(["finish", "-m", "done"]).success();
+    world.checkpoint(["status"]).success().stdout_has("none is current");
+    world.checkpoint(["undo"]).success().stdout_has("finished session auth");
+    assert_eq!(refs(), before);
+    world.checkpoint(["status"]).success().stdout_has("auth");
+    world.checkpoint(["save", "-m", "on"]).success();
+    let record = document(&world, "checkpoints/auth")["record"].clone();
+    assert_eq!(record["next_steps"][0]["text"], "more", "what was said is not lost");
+
+    let before = refs();
+    world
+        .checkpoint(["delete", "auth"])
+        .success()
+        .stdout_has("Deleted")
+        .stdout_has("3 checkpoints");
+    assert_eq!(refs(), "");
+    world.git(["reflog", "expire", "--expire=now", "--all"]).success();
+    world.git(["gc", "-q", "--prune=now"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(refs(), before);
+    world.checkpoint(["redo"]).success();
+    world.checkpoint(["undo"]).success();
+    // What has moved on is not taken back.
+    world.checkpoint(["rename", "auth", "login"]).success();
+    world.file("a", "2");
+    world.checkpoint(["save", "-m", "two"]).success();
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("session login' has moved on");
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn pins_are_kept_by_digest() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("a", "1");
+    save(&world, &["-m", "one"]);
+    world.checkpoint(["pin"]).success().stdout_has("Pinned");
+    world.checkpoint(["pin", "auth"]).success().stdout_has("Pinned already");
+    let digest = world.git_line([
+        "log",
+        "-1",
+        "--format=%(trailers:key=Checkpoint-Digest,valueonly)",
+        "checkpoints/auth",
+    ]);
+    assert_eq!(
+        String::from_utf8(world.read(".git/checkpoint/pins")).unwrap(),
+        format!("{}\n", digest.trim())
+    );
+    let unpinned = world.checkpoint(["unpin", "auth", "--json"]).success().stdout_json();
+    assert_eq!(
+        (&unpinned["pinned"], &unpinned["changed"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(world.read(".git/checkpoint/pins"), b"");
+}

@@ -1,0 +1,437 @@
+//! Going back: restore, apply, undo and redo as a user meets them, with every refusal and the command that gets past it.
+
+use std::fs;
+
+use crate::support::World;
+
+/// Saves and gives the checkpoint's id.
+fn save(world: &World, message: &str) -> String {
+    let receipt = world
+        .checkpoint(["save", "-m", message, "--json"])
+        .success()
+        .stdout_json();
+    receipt["id"].as_str().unwrap().to_owned()
+}
+
+/// What must not move: HEAD, branches, stash, and unless asked the index. git itself may write stat data into it when
+/// it is asked for the status, so its entries are what counts.
+fn anchors(world: &World) -> (String, String, String) {
+    let refs = world.git_line(["for-each-ref", "refs/heads", "refs/tags", "refs/stash", "refs/remotes"]);
+    let head = fs::read_to_string(world.path(".git/HEAD")).unwrap();
+    (refs, head, world.git_line(["ls-files", "--stage"]))
+}
+
+#[test]
+fn a_restore_is_shown_done_undone_and_redone() {
+    let world = World::with_commit();
+    world.file("new", "saved\n");
+    world.file("src/main.txt", "saved\n");
+    let id = save(&world, "then");
+    world.file("new", "later\n");
+    world.file("more", "later\n");
+    fs::remove_file(world.path("README.md")).unwrap();
+    world.git(["add", "new"]).success();
+    let (before, status) = (anchors(&world), world.git_line(["status", "--porcelain"]));
+
+    let planned = world.checkpoint(["restore", "@", "--dry-run"]).success().clone();
+    planned
+        .stdout_has("Would restore")
+        .stdout_has("write    README.md")
+        .stdout_has("delete   more");
+    planned.stdout_has("Nothing was changed");
+    assert_eq!(world.git_line(["status", "--porcelain"]), status);
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints-undo"]), "");
+
+    world
+        .checkpoint(["restore", "@"])
+        .success()
+        .stdout_has("Restored")
+        .stdout_has("saved first as");
+    assert_eq!(anchors(&world), before);
+    assert_eq!(
+        (world.read("new"), world.read("README.md")),
+        (b"saved\n".to_vec(), b"hello\n".to_vec())
+    );
+    assert!(!world.path("more").exists());
+    world.checkpoint(["restore", "@"]).success().stdout_has("Nothing to do");
+
+    world.checkpoint(["undo"]).success().stdout_has("Undid 'restored");
+    assert_eq!(world.git_line(["status", "--porcelain"]), status);
+    world.checkpoint(["redo"]).success();
+    assert!(!world.path("more").exists());
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.git_line(["status", "--porcelain"]), status);
+    world.checkpoint(["undo"]).code(1).stderr_has("nothing to undo");
+    assert_eq!(anchors(&world), before);
+    world.git(["fsck", "--strict"]).success().no_stderr();
+
+    // The next save says where its files came from.
+    world.checkpoint(["redo"]).success();
+    world.file("again", "x");
+    let next = save(&world, "next");
+    let document = world.git(["show", &format!("{next}:checkpoint.json")]).stdout_json();
+    let digest = world.git_line(["log", "-1", "--format=%(trailers:key=Checkpoint-Digest,valueonly)", &id]);
+    assert_eq!(document["restored_from"], digest.trim());
+}
+
+#[test]
+fn undo_keeps_what_was_changed_since() {
+    let world = World::with_commit();
+    world.file("a", "saved");
+    world.file("b", "saved");
+    save(&world, "then");
+    world.file("a", "later");
+    world.file("b", "later");
+    world.checkpoint(["restore", "@"]).success();
+    world.file("a", "edited after the restore");
+    world.file("c", "made after the restore");
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("1 path changed since")
+        .stderr_has("  a")
+        .stderr_has("undo --force");
+    assert_eq!(world.read("b"), b"saved");
+    world.checkpoint(["undo", "--force"]).success();
+    assert_eq!(
+        (world.read("a"), world.read("b")),
+        (b"later".to_vec(), b"later".to_vec())
+    );
+    assert_eq!(
+        world.read("c"),
+        b"made after the restore",
+        "not what the restore changed"
+    );
+    // What was overwritten is in the safety checkpoint of the undo.
+    let kept = world.git_line([
+        "for-each-ref",
+        "--sort=-refname",
+        "--count=1",
+        "--format=%(refname)",
+        "refs/checkpoints-undo",
+    ]);
+    assert_eq!(
+        world.git_line(["show", &format!("{kept}^2:a")]),
+        "edited after the restore"
+    );
+}
+
+#[test]
+fn reasons_not_to_restore_are_listed_with_what_to_do() {
+    let world = World::with_commit();
+    world.file("config", "saved");
+    save(&world, "then");
+
+    world.file(".gitignore", "config\n");
+    world.file("config", "precious");
+    let refused = world.checkpoint(["restore", "@"]).code(4).clone();
+    refused
+        .stderr_has("1 path is in the way")
+        .stderr_has("config  ignored, so not saved anywhere")
+        .stderr_has("--force");
+    refused.no_stdout();
+    assert_eq!(world.read("config"), b"precious");
+    world
+        .checkpoint(["restore", "@", "--dry-run"])
+        .code(4)
+        .stdout_has("Would restore");
+    world.checkpoint(["restore", "@", "--force"]).success();
+    assert_eq!(world.read("config"), b"saved");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.read("config"), b"precious");
+    fs::remove_file(world.path(".gitignore")).unwrap();
+
+    // A merge in progress.
+    world.git(["stash", "--all"]).success();
+    world.git(["checkout", "-qb", "other"]).success();
+    world.file("README.md", "other\n");
+    world.git(["commit", "-qam", "other"]).success();
+    world.git(["checkout", "-q", "main"]).success();
+    world.file("README.md", "main\n");
+    world.git(["commit", "-qam", "main"]).success();
+    world.git(["merge", "-q", "other"]).code(1);
+    world
+        .checkpoint(["restore", "@"])
+        .code(4)
+        .stderr_has("a merge is in progress");
+    assert!(world.path(".git/MERGE_HEAD").exists());
+    world.checkpoint(["restore", "@", "--force"]).success();
+    assert!(world.path(".git/MERGE_HEAD").exists(), "it is left alone");
+    world.git(["checkout", "-qf", "main"]).success();
+    let _ = fs::remove_file(world.path(".git/MERGE_HEAD"));
+
+    // Another history.
+    let on_main = save(&world, "on main");
+    world.git(["checkout", "-q", "--orphan", "elsewhere"]).success();
+    world
+        .git(["commit", "-q", "--allow-empty", "-m", "elsewhere"])
+        .success();
+    let refused = world.checkpoint(["restore", &on_main]).code(4).clone();
+    refused
+        .stderr_has("does not come after")
+        .stderr_has("git checkpoint apply")
+        .stderr_has("git checkpoint fork");
+    refused.stderr_has("git switch -c");
+}
+
+#[test]
+fn other_work_trees_and_other_sessions_are_respected() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "one"]).success();
+    world.file("shared", "one");
+    world.file("mine", "one");
+    let first = save(&world, "one");
+    world.checkpoint(["start", "two"]).success();
+    world.file("shared", "two");
+    save(&world, "two");
+    // B33: the other session's work would be undone.
+    let refused = world.checkpoint(["restore", &first]).code(4).clone();
+    refused
+        .stderr_has("session 'two' saved 1 path of these since")
+        .stderr_has("  shared");
+    world.file("mine", "changed");
+    world.checkpoint(["restore", &first, "--", "mine"]).success();
+    assert_eq!(
+        (world.read("mine"), world.read("shared")),
+        (b"one".to_vec(), b"two".to_vec())
+    );
+
+    // B24: a checkpoint of another work tree.
+    world
+        .git(["worktree", "add", "-q", "../linked", "-b", "linked"])
+        .success();
+    world.enter("linked");
+    world
+        .checkpoint(["restore", &first])
+        .code(4)
+        .stderr_has("saved in another work tree")
+        .stderr_has("--worktree");
+    world.checkpoint(["restore", &first, "--force"]).success();
+    assert_eq!(world.read("shared"), b"one");
+    world.enter("repo");
+    assert_eq!(world.read("shared"), b"two");
+    // Each work tree has its own list.
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.read("mine"), b"changed");
+    world.enter("linked");
+    world.checkpoint(["undo"]).success();
+    assert!(!world.path("shared").exists());
+}
+
+#[test]
+fn deleting_most_files_needs_to_be_meant() {
+    let world = World::with_commit();
+    save(&world, "few");
+    for n in 0..20 {
+        world.file(format!("many/{n}"), "x");
+    }
+    let refused = world.checkpoint(["restore", "@"]).code(4).clone();
+    refused.stderr_has("it would delete 20 of 22 files");
+    world
+        .checkpoint(["restore", "@", "--overlay"])
+        .success()
+        .stdout_has("Nothing to do");
+    world.checkpoint(["restore", "@", "--force"]).success();
+    assert!(!world.path("many").exists());
+    world.checkpoint(["undo"]).success();
+    assert!(world.path("many/19").exists());
+}
+
+#[test]
+fn the_index_comes_back_when_asked() {
+    let world = World::with_commit();
+    world.file("staged", "1");
+    world.git(["add", "staged"]).success();
+    world.file("staged", "2");
+    world.file("intended", "3");
+    world.git(["add", "-N", "intended"]).success();
+    world.git(["rm", "-q", "--cached", "README.md"]).success();
+    save(&world, "then");
+    let state = || {
+        (
+            world.git_line(["ls-files", "--stage"]),
+            world.git_line(["status", "--porcelain=v2"]),
+        )
+    };
+    let then = state();
+    world.git(["reset", "-q"]).success();
+    world.file("staged", "later");
+    world.git(["add", "--all"]).success();
+    let now = state();
+
+    world.checkpoint(["restore", "@"]).success();
+    assert_eq!(state().0, now.0, "not asked");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(state(), now);
+    world
+        .checkpoint(["restore", "@", "--index"])
+        .success()
+        .stdout_has("in the index");
+    assert_eq!(state(), then);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(state(), now);
+    world.checkpoint(["redo"]).success();
+    assert_eq!(state(), then);
+}
+
+#[test]
+fn the_record_goes_back_with_its_session() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("a", "1");
+    let first = {
+        let receipt = world
+            .checkpoint(["save", "-m", "one", "-n", "step one", "-d", "first", "--json"])
+            .success()
+            .stdout_json();
+        receipt["id"].as_str().unwrap().to_owned()
+    };
+    world.file("a", "2");
+    world
+        .checkpoint(["save", "-m", "two", "-n", "step two", "-d", "second"])
+        .success();
+    let pending = || {
+        let receipt = world
+            .checkpoint(["save", "-m", "look", "--dry-run", "--json"])
+            .success()
+            .stdout_json();
+        receipt["record"].clone()
+    };
+    assert_eq!(pending()["decisions"], 2);
+    world.checkpoint(["restore", &first]).success().stdout_has("the record");
+    assert_eq!(pending()["decisions"], 1);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(
+        (pending()["decisions"].clone(), world.read("a")),
+        (2.into(), b"2".to_vec())
+    );
+    world.checkpoint(["restore", &first, "--files-only"]).success();
+    assert_eq!(
+        (pending()["decisions"].clone(), world.read("a")),
+        (2.into(), b"1".to_vec())
+    );
+    world.checkpoint(["restore", &first, "--record-only"]).success();
+    assert_eq!(pending()["decisions"], 1);
+    world.file("a", "3");
+    save(&world, "three");
+    let document = world.git(["show", "checkpoints/s:checkpoint.json"]).stdout_json();
+    assert_eq!(document["record"]["decisions"][0]["text"], "first");
+    // What was saved meanwhile is not taken back silently.
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("the record was changed or saved since");
+}
+
+#[test]
+fn apply_merges_and_marks_conflicts() {
+    let world = World::with_commit();
+    world.file("both", "1\n2\n3\n4\n5\n6\n7\n");
+    world.git(["add", "both"]).success();
+    world.git(["commit", "-qm", "both"]).success();
+    world.file("both", "one\n2\n3\n4\n5\n6\n7\n");
+    world.file("src/main.txt", "saved\n");
+    world.file("untracked", "saved\n");
+    fs::remove_file(world.path("README.md")).unwrap();
+    save(&world, "then");
+    world.git(["checkout", "-q", "--", "."]).success();
+    fs::remove_file(world.path("untracked")).unwrap();
+    world.file("both", "1\n2\n3\n4\n5\n6\nseven\n");
+    world.file("src/main.txt", "present\n");
+    world.file("other", "present\n");
+    let before = anchors(&world);
+
+    world
+        .checkpoint(["apply", "@", "-n"])
+        .success()
+        .stdout_has("conflict src/main.txt");
+    let applied = world.checkpoint(["apply", "@"]).code(1).clone();
+    applied.stdout_has("Applied").stdout_has("conflict src/main.txt");
+    assert_eq!(world.read("both"), b"one\n2\n3\n4\n5\n6\nseven\n");
+    assert_eq!(world.read("untracked"), b"saved\n");
+    assert_eq!(world.read("other"), b"present\n");
+    assert!(!world.path("README.md").exists());
+    let marked = String::from_utf8(world.read("src/main.txt")).unwrap();
+    assert!(
+        marked.starts_with("<<<<<<< present\npresent\n=======\nsaved\n>>>>>>> checkpoint "),
+        "{marked}"
+    );
+    assert_eq!(anchors(&world), before, "nothing is staged");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.read("src/main.txt"), b"present\n");
+    assert!(!world.path("untracked").exists() && world.path("README.md").exists());
+    world.checkpoint(["apply", "@", "--", "untracked"]).success();
+    assert_eq!(world.read("both"), b"1\n2\n3\n4\n5\n6\nseven\n");
+}
+
+#[test]
+fn json_tells_the_plan_and_the_refusals() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    save(&world, "then");
+    world.file("a", "2");
+    let plan = world
+        .checkpoint(["restore", "@", "-n", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&plan["schema"], &plan["outcome"]),
+        (&"git-checkpoint.restore/1".into(), &"planned".into())
+    );
+    assert_eq!(plan["plan"][0]["path"], "a");
+    assert_eq!(plan["plan"][0]["act"], "write");
+    assert_eq!(plan["plan"][0]["why"]["word"], "differs");
+    world.file(".gitignore", "a\n");
+    let plan = world.checkpoint(["restore", "@", "-n", "--json"]).code(4).stdout_json();
+    assert_eq!(plan["refusals"][0]["paths"][0][0], "a");
+    let error = world
+        .checkpoint(["restore", "@", "--json"])
+        .code(4)
+        .no_stdout()
+        .stderr_json();
+    assert_eq!(error["error"]["code"], "refused");
+}
+
+#[test]
+fn what_does_not_exist_is_told_apart() {
+    let world = World::with_commit();
+    world.checkpoint(["restore", "nothing"]).code(3);
+    world.checkpoint(["restore"]).code(129);
+    world
+        .checkpoint(["restore", "--continue"])
+        .code(1)
+        .stderr_has("nothing was interrupted");
+    world.checkpoint(["undo"]).code(1);
+    world.checkpoint(["redo"]).code(1);
+    world.checkpoint(["save", "--no-files", "-m", "words"]).success();
+    world.checkpoint(["restore", "@"]).code(3).stderr_has("has no files");
+}
+
+#[test]
+fn it_works_from_a_folder_and_keeps_that_folder() {
+    let world = World::with_commit();
+    world.file("sub/a", "1");
+    world.file("a", "1");
+    save(&world, "then");
+    world.file("sub/a", "2");
+    world.file("a", "2");
+    world.file("new/x", "3");
+    world
+        .command("git-checkpoint", ["restore", "@", "--", "a"])
+        .within("sub")
+        .run()
+        .success();
+    assert_eq!((world.read("sub/a"), world.read("a")), (b"1".to_vec(), b"2".to_vec()));
+    world
+        .command("git-checkpoint", ["restore", "@"])
+        .within("new")
+        .run()
+        .success();
+    assert!(world.path("new").exists() && !world.path("new/x").exists());
+}
+
+/// Makes a file executable.
+pub(super) fn executable(world: &World, path: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+}
