@@ -1,9 +1,13 @@
 //! Failures of the layers below as the command line tells them: kind, exit code, and what to do next.
 
-use super::error::{CommandError, Kind};
+use super::{
+    error::{CommandError, Kind},
+    ui::Ui,
+};
 use crate::{
     model::selector::{InvalidSelector, Selector},
     ops::{Candidate, Error},
+    os::Leftover,
     store,
 };
 
@@ -11,7 +15,11 @@ impl From<store::Error> for CommandError {
     fn from(error: store::Error) -> Self {
         let kind = match &error {
             _ if error.is_transient() => Kind::Locked,
-            store::Error::Damaged { .. } | store::Error::Object { .. } | store::Error::Vanished { .. } => Kind::Damaged,
+            store::Error::Damaged { .. }
+            | store::Error::Head(_)
+            | store::Error::Object { .. }
+            | store::Error::PackedRefs { .. }
+            | store::Error::Vanished { .. } => Kind::Damaged,
             store::Error::FormatVersion { .. } | store::Error::Extension { .. } => Kind::Newer,
             store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Kind::Denied,
             _ => Kind::Fatal,
@@ -37,7 +45,7 @@ impl From<Error> for CommandError {
             Error::Store(store::Error::Io {
                 action: "understand", ..
             }) => of(Kind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew"),
-            Error::Store(error) => error.into(),
+            Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
             Error::Damaged { ref subject, ref fault } => {
@@ -116,7 +124,11 @@ fn restore(error: &crate::ops::RestoreError) -> CommandError {
 }
 
 fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
-    CommandError::of(Kind::Fatal, error)
+    let out = CommandError::of(Kind::Fatal, error);
+    match error.hint() {
+        Some(hint) => out.hint(hint),
+        None => out,
+    }
 }
 
 /// The message with a line for each candidate, what to type first.
@@ -127,6 +139,13 @@ fn with_candidates(kind: Kind, message: &str, candidates: &[Candidate]) -> Comma
         out.push_str(&format!("\n  {:width$}  {}", candidate.selector, candidate.subject));
     }
     CommandError::new(kind, out)
+}
+
+/// Says which files of ours are still there though they should be gone.
+pub(super) fn warn_leftovers(ui: &Ui, left: &[Leftover]) {
+    for file in left {
+        ui.warning(&format!("{file}; it does no harm, and the next save tries again"));
+    }
 }
 
 /// Reads a selector given on the command line.

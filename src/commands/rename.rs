@@ -32,7 +32,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let (from, tip) = switch::rename(&opened.scene(), &failure::selector(&args.session)?, &args.to)?;
+    let renamed = switch::rename(&opened.scene(), &failure::selector(&args.session)?, &args.to)?;
+    let (from, tip) = (renamed.from, renamed.tip);
+    failure::warn_leftovers(&context.ui, &renamed.leftovers);
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.rename/1",

@@ -39,6 +39,9 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
     let repaired = repair::repair(&opened.scene(), args.session.as_ref(), args.dry_run)?;
+    for session in &repaired {
+        super::failure::warn_leftovers(&context.ui, &session.leftovers);
+    }
     let hopeless = repaired.iter().any(|session| session.to.is_none());
     if context.ui.options().json {
         let sessions: Vec<_> = repaired.iter().map(json_of).collect();

@@ -82,6 +82,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     view.session = started.name.as_str();
     view.session_is = if started.existed { "meant" } else { "started" };
     view.redactions = views::redactions(&started.redactions);
+    super::failure::warn_leftovers(&context.ui, &started.leftovers);
     super::save::warn_redactions(context, &started.redactions);
     if context.ui.options().json {
         return context.ui.json(&view);

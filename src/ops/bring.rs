@@ -279,7 +279,7 @@ impl<'a> Bringing<'a> {
         let mut found = None;
         let mut included = HashSet::new();
         write(&mut |writer| {
-            let mut present = compose::present(scene, writer, true)?;
+            let mut present = compose::present(scene, writer, true, &[])?;
             if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
                 // Leftovers that are ignored are not in the snapshot by themselves.
                 let leftovers = journal::leftovers(scene.repo, journal)?;
@@ -428,7 +428,7 @@ impl<'a> Bringing<'a> {
         let scene = self.scene;
         index::write(repo, scene.index, goal.staged(), &mut changed, &self.token, scene.wait)?;
         let writer = Writer::memory(scene.repo);
-        self.brought.index_after = Some(compose::snapshot(scene, &writer)?.index_tree);
+        self.brought.index_after = Some(compose::snapshot(scene, &writer, &[])?.index_tree);
         self.brought.index = changed;
         Ok(())
     }

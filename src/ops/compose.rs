@@ -52,10 +52,12 @@ impl Present {
 /// Reads the repository's state and, if asked, the files, writing their objects.
 ///
 /// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
-pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result<Present, Error> {
+///
+/// `held` are trees that refs hold, beside HEAD's.
+pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[ObjectId]) -> Result<Present, Error> {
     for _ in 0..SETTLE_TRIES {
         let before = moment::stamp(scene.repo, scene.index)?;
-        let snapshot = files.then(|| snapshot(scene, writer)).transpose()?;
+        let snapshot = files.then(|| snapshot(scene, writer, held)).transpose()?;
         let overlay = writer.overlay(scene.repo);
         let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
         let mut facts = facts::git_facts(&overlay, index)?;
@@ -75,7 +77,7 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool) -> Result
 }
 
 /// The files and the index as they are, whatever happens meanwhile.
-pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, Error> {
+pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
     // Without our folder this is a command that only looks: it makes none.
     let folder = store::worktree_private_path(scene.repo);
@@ -87,6 +89,7 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer) -> Result<Snapshot, E
         umask: os::umask().unwrap_or(0o022),
         index_path: scene.index,
         cache: cache.as_deref(),
+        held,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
     };
     Ok(files::take(scene.repo, writer, &options)?)

@@ -67,7 +67,7 @@ pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
         );
     }
     let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo))?;
+    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
     let record = present_record(scene, &old)?;
     let files = present.snapshot.as_ref().map(|s| s.tree);
     between(&writer.overlay(scene.repo), &request.patch, &old, None, &record, files)

@@ -3,6 +3,7 @@
 use super::{Error, Scene, compose};
 use crate::{
     model::{document::Kind, name::Name},
+    os::Leftover,
     store::{
         self, ObjectId,
         checkpoint::Written,
@@ -12,11 +13,33 @@ use crate::{
     },
 };
 
+/// Why a checkpoint is not on its ref.
+pub(super) struct Failed {
+    /// The reason.
+    pub(super) error: Box<Error>,
+    /// Its objects, if they are still protected: the next try may rely on them while this is held.
+    pub(super) sealed: Vec<Sealed>,
+}
+
+impl From<store::Error> for Failed {
+    fn from(error: store::Error) -> Self {
+        let (error, sealed) = (Box::new(error.into()), Vec::new());
+        Self { error, sealed }
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        *failed.error
+    }
+}
+
 /// Moves a session's ref from `old` (absent for a new session) to a checkpoint whose objects are durable, and checks
 /// that they are still there.
 ///
 /// A `git gc --prune=now` at the same moment may take objects that existed before and that no ref named. Then the ref
-/// goes back to where it was, and the caller writes again.
+/// goes back to where it was, and the caller writes again. An error comes with the objects if they are still protected.
+/// Gives the files of ours that could not be removed.
 pub(super) fn tip(
     scene: &Scene<'_>,
     name: &Name,
@@ -24,7 +47,7 @@ pub(super) fn tip(
     new: &Written,
     sealed: Sealed,
     kind: Kind,
-) -> Result<(), Error> {
+) -> Result<Vec<Leftover>, Failed> {
     let message = format!("checkpoint: {}", kind.word());
     on_ref(scene, &session::ref_name(name), old, new, vec![sealed], &message)
 }
@@ -37,7 +60,7 @@ pub(super) fn on_ref(
     new: &Written,
     sealed: Vec<Sealed>,
     message: &str,
-) -> Result<(), Error> {
+) -> Result<Vec<Leftover>, Failed> {
     let committer = compose::people(scene).committer;
     let edit = |from: Option<ObjectId>, to: Option<ObjectId>, message: &str| Edit {
         name: name.to_owned(),
@@ -45,7 +68,14 @@ pub(super) fn on_ref(
         new: to,
         message: message.to_owned(),
     };
-    refs::update(scene.repo, &[edit(old, Some(new.id), message)], &committer, scene.wait)?;
+    let forward = edit(old, Some(new.id), message);
+    let mut left = match refs::update(scene.repo, &[forward], &committer, scene.wait) {
+        Ok(left) => left,
+        Err(error) => {
+            let error = Box::new(error.into());
+            return Err(Failed { error, sealed });
+        }
+    };
     let mut needed = new.needs.clone();
     for sealed in &sealed {
         needed.extend_from_slice(sealed.relied_on());
@@ -58,8 +88,6 @@ pub(super) fn on_ref(
         }
         return Err(error.into());
     }
-    for sealed in sealed {
-        sealed.release()?;
-    }
-    Ok(())
+    left.extend(sealed.into_iter().filter_map(Sealed::release));
+    Ok(left)
 }

@@ -24,6 +24,8 @@ pub struct Repaired {
     pub to: Option<ObjectId>,
     /// What keeps the old tip: a ref, or the path of a file in quarantine.
     pub kept: Option<String>,
+    /// Files of ours that could not be removed.
+    pub leftovers: Vec<crate::os::Leftover>,
 }
 
 /// Repairs the named session, or every damaged one.
@@ -59,6 +61,7 @@ fn chain(scene: &Scene<'_>, shown: &str, full: &str, tip: ObjectId, dry_run: boo
         from: Some(tip),
         to: None,
         kept: None,
+        leftovers: Vec::new(),
     };
     let Some(good) = verify::newest_whole(scene, full, Some(tip)) else {
         return Ok(Some(out));
@@ -85,7 +88,7 @@ fn chain(scene: &Scene<'_>, shown: &str, full: &str, tip: ObjectId, dry_run: boo
             message,
         },
     ];
-    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    out.leftovers = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     out.kept = Some(trash);
     Ok(Some(out))
 }
@@ -97,6 +100,7 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         from: None,
         to: None,
         kept: None,
+        leftovers: Vec::new(),
     };
     let Some(good) = verify::newest_whole(scene, full, None) else {
         return Ok(out);
@@ -112,7 +116,7 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         new: Some(good),
         message: "checkpoint: repair".to_owned(),
     };
-    refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
+    out.leftovers = refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
     Ok(out)
 }
 

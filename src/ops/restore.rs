@@ -18,7 +18,7 @@ use crate::{
     store::{
         ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
-        lock, objects,
+        self, lock,
         pathspec::Filter,
         refs, restored,
         undo::{self, Effect, Entry},
@@ -155,7 +155,7 @@ pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
     }
     if !dry_run {
         refs::recover(scene.repo, scene.wait)?;
-        objects::sweep(scene.repo)?;
+        store::sweep(scene.repo)?;
     }
     Ok(())
 }
@@ -167,7 +167,7 @@ pub fn resume(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Err
         return Err(Error::NotInterrupted);
     };
     refs::recover(scene.repo, scene.wait)?;
-    objects::sweep(scene.repo)?;
+    store::sweep(scene.repo)?;
     index::unlock(scene.repo, scene.index, &journal.token)?;
     let noted = bring::noted(&journal)?;
     match noted.operation.as_str() {
@@ -198,7 +198,7 @@ pub fn abort(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Erro
         return Err(Error::NotInterrupted);
     };
     refs::recover(scene.repo, scene.wait)?;
-    objects::sweep(scene.repo)?;
+    store::sweep(scene.repo)?;
     index::unlock(scene.repo, scene.index, &journal.token)?;
     let noted = bring::noted(&journal)?;
     let safety = object_id(&noted.safety);

@@ -129,7 +129,7 @@ pub fn resume(
     let standing = list::standing(scene, &checkpoint.entry);
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
-    let present = compose::present(scene, &writer, files)?;
+    let present = compose::present(scene, &writer, files, &[])?;
     let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age);
     if lost.is_none() {
         activate(scene, &checkpoint)?;

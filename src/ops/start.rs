@@ -39,6 +39,8 @@ pub struct Started {
     pub existed: bool,
     /// Secrets found on the way in.
     pub redactions: Vec<super::redact::Redaction>,
+    /// Files of ours that could not be removed.
+    pub leftovers: Vec<crate::os::Leftover>,
 }
 
 /// Starts a session and makes it the current one of this work tree.
@@ -71,16 +73,22 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
             document,
             existed: true,
             redactions: redactor.found,
+            leftovers: Vec::new(),
         });
     }
     let people = compose::people(scene);
     let writer = Writer::durable(scene.repo)?;
     let session = compose::new_session(scene, name.clone())?.patched(&request.session)?;
     let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
-    match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
-        Err(Error::Store(store::Error::Moved { .. })) => return Err(Error::Exists { name }),
-        other => other?,
-    }
+    let leftovers = match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
+        Err(failed) => {
+            return Err(match failed.into() {
+                Error::Store(store::Error::Moved { .. }) => Error::Exists { name },
+                error => error,
+            });
+        }
+        Ok(left) => left,
+    };
     make_current(scene, &document, &name)?;
     let (id, digest) = (written.id, written.digest);
     Ok(Started {
@@ -90,6 +98,7 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
         document,
         existed: false,
         redactions: redactor.found,
+        leftovers,
     })
 }
 

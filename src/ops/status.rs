@@ -62,7 +62,7 @@ impl Current {
 pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
     let bare = !store::has_work_tree(scene.repo);
     let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, !bare)?;
+    let present = compose::present(scene, &writer, !bare, &[])?;
     let overlay = writer.overlay(scene.repo);
     let mut damaged = None;
     let chosen = match choose::meant(scene) {

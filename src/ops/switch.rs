@@ -3,6 +3,7 @@
 use super::{Error, Scene, choose, compose, select, start, undo};
 use crate::{
     model::{document::Document, name::Name, selector::Selector},
+    os::Leftover,
     store::{
         self, ObjectId,
         checkpoint::oid,
@@ -23,12 +24,27 @@ pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document)
 /// How often a renaming is tried again because the session was saved meanwhile.
 const TRIES: u32 = 20;
 
+/// A session that was given another name.
+#[derive(Debug)]
+pub struct Renamed {
+    /// The name it had.
+    pub from: Name,
+    /// Its newest checkpoint.
+    pub tip: ObjectId,
+    /// Files of ours that could not be removed.
+    pub leftovers: Vec<Leftover>,
+}
+
 /// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
-pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name, ObjectId), Error> {
+pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renamed, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
-        return Ok((from, tip));
+        return Ok(Renamed {
+            from,
+            tip,
+            leftovers: Vec::new(),
+        });
     }
     let document = choose::load(scene, from.as_str(), tip)?.document;
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
@@ -39,7 +55,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
         match move_ref(scene, &from, to, tip) {
             Err(Error::Store(store::Error::Moved { .. })) => {}
             other => {
-                other?;
+                let leftovers = other?;
                 let before = current::read(scene.repo).unwrap_or_default();
                 follow(scene, &document, to)?;
                 let moves = vec![
@@ -48,7 +64,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
                 ];
                 let current = Some((before, current::read(scene.repo)?));
                 undo::note_refs(scene, "rename", format!("renamed {from} to {to}"), moves, current)?;
-                return Ok((from, tip));
+                return Ok(Renamed { from, tip, leftovers });
             }
         }
         let gone = || Error::NotFound {
@@ -63,7 +79,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<(Name
     })
 }
 
-fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<(), Error> {
+fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<Vec<Leftover>, Error> {
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
         Edit {

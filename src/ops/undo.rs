@@ -258,12 +258,14 @@ impl Taking<'_> {
                 n += 1;
             }
         }
-        Ok(refs::update(
+        // What could not be removed is told by the next save, which sweeps it.
+        refs::update(
             scene.repo,
             &edits,
             &compose::people(scene).committer,
             scene.wait,
-        )?)
+        )?;
+        Ok(())
     }
 
     /// The session whose record changes, its record now and then.

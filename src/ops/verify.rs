@@ -11,7 +11,8 @@ use crate::{
         checkpoint::{self, Checkpoint, Fault},
         refs::{self, Damage},
         session,
-        walk::{Problem, Walk},
+        objects::Unsound,
+        walk::Walk,
     },
 };
 
@@ -38,7 +39,7 @@ impl Report {
 
     /// Whether every damaged session has a checkpoint that is whole.
     pub fn is_recoverable(&self) -> bool {
-        self.issues.iter().all(|issue| issue.good.is_some())
+        self.issues.iter().all(|issue| issue.problem == "pack" || issue.good.is_some())
     }
 }
 
@@ -67,7 +68,7 @@ pub fn verify(
     selector: Option<&Selector>,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report, Error> {
-    let mut check = Check::new(scene, progress);
+    let mut check = Check::new(scene, progress)?;
     match selector {
         Some(selector) => match select::session(scene, selector) {
             Err(Error::Store(store::Error::Damaged { name, damage })) => {
@@ -92,6 +93,7 @@ pub fn verify(
             }
         }
     }
+    check.packs();
     Ok(check.report)
 }
 
@@ -103,13 +105,13 @@ struct Check<'a, 'p> {
 }
 
 impl<'a, 'p> Check<'a, 'p> {
-    fn new(scene: &'a Scene<'a>, progress: &'p mut dyn FnMut(usize)) -> Self {
-        Self {
+    fn new(scene: &'a Scene<'a>, progress: &'p mut dyn FnMut(usize)) -> Result<Self, Error> {
+        Ok(Self {
             scene,
             report: Report::default(),
-            walk: Walk::new(scene.repo),
+            walk: Walk::new(scene.repo)?,
             progress,
-        }
+        })
     }
 
     /// The newest good value of a damaged ref is looked for in its reflog.
@@ -171,6 +173,31 @@ impl<'a, 'p> Check<'a, 'p> {
         self.issue(session, id, None, problem_of(fault), fault.to_string());
     }
 
+    /// The packs that saves wrote, each as a whole: git uses none whose checksum is not the one its index names.
+    fn packs(&mut self) {
+        for (file, why) in self.walk.packs() {
+            let file = file.display().to_string();
+            self.report.issues.push(Issue {
+                message: format!("the file '{file}' is damaged: {why}"),
+                session: file,
+                checkpoint: None,
+                path: None,
+                problem: "pack",
+                good: None,
+            });
+        }
+    }
+
+    /// A commit that a checkpoint needs.
+    fn commit(&mut self, session: &str, checkpoint: ObjectId, id: ObjectId, what: &str) -> bool {
+        let Some(unsound) = self.walk.commit(id) else {
+            return true;
+        };
+        let (problem, how) = in_words(&unsound);
+        self.issue(session, checkpoint, None, problem, format!("{what} '{id}' {how}"));
+        false
+    }
+
     /// Checks one checkpoint and gives the one before it in the same session.
     fn checkpoint(&mut self, name: &str, id: ObjectId, expected: &mut Option<Digest>) -> Option<ObjectId> {
         let entry = match checkpoint::entry(self.scene.repo, id) {
@@ -218,7 +245,9 @@ impl<'a, 'p> Check<'a, 'p> {
                 "it names no predecessor, but has one".to_owned(),
             );
         }
-        self.objects(name, &checkpoint);
+        if self.commit(name, id, id, "commit") {
+            self.objects(name, &checkpoint);
+        }
         previous
     }
 
@@ -239,6 +268,9 @@ impl<'a, 'p> Check<'a, 'p> {
             }
             return;
         };
+        if !self.commit(name, id, commit, "the snapshot commit") {
+            return;
+        }
         if let Err(fault) = self.snapshot_commits(checkpoint, commit) {
             match fault {
                 Some(fault) => self.fault(name, id, &fault),
@@ -250,6 +282,10 @@ impl<'a, 'p> Check<'a, 'p> {
                     format!("the snapshot commit '{commit}' is not the one the document describes"),
                 ),
             }
+        }
+        let index = checkpoint::commit_parts(self.scene.repo, commit).ok().and_then(|(_, parents)| parents.get(1).copied());
+        if let Some(index) = index {
+            self.commit(name, id, index, "the index commit");
         }
         self.tree(name, id, checkpoint::object_id(&snapshot.tree), "the snapshot");
         self.tree(name, id, checkpoint::object_id(&snapshot.index), "the index");
@@ -284,16 +320,21 @@ impl<'a, 'p> Check<'a, 'p> {
 
     fn tree(&mut self, name: &str, id: ObjectId, tree: ObjectId, what: &str) {
         for damage in self.walk.tree(tree).iter() {
-            let (problem, how) = match &damage.problem {
-                Problem::Missing => ("missing", "is missing".to_owned()),
-                Problem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
-            };
+            let (problem, how) = in_words(&damage.problem);
             let path = Some(damage.path.clone()).filter(|p| !p.as_bytes().is_empty());
             let message = format!("object '{}' of {what} {how}", damage.id);
             self.issue(name, id, path, problem, message);
         }
         self.report.objects = self.walk.whole();
         self.report.promised = self.walk.promised();
+    }
+}
+
+/// A word for what is wrong with an object, and the words to its name.
+fn in_words(unsound: &Unsound) -> (&'static str, String) {
+    match unsound {
+        Unsound::Missing => ("missing", "is missing".to_owned()),
+        Unsound::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
     }
 }
 
@@ -313,7 +354,9 @@ fn problem_of(fault: &Fault) -> &'static str {
 /// Whether a checkpoint and everything it needs is there and is what it was.
 pub(super) fn is_whole(scene: &Scene<'_>, id: ObjectId) -> bool {
     let mut quiet = |_| {};
-    let mut check = Check::new(scene, &mut quiet);
+    let Ok(mut check) = Check::new(scene, &mut quiet) else {
+        return false;
+    };
     check.checkpoint("", id, &mut None);
     check.report.is_valid()
 }

@@ -92,15 +92,58 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_dir)
 }
 
+/// Opens the regular file at `path` for reading. Never waits: a FIFO that somebody put there is an error, as is
+/// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a folder).
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    regular(without_waiting(OpenOptions::new().read(true)).open(path)?)
+}
+
+/// The content of the regular file at `path`; see [`open_regular`].
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut open_regular(path)?, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The options with the wish that opening a FIFO or device does not wait for anybody. Files are not concerned.
+pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let flags = i32::try_from(flags.bits()).unwrap_or_default();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    }
+    options
+}
+
+/// The open file, if it is one.
+pub fn regular(file: File) -> io::Result<File> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        Ok(file)
+    } else if kind.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
 /// Creates the folder `path` for our own use if it is missing: mode 0700 whatever the creation mask is, wider only
-/// when the repository itself is shared. Its parent must exist.
+/// when the repository itself is shared. Its parent must exist. Anything else of that name is an error, also a link to
+/// a folder: what is in it would not be private.
 pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(path) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return if fs::symlink_metadata(path)?.is_dir() {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::NotADirectory.into())
+            };
+        }
         Err(error) => return Err(error),
     }
     let dir = File::open(path)?;
@@ -109,14 +152,16 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
 }
 
 /// Opens the file at `path` for reading and writing, creating it empty if missing: mode 0600 whatever the creation
-/// mask is, wider only when the repository itself is shared. Its contents are left as they are.
+/// mask is, wider only when the repository itself is shared. Its contents are left as they are. What is there and is no
+/// regular file is an error.
 pub fn private_file(path: &Path, sharing: Sharing) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     // Opening an existing file is the common case; creating comes second, so that its mode is set exactly once.
-    match OpenOptions::new().read(true).write(true).open(path) {
+    let existing = || regular(without_waiting(OpenOptions::new().read(true).write(true)).open(path)?);
+    match existing() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
@@ -125,15 +170,14 @@ pub fn private_file(path: &Path, sharing: Sharing) -> io::Result<File> {
             set_private_mode(&file, 0o600, sharing)?;
             Ok(file)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            OpenOptions::new().read(true).write(true).open(path)
-        }
+        // Another process was faster, or a link leads nowhere, which is no file of ours.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => existing(),
         Err(error) => Err(error),
     }
 }
 
 /// Sets the mode of something just created: the mask may have taken bits from the owner, and sharing may add some.
-fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> {
+pub(super) fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -9,9 +9,11 @@ mod change;
 pub mod dir;
 mod file;
 pub mod interrupt;
+mod leftover;
 mod lock;
 mod machine;
 mod program;
+mod replace;
 mod rules;
 mod scratch;
 pub mod terminal;
@@ -19,11 +21,14 @@ pub mod terminal;
 #[cfg(unix)]
 pub use change::set_mode;
 pub use file::{
-    Sharing, age, create_dir_durable, file_id, links, private_dir, private_file, same_file, sync_dir, touch,
+    Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
+    same_file, sync_dir, touch, without_waiting,
 };
+pub use leftover::Leftover;
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
 pub use program::Program;
+pub use replace::{replace, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 

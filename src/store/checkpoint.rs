@@ -349,7 +349,8 @@ fn encoded(object: &impl WriteTo) -> Vec<u8> {
     out
 }
 
-/// Reads an object of a known kind and checks that its bytes have its id.
+/// Reads an object of a known kind and checks that its bytes have its id, and that git would take them from where they
+/// are.
 ///
 /// Costs one hash over the object; what stays small (commits, trees, documents) is read this way throughout.
 pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<Vec<u8>, Fault> {
@@ -375,6 +376,9 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
         .map_err(|_| corrupt("its bytes are part of a collision attack".into()))?;
     if found != id {
         return Err(corrupt("its bytes have another id".into()));
+    }
+    if let Some(why) = super::objects::damaged_loose(repo, &id) {
+        return Err(corrupt(why));
     }
     Ok(object.detach().data)
 }
@@ -421,12 +425,26 @@ pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
     })
 }
 
+/// The bytes of the commit that HEAD points to.
+pub(crate) fn head(repo: &Repository, id: ObjectId) -> Result<Vec<u8>, Fault> {
+    read(repo, id, Kind::Commit, "the commit of HEAD")
+}
+
+/// Its tree and parents.
+pub(crate) fn head_parts(repo: &Repository, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>), Fault> {
+    parts(repo, id, "the commit of HEAD")
+}
+
 /// The tree and the parents of any commit.
 pub fn commit_parts(repo: &Repository, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>), Fault> {
-    let data = read(repo, id, Kind::Commit, "commit")?;
+    parts(repo, id, "commit")
+}
+
+fn parts(repo: &Repository, id: ObjectId, what: &str) -> Result<(ObjectId, Vec<ObjectId>), Fault> {
+    let data = read(repo, id, Kind::Commit, what)?;
     let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash());
     let commit = commit.map_err(|e| Fault::Corrupt {
-        what: "commit".into(),
+        what: what.to_owned(),
         id,
         why: e.to_string(),
     })?;
@@ -495,6 +513,31 @@ pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
         document,
         digest,
     })
+}
+
+/// What a checkpoint holds that the next one of its session may hold as well.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// The trees of its files and of its index.
+    pub trees: Vec<ObjectId>,
+    /// The blobs and trees beside its document.
+    pub objects: Vec<ObjectId>,
+}
+
+/// Reads what a checkpoint holds.
+pub fn held(repo: &Repository, checkpoint: &Checkpoint) -> Result<Held, Fault> {
+    let mut held = Held::default();
+    if let Some(snapshot) = &checkpoint.document.snapshot {
+        held.trees = vec![object_id(&snapshot.tree), object_id(&snapshot.index)];
+    }
+    for (name, id) in &checkpoint.document.trees {
+        held.objects.push(object_id(id));
+        if matches!(name.as_str(), "lists" | "conflicts" | "held") {
+            let inside = folder(repo, object_id(id), name)?;
+            held.objects.extend(inside.into_iter().map(|(_, _, id)| id));
+        }
+    }
+    Ok(held)
 }
 
 /// Reads the lists of a checkpoint.

@@ -4,8 +4,6 @@
 //! `git worktree prune` removes the file with its work tree. The session is named by identity, so that it survives a
 //! renaming; the name beside it is where to look first.
 
-use std::{fs, io::Write};
-
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
@@ -69,7 +67,7 @@ const UNDERSTAND: &str = "understand";
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.
 pub fn read(repo: &Repository) -> Result<Current, Error> {
     let path = worktree_private_path(repo).join("current");
-    match fs::read(&path) {
+    match os::read_regular(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
             action: UNDERSTAND,
             path,
@@ -93,12 +91,6 @@ pub fn write(repo: &Repository, current: &Current) -> Result<(), Error> {
     if read(repo).is_ok_and(|now| now == *current) {
         return Ok(());
     }
-    let folder = worktree_private_dir(repo)?;
-    let (path, fresh) = (folder.join("current"), folder.join("current.tmp"));
-    let mut file = os::private_file(&fresh, sharing(repo)).map_err(Error::io("create", &fresh))?;
-    file.set_len(0).map_err(Error::io("write", &fresh))?;
-    file.write_all(&json::to_bytes(current))
-        .map_err(Error::io("write", &fresh))?;
-    file.sync_data().map_err(Error::io("write", &fresh))?;
-    fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+    let path = worktree_private_dir(repo)?.join("current");
+    os::replace(&path, &json::to_bytes(current), sharing(repo), true).map_err(Error::io("write", path))
 }

@@ -6,7 +6,7 @@
 //! lock themselves.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::File,
     io::{Read, Seek, SeekFrom, Write},
     path::PathBuf,
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, lock, private_dir, private_path, sharing};
+use super::{Error, Repository, lock, place::own_folder, private_dir, private_path, sharing};
 use crate::{
     model::{json, operation::Operation},
     os,
@@ -71,8 +71,7 @@ struct Line {
 const TAIL: u64 = 64 << 10;
 
 fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
-    let folder = private_dir(repo)?.join("drafts");
-    os::private_dir(&folder, sharing(repo)).map_err(Error::io("create", &folder))?;
+    let folder = own_folder(repo, private_dir(repo)?.join("drafts"))?;
     Ok(folder.join(format!("{session_id}.jsonl")))
 }
 
@@ -172,7 +171,7 @@ fn read_lines(file: &mut File) -> std::io::Result<Vec<Vec<u8>>> {
 /// The draft of a session; an absent one is empty.
 pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
     let path = private_path(repo).join("drafts").join(format!("{session_id}.jsonl"));
-    let mut file = match File::open(&path) {
+    let mut file = match os::open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Draft::default()),
         Err(error) => return Err(Error::io("read", &path)(error)),
@@ -201,7 +200,7 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
 pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) -> Result<(), Error> {
     let _lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
-    let mut file = match OpenOptions::new().read(true).open(&path) {
+    let mut file = match os::open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Error::io("read", &path)(error)),
@@ -223,10 +222,5 @@ pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) ->
             bytes.push(b'\n');
         }
     }
-    let fresh = path.with_extension("tmp");
-    let mut out = os::private_file(&fresh, sharing(repo)).map_err(Error::io("create", &fresh))?;
-    out.set_len(0).map_err(Error::io("write", &fresh))?;
-    out.write_all(&bytes).map_err(Error::io("write", &fresh))?;
-    out.sync_data().map_err(Error::io("write", &fresh))?;
-    fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+    os::replace(&path, &bytes, sharing(repo), true).map_err(Error::io("write", path))
 }

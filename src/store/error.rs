@@ -35,9 +35,15 @@ pub enum Error {
         path: PathBuf,
     },
     /// The command needs a work tree and the repository has none.
-    #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
+    #[error("this operation must be run in a work tree, and '{}' has none here", path.display())]
     Bare {
         /// The repository.
+        path: PathBuf,
+    },
+    /// The work tree that the repository's settings name is not there.
+    #[error("work tree '{}' is missing; the repository's setting core.worktree names it", path.display())]
+    WorkTreeMissing {
+        /// The folder.
         path: PathBuf,
     },
     /// `core.repositoryFormatVersion` is newer than git's own 1.
@@ -157,6 +163,25 @@ pub enum Error {
         /// The one that exists.
         other: String,
     },
+    /// Something else stands where a folder of ours belongs.
+    #[error("'{}' is {what}; git-checkpoint keeps its own files in a folder of that name", path.display())]
+    Obstacle {
+        /// The path.
+        path: PathBuf,
+        /// What it is: `a link`, `no folder`.
+        what: &'static str,
+    },
+    /// The file `packed-refs` is damaged, so that nobody can tell which refs there are.
+    #[error("'{}' is damaged: {why}", path.display())]
+    PackedRefs {
+        /// The file.
+        path: PathBuf,
+        /// The line, and what is wrong with it.
+        why: String,
+    },
+    /// The commit that HEAD points to is missing or corrupt.
+    #[error("{0}")]
+    Head(Box<super::checkpoint::Fault>),
     /// A lock of ours was held by another process for the whole wait.
     #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f64())]
     Busy {
@@ -199,10 +224,26 @@ impl Error {
             ),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
             Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
+            Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <folder>\n\
+                                            git config --unset core.worktree"
+                .to_owned(),
             Self::FormatVersion { .. } | Self::Extension { .. } => {
                 "a newer git wrote this repository; a newer git-checkpoint may read it".to_owned()
             }
-            Self::Damaged { .. } => "git checkpoint repair".to_owned(),
+            Self::Damaged { name, .. } if name.starts_with("refs/checkpoints") => "git checkpoint repair".to_owned(),
+            Self::Damaged { name, .. } => format!(
+                "its earlier values are in its reflog, the last line being the newest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
+            ),
+            Self::Obstacle { path, .. } => format!("move it away: mv {0} {0}.old", quoted(path)),
+            Self::PackedRefs { path, .. } => format!(
+                "put the line right, or move the file away and fetch the refs again; old values are in the reflogs:\n\
+                 mv {0} {0}.damaged && git fetch\ngrep -r . \"$(git rev-parse --git-path logs/refs)\"",
+                quoted(path)
+            ),
+            Self::Head(_) => {
+                "see what else is damaged: git fsck\nfetch it from a clone that has it, or go to another commit: git reflog"
+                    .to_owned()
+            }
             Self::RefLocked { path, .. } => format!(
                 "another git process seems to be running; if none is, it crashed, and you may remove the file:\nrm {}",
                 quoted(path)

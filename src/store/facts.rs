@@ -4,12 +4,11 @@
 //! files (in reftable repositories by git); histories are walked only to count ahead and behind, and not to the end.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use gix::bstr::ByteSlice;
 
-use super::checkpoint::oid;
+use super::checkpoint::{self, oid};
 use super::history::subject;
 use super::tree::{self, Renames};
 use super::{Error, ObjectId, Repository, git, graph, refs, uses_reftable};
@@ -17,6 +16,7 @@ use crate::model::change::ChangeKind;
 use crate::model::facts::{Bounded, GitFacts, Operation, OperationKind, Renamed};
 use crate::model::list::Conflict;
 use crate::model::path::RepoPath;
+use crate::os;
 
 /// Commits looked at to count ahead and behind. Reading a thousand takes some 7 ms without a commit-graph; a save has 15
 /// for everything.
@@ -37,7 +37,8 @@ pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[Conflict])>) -> R
         ..GitFacts::default()
     };
     if let Some(id) = head.id {
-        facts.head_subject = Some(subject(&tree::find(repo, id)?.data));
+        let commit = checkpoint::head(repo, id).map_err(|fault| Error::Head(Box::new(fault)))?;
+        facts.head_subject = Some(subject(&commit));
     }
     if let Some(name) = head.branch.as_deref().and_then(|branch| upstream(repo, branch)) {
         facts.upstream = Some(short(&name));
@@ -117,12 +118,7 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
         match refs::read(repo, &name) {
             Ok(None) => return Ok(None),
             Ok(Some(id)) => {
-                let object = tree::find(repo, id)?;
-                let commit = object.peel_to_commit();
-                return commit.map(|commit| Some(commit.id)).map_err(|error| Error::Object {
-                    id,
-                    why: error.to_string(),
-                });
+                return tree::peel(repo, id, super::Kind::Commit).map(Some);
             }
             Err(Error::Damaged {
                 damage: refs::Damage::Symbolic(target),
@@ -197,7 +193,7 @@ fn pseudo_ref(repo: &Repository, name: &str) -> Result<bool, Error> {
 
 /// The first line of a small file of git; bytes that are not UTF-8 become U+FFFD.
 fn line(path: &Path) -> Option<String> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = os::read_regular(path).ok()?;
     let line = bytes.lines().next().unwrap_or_default();
     Some(line.to_str_lossy().trim().to_owned())
 }

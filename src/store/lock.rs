@@ -43,8 +43,7 @@ pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
 
 /// A lock of the store itself, shared by all work trees.
 pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) -> Result<Held, Error> {
-    let folder = place::private_dir(repo)?.join("locks");
-    os::private_dir(&folder, place::sharing(repo)).map_err(Error::io("create", &folder))?;
+    let folder = place::own_folder(repo, place::private_dir(repo)?.join("locks"))?;
     acquire(repo, folder.join(name), what, wait)
 }
 

@@ -35,6 +35,7 @@ mod trust;
 pub mod undo;
 pub mod walk;
 
+use crate::os::{self, Leftover};
 pub use error::Error;
 pub use gix::actor::Signature;
 pub use gix::date::Time;
@@ -46,3 +47,18 @@ pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
     worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
 };
+
+/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
+/// Costs a look at four folders. Gives what could not be removed.
+pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
+    let mut left = objects::sweep(repo)?;
+    let common = private_dir(repo)?;
+    let own = worktree_private_dir(repo)?;
+    let folders = [common.join("drafts"), common, own];
+    for (at, folder) in folders.iter().enumerate() {
+        if !folders[..at].contains(folder) {
+            left.extend(os::sweep_replacements(folder));
+        }
+    }
+    Ok(left)
+}

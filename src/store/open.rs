@@ -82,6 +82,7 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     };
     let mut repo = open(options.clone())?;
     check_format(&repo)?;
+    check_work_tree(&repo, environment)?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
         if !trust::declared_safe(&repo, environment) {
             return Err(Error::Unsafe {
@@ -98,6 +99,10 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
         });
     }
     set_work_tree(&mut repo, environment)?;
+    if found.searched && environment.get("GIT_WORK_TREE").is_none() && is_within(&environment.cwd, repo.git_dir()) {
+        // As for git: within the repository itself there is no work tree.
+        repo.set_workdir(None).map_err(Error::gix("leave the work tree"))?;
+    }
     set_objects(&mut repo, environment)?;
     // Namespaces are for servers; git's own plumbing ignores the variable as well.
     repo.refs.namespace = None;
@@ -308,6 +313,25 @@ fn check_common_dir(repo: &Repository, environment: &Environment) -> Result<(), 
     })
 }
 
+/// A work tree that `core.worktree` names must be there. (Else gix takes it for somebody else's.)
+fn check_work_tree(repo: &Repository, environment: &Environment) -> Result<(), Error> {
+    if environment.get("GIT_WORK_TREE").is_some() || repo.config_snapshot().string("core.worktree").is_none() {
+        return Ok(());
+    }
+    match repo.workdir() {
+        Some(path) if !path.is_dir() => Err(Error::WorkTreeMissing { path: path.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a folder is the other one or lies below it, links resolved.
+fn is_within(folder: &Path, other: &Path) -> bool {
+    match (folder.canonicalize(), other.canonicalize()) {
+        (Ok(folder), Ok(other)) => folder.starts_with(other),
+        _ => false,
+    }
+}
+
 /// With `GIT_DIR` alone the current folder is the root of the work tree, as in git (so it is in every hook).
 fn set_work_tree(repo: &mut Repository, environment: &Environment) -> Result<(), Error> {
     let named = environment.path("GIT_WORK_TREE");
@@ -361,12 +385,12 @@ fn proxy_folder(repo: &Repository, objects: &Path, list: &OsStr, environment: &E
     }
     lines.push(b'\n');
     let name = gix::objs::compute_hash(repo.object_hash(), super::Kind::Blob, &lines).map_err(Error::gix("hash"))?;
-    let folder = place::private_dir(repo)?.join("alternates").join(name.to_string());
-    let info = folder.join("info");
+    let folder = place::own_folder(repo, place::private_dir(repo)?.join("alternates"))?;
+    let folder = place::own_folder(repo, folder.join(name.to_string()))?;
+    let info = place::own_folder(repo, folder.join("info"))?;
     let file = info.join("alternates");
-    if std::fs::read(&file).ok().as_deref() != Some(&lines) {
-        std::fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
-        std::fs::write(&file, &lines).map_err(Error::io("write", &file))?;
+    if crate::os::read_regular(&file).ok().as_deref() != Some(&lines) {
+        crate::os::replace(&file, &lines, place::sharing(repo), false).map_err(Error::io("write", &file))?;
     }
     Ok(folder)
 }

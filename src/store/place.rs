@@ -140,9 +140,32 @@ pub fn worktree_private_path(repo: &Repository) -> PathBuf {
 }
 
 fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
-    let path = parent.join("checkpoint");
-    os::private_dir(&path, sharing(repo)).map_err(Error::io("create", &path))?;
-    Ok(path)
+    own_folder(repo, parent.join("checkpoint"))
+}
+
+/// A folder of ours, created when missing. Something else that has its name is told as such, with what to do.
+pub(crate) fn own_folder(repo: &Repository, path: PathBuf) -> Result<PathBuf, Error> {
+    match os::private_dir(&path, sharing(repo)) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(obstacle(&path).unwrap_or_else(|| Error::io("create", path)(error))),
+    }
+}
+
+/// What stands where a folder of ours is or should be, if it is no folder.
+pub(crate) fn obstacle(path: &Path) -> Option<Error> {
+    let kind = std::fs::symlink_metadata(path).ok()?.file_type();
+    if kind.is_dir() {
+        return None;
+    }
+    let what = match (kind.is_symlink(), path.exists()) {
+        (true, true) => "a link",
+        (true, false) => "a link that leads nowhere",
+        _ => "no folder",
+    };
+    Some(Error::Obstacle {
+        path: path.to_owned(),
+        what,
+    })
 }
 
 /// Whether the work tree is the user's home folder or the root of the file system: nearly always a mistake, and a

@@ -1,20 +1,19 @@
 //! Copies of damaged files, kept before they are replaced: `<common>/checkpoint/quarantine/`.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf};
 
-use super::{Error, Repository, private_dir, sharing};
+use super::{Error, Repository, place::own_folder, private_dir, sharing};
 use crate::os;
 
 /// Keeps the bytes of a ref's file; gives the copy's path, or `None` when there is no such file.
 pub fn keep_ref(repo: &Repository, name: &str) -> Result<Option<PathBuf>, Error> {
     let path = repo.common_dir().join(name);
-    let bytes = match fs::read(&path) {
+    let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    let folder = private_dir(repo)?.join("quarantine");
-    os::private_dir(&folder, sharing(repo)).map_err(Error::io("create", &folder))?;
+    let folder = own_folder(repo, private_dir(repo)?.join("quarantine"))?;
     let token = os::random_token().map_err(Error::io("create a file in", &folder))?;
     let copy = folder.join(format!("{}-{token}", name.replace('/', "%2f")));
     let mut file = os::private_file(&copy, sharing(repo)).map_err(Error::io("create", &copy))?;

@@ -1,7 +1,7 @@
 //! Every object below a tree, read and hashed.
 //!
-//! Not git's connectivity check: contents are inflated and compared with their ids, so that a flipped bit is found
-//! whether the object is loose or packed. What was found out about an object is kept, so that checkpoints that share
+//! Not git's connectivity check: contents are read [strictly](super::objects::Strict), so that a flipped bit is found
+//! whether the object is loose or packed, and also one that git alone would stumble over. What was found out about an object is kept, so that checkpoints that share
 //! their files are checked at the price of what differs, and each of them is told of damage that it shares.
 
 use std::{
@@ -9,7 +9,10 @@ use std::{
     rc::Rc,
 };
 
-use super::{Kind, ObjectId, Repository, checkpoint};
+use super::{
+    Error, Kind, ObjectId, Repository,
+    objects::{Strict, Unsound},
+};
 use crate::model::path::RepoPath;
 
 /// Trees nested deeper than this are not read; git's own bound (`core.maxTreeDepth`).
@@ -26,21 +29,13 @@ pub struct Damage {
     /// The object.
     pub id: ObjectId,
     /// What is wrong.
-    pub problem: Problem,
-}
-
-/// What is wrong with an object.
-#[derive(Clone, Debug)]
-pub enum Problem {
-    /// It is not there.
-    Missing,
-    /// It cannot be read, or is something else.
-    Corrupt(String),
+    pub problem: Unsound,
 }
 
 /// What is known about objects from walks so far.
 pub struct Walk<'r> {
     repo: &'r Repository,
+    strict: Strict<'r>,
     promisor: bool,
     whole: HashSet<ObjectId>,
     damaged: HashMap<ObjectId, Damages>,
@@ -50,14 +45,25 @@ pub struct Walk<'r> {
 
 impl<'r> Walk<'r> {
     /// Nothing known yet.
-    pub fn new(repo: &'r Repository) -> Self {
-        Self {
+    pub fn new(repo: &'r Repository) -> Result<Self, Error> {
+        Ok(Self {
             repo,
+            strict: Strict::new(repo)?,
             promisor: is_partial_clone(repo),
             whole: HashSet::new(),
             damaged: HashMap::new(),
             promised: HashSet::new(),
-        }
+        })
+    }
+
+    /// What is wrong with a commit, if anything; what it leads to is not looked at.
+    pub fn commit(&mut self, id: ObjectId) -> Option<Unsound> {
+        self.strict.read(id, Kind::Commit).err()
+    }
+
+    /// What is wrong with the packs that saves of ours wrote, each as a whole: the file, and what.
+    pub fn packs(&self) -> Vec<(std::path::PathBuf, String)> {
+        self.strict.own_packs()
     }
 
     /// The damaged objects of a tree and everything below it. Gitlinks are left out: their commits are in other
@@ -83,13 +89,13 @@ impl<'r> Walk<'r> {
         if let Some(known) = self.damaged.get(&id) {
             return Rc::clone(known);
         }
-        let found = match read(self.repo, id, kind) {
-            Err(Problem::Missing) if self.promisor && kind == Kind::Blob => {
+        let found = match self.strict.read(id, kind) {
+            Err(Unsound::Missing) if self.promisor && kind == Kind::Blob => {
                 self.promised.insert(id);
                 return Damages::default();
             }
             Err(problem) => vec![damage(id, problem)],
-            Ok(_) if depth > MAX_DEPTH => vec![damage(id, Problem::Corrupt("it is nested too deep".to_owned()))],
+            Ok(_) if depth > MAX_DEPTH => vec![damage(id, Unsound::Corrupt("it is nested too deep".to_owned()))],
             Ok(data) if kind == Kind::Tree => self.entries(id, &data, depth),
             Ok(_) => Vec::new(),
         };
@@ -105,7 +111,7 @@ impl<'r> Walk<'r> {
     fn entries(&mut self, id: ObjectId, data: &[u8], depth: usize) -> Vec<Damage> {
         let tree = match gix::objs::TreeRef::from_bytes(data, self.repo.object_hash()) {
             Ok(tree) => tree,
-            Err(error) => return vec![damage(id, Problem::Corrupt(error.to_string()))],
+            Err(error) => return vec![damage(id, Unsound::Corrupt(error.to_string()))],
         };
         let mut found = Vec::new();
         for entry in &tree.entries {
@@ -129,7 +135,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-fn damage(id: ObjectId, problem: Problem) -> Damage {
+fn damage(id: ObjectId, problem: Unsound) -> Damage {
     Damage {
         path: RepoPath::default(),
         id,
@@ -137,19 +143,10 @@ fn damage(id: ObjectId, problem: Problem) -> Damage {
     }
 }
 
-fn read(repo: &Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Problem> {
-    use checkpoint::Fault;
-    checkpoint::read(repo, id, kind, "object").map_err(|fault| match fault {
-        Fault::Missing { .. } => Problem::Missing,
-        Fault::Corrupt { why, .. } => Problem::Corrupt(why),
-        other => Problem::Corrupt(other.to_string()),
-    })
-}
-
 /// How many files, links and gitlinks a tree has; counting stops at `enough`, which is then the answer.
 ///
 /// Folders of the same tree are read once.
-pub fn count_files(repo: &Repository, tree: ObjectId, enough: usize) -> Result<usize, super::Error> {
+pub fn count_files(repo: &Repository, tree: ObjectId, enough: usize) -> Result<usize, Error> {
     let mut known = HashMap::new();
     count(repo, tree, enough, &mut known)
 }
@@ -159,14 +156,14 @@ fn count(
     id: ObjectId,
     enough: usize,
     known: &mut HashMap<ObjectId, usize>,
-) -> Result<usize, super::Error> {
+) -> Result<usize, Error> {
     if let Some(count) = known.get(&id) {
         return Ok(*count);
     }
     if id == ObjectId::empty_tree(repo.object_hash()) {
         return Ok(0);
     }
-    let failed = |why: String| super::Error::Object { id, why };
+    let failed = |why: String| Error::Object { id, why };
     let tree = repo.find_object(id).map_err(|error| failed(error.to_string()))?;
     let mut below = Vec::new();
     let mut found = 0_usize;

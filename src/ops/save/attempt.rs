@@ -1,5 +1,7 @@
 //! One try to make a checkpoint: composed on a tip, written, put on its ref, and cleaned up behind.
 
+use std::cell::RefCell;
+
 use super::{
     super::{
         Error, Scene,
@@ -23,7 +25,7 @@ use crate::{
         current::{self, SessionRef},
         draft::{self, Draft},
         lock,
-        objects::{self, Writer},
+        objects::{self, Sealed, Writer},
         session,
     },
 };
@@ -35,6 +37,8 @@ pub(super) struct Attempt<'a> {
     pub(super) operations: &'a [Operation],
     pub(super) people: &'a People,
     pub(super) present: &'a Present,
+    /// What lost races stored, protected until the end.
+    pub(super) lost: &'a RefCell<Vec<Sealed>>,
 }
 
 /// A checkpoint composed and written, but on no ref yet.
@@ -204,14 +208,21 @@ impl Attempt<'_> {
         }
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
-        place::tip(
+        let placed = place::tip(
             scene,
             &composed.name,
             composed.parent,
             &composed.written,
             sealed,
             self.request.kind,
-        )?;
+        );
+        match placed {
+            Ok(left) => receipt.trouble.extend(left.iter().map(ToString::to_string)),
+            Err(place::Failed { error, sealed }) => {
+                self.lost.borrow_mut().extend(sealed);
+                return Err(*error);
+            }
+        }
         // The checkpoint is saved by now. What goes wrong from here on is told, but does not make a failure of it.
         let whom = SessionRef {
             id: receipt.document.session.id.clone(),
@@ -227,10 +238,8 @@ impl Attempt<'_> {
             self.move_current(whom.clone()),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
-        receipt.trouble = trouble
-            .into_iter()
-            .filter_map(|result| result.err().map(|e| e.to_string()))
-            .collect();
+        let trouble = trouble.into_iter().filter_map(Result::err);
+        receipt.trouble.extend(trouble.map(|error| error.to_string()));
         if self.request.kind == Kind::Finish
             && let (Ok(before), Ok(after)) = (before, current::read(scene.repo))
         {

@@ -7,13 +7,15 @@
 mod attempt;
 mod content;
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value, json};
 
 use self::attempt::Attempt;
 use super::{
     Error, Scene,
     choose::{self, Chosen},
-    compose::{self, Present},
+    compose,
     fresh,
     receipt::Outcome,
     redact::Redactor,
@@ -27,8 +29,8 @@ use crate::{
         record::Failure,
     },
     store::{
-        self, lock,
-        objects::{self, Writer},
+        self, ObjectId, checkpoint, facts, lock,
+        objects::{Sealed, Writer},
         refs,
     },
 };
@@ -104,12 +106,15 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
     let people = compose::people(scene);
     let operations = operations(scene, &mut request, &compose::by(scene, &people))?;
     let mut _worktree = None;
+    let mut left = Vec::new();
     if !request.dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
-        objects::sweep(scene.repo)?;
+        left = store::sweep(scene.repo)?;
     }
     let mut vanished = None;
+    let lost = RefCell::new(Vec::<Sealed>::new());
+    let branch = facts::branch(scene.repo)?;
     for _ in 0..TRIES {
         // Objects that vanished may be ones that were found present and relied on: these are written again as well.
         let writer = match (request.dry_run, vanished.take()) {
@@ -117,21 +122,25 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
             (false, None) => Writer::durable(scene.repo)?,
             (false, Some(())) => Writer::rewriting(scene.repo)?,
         };
-        let present = compose::present(scene, &writer, request.files)?;
         let mut passed_over = Vec::new();
-        let target = target(scene, &request, &present, &mut passed_over)?;
+        let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
+        lost.borrow().iter().for_each(|sealed| writer.trust(sealed.written().iter().copied()));
+        let held = held(scene, &writer, &target)?;
+        let present = compose::present(scene, &writer, request.files, &held)?;
         let attempt = Attempt {
             scene,
             request: &request,
             operations: &operations,
             people: &people,
             present: &present,
+            lost: &lost,
         };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
                 let (Outcome::Saved(receipt) | Outcome::Planned(receipt) | Outcome::Unchanged(receipt)) = &mut outcome;
                 receipt.redactions = std::mem::take(&mut redactor.found);
                 receipt.passed_over = passed_over;
+                receipt.trouble.extend(left.iter().map(ToString::to_string));
                 return Ok(outcome);
             }
             Err(Error::Store(store::Error::Moved { .. })) => {}
@@ -247,10 +256,20 @@ enum Target {
     New(Name),
 }
 
+/// The trees that the session's newest checkpoint holds; what else it holds is trusted as well.
+fn held(scene: &Scene<'_>, writer: &Writer, target: &Target) -> Result<Vec<ObjectId>, Error> {
+    let Target::Existing(chosen) = target else {
+        return Ok(Vec::new());
+    };
+    let held = checkpoint::held(scene.repo, &chosen.tip).map_err(Error::damaged(chosen.name.as_str()))?;
+    writer.trust(held.objects);
+    Ok(held.trees)
+}
+
 fn target(
     scene: &Scene<'_>,
     request: &Request,
-    present: &Present,
+    branch: Option<&str>,
     passed_over: &mut Vec<String>,
 ) -> Result<Target, Error> {
     if let Some(chosen) = choose::meant(scene)? {
@@ -266,7 +285,6 @@ fn target(
             })
         };
     }
-    let branch = present.facts.branch.as_deref();
     let (paused, damaged) = choose::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
     *passed_over = damaged;
     if let Some(chosen) = paused {

@@ -91,7 +91,7 @@ enum Removed {
 
 /// Removes the packs that an earlier call merged.
 fn remove_superseded(folder: &Path, note: &Path) -> Result<Removed, Error> {
-    let text = match fs::read_to_string(note) {
+    let text = match os::read_regular(note) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::Some(0)),
         Err(error) => return Err(Error::io("read", note)(error)),
@@ -99,6 +99,7 @@ fn remove_superseded(folder: &Path, note: &Path) -> Result<Removed, Error> {
     if os::age(note).is_some_and(|age| age < GRACE) {
         return Ok(Removed::NotYet);
     }
+    let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines().filter(|line| name::is_ours(line));
     let mut count = 0;
     // Without the new one, the old ones may be all there is: a gc has been at work, and takes care of them as well.

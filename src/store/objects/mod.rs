@@ -7,14 +7,18 @@
 mod body;
 mod consolidate;
 mod deflate;
+mod loose;
 mod name;
+mod offsets;
 mod pack;
 mod present;
 mod seal;
 mod sealed;
+mod stream;
+mod strict;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,33 +27,17 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::{Error, Repository, place};
-use crate::os::{self, Sharing};
+use crate::os::{Leftover, Sharing};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
+pub(super) use loose::damaged_loose;
 pub(super) use present::Present;
 pub use sealed::Sealed;
+pub use stream::StreamError;
+pub use strict::{Strict, Unsound};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
-
-/// Why a stream was not stored. Whatever the reason, nothing of it is in the pack.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamError {
-    /// The source gave more or fewer bytes than announced: the file changed while it was read.
-    #[error("expected {expected} bytes, found {}{found}", if found > expected { "at least " } else { "" })]
-    Changed {
-        /// What was announced.
-        expected: u64,
-        /// What came; with more than expected, one more.
-        found: u64,
-    },
-    /// The source could not be read.
-    #[error("cannot read the source: {}", os::reason(.0))]
-    Read(#[source] io::Error),
-    /// The object could not be stored.
-    #[error(transparent)]
-    Store(#[from] Error),
-}
 
 /// Stores the objects of one operation. Threads share it by reference.
 ///
@@ -72,8 +60,9 @@ struct Pack {
     folder: PathBuf,
     sharing: Sharing,
     body: Mutex<Body>,
-    /// `None` when objects that are there already are to be written all the same.
-    present: Option<Mutex<Present>>,
+    present: Mutex<Present>,
+    /// The objects that may be relied on; `None` when all are to be written.
+    trusted: Option<Mutex<HashSet<ObjectId>>>,
     relied_on: Mutex<HashSet<ObjectId>>,
 }
 
@@ -87,26 +76,25 @@ struct Kept {
 impl Writer {
     /// A writer whose objects are stored in the repository by [`finish`](Self::finish).
     ///
-    /// Objects that are stored soundly already are not written again; [`Sealed::relied_on`] names them.
+    /// That an object is there already is no reason not to write it: what no ref names may go at any moment, with a
+    /// `git repack -ad` that has looked at the refs a moment ago. Only those that the caller [`trust`](Self::trust)s and
+    /// that are stored soundly are left out; [`Sealed::relied_on`] names them.
     pub fn durable(repo: &Repository) -> Result<Self, Error> {
         Self::to_pack(repo, true)
     }
 
-    /// A writer that stores every object it is given, whether or not it is there: after objects vanished.
+    /// A writer that trusts nothing and stores every object it is given: after objects vanished.
     pub fn rewriting(repo: &Repository) -> Result<Self, Error> {
         Self::to_pack(repo, false)
     }
 
-    fn to_pack(repo: &Repository, skip_present: bool) -> Result<Self, Error> {
+    fn to_pack(repo: &Repository, may_trust: bool) -> Result<Self, Error> {
         let folder = place::objects_dir(repo).join("pack");
         let sharing = place::sharing(repo);
         let pack = Pack {
             body: Mutex::new(Body::new(folder.clone(), sharing)),
-            present: if skip_present {
-                Some(Mutex::new(Present::new(repo)?))
-            } else {
-                None
-            },
+            present: Mutex::new(Present::new(repo)?),
+            trusted: may_trust.then(Mutex::default),
             relied_on: Mutex::default(),
             folder,
             sharing,
@@ -130,6 +118,30 @@ impl Writer {
             level,
             target: Target::Memory,
             kept: Mutex::default(),
+        }
+    }
+
+    /// Says that these objects are reachable from a ref that stands, so that no collection of garbage takes them, and
+    /// need not be written again where they are stored soundly.
+    pub fn trust(&self, ids: impl IntoIterator<Item = ObjectId>) {
+        if let Target::Pack(pack) = &self.target
+            && let Some(trusted) = &pack.trusted
+        {
+            lock(trusted).extend(ids);
+        }
+    }
+
+    /// Stores an object that the repository has, unless it is to be relied on. `Ok` has what is wrong with it.
+    pub fn copy(&self, from: &mut Strict<'_>, id: ObjectId, kind: Kind) -> Result<Result<(), Unsound>, Error> {
+        let Target::Pack(pack) = &self.target else {
+            return Ok(Ok(()));
+        };
+        if pack.has(&id) {
+            return Ok(Ok(()));
+        }
+        match from.read(id, kind) {
+            Ok(data) => self.write(kind, &data).map(|_| Ok(())),
+            Err(unsound) => Ok(Err(unsound)),
         }
     }
 
@@ -242,8 +254,8 @@ impl Writer {
         Ok(hasher.try_finalize().map_err(Error::gix("hash an object"))?)
     }
 
-    /// Whether an object need not be given to this writer because it is stored, soundly, in the repository or by the
-    /// writer itself. One that is counts as relied on.
+    /// Whether an object need not be given to this writer because it is trusted and stored soundly, or stored by the
+    /// writer itself. One that is trusted counts as relied on.
     pub fn has(&self, repo: &Repository, id: &ObjectId) -> bool {
         match &self.target {
             Target::Memory => repo.has_object(id) || self.contains(id),
@@ -286,7 +298,7 @@ impl Writer {
     pub fn finish(self) -> Result<Sealed, Error> {
         let Target::Pack(pack) = self.target else {
             return Ok(Sealed {
-                _keep: None,
+                keep: None,
                 relied_on: Vec::new(),
                 written: Vec::new(),
                 bytes: 0,
@@ -315,7 +327,7 @@ impl Writer {
             None => None,
         };
         Ok(Sealed {
-            _keep: keep,
+            keep,
             relied_on,
             written,
             bytes,
@@ -349,13 +361,13 @@ impl Pack {
     }
 
     fn relies_on(&self, id: &ObjectId) -> bool {
-        let Some(present) = &self.present else {
+        if !self.trusted.as_ref().is_some_and(|trusted| lock(trusted).contains(id)) {
             return false;
-        };
+        }
         if lock(&self.relied_on).contains(id) {
             return true;
         }
-        let found = lock(present).has(id);
+        let found = lock(&self.present).has(id);
         if found {
             lock(&self.relied_on).insert(*id);
         }
@@ -375,7 +387,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what killed saves left among the packs of this repository. Costs one look at the folder.
-pub fn sweep(repo: &Repository) -> Result<(), Error> {
+/// Removes what killed saves left among the packs of this repository. Costs one look at the folder. Gives what could not
+/// be removed.
+pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
     seal::sweep(&place::objects_dir(repo).join("pack"))
 }

@@ -5,15 +5,13 @@
 //! index lists it: packs carry a checksum and are not written piecemeal. What counts is freshened, as git does, so that
 //! a `gc` that looks at ages leaves it alone until our ref names it.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use flate2::{Decompress, FlushDecompress, Status};
 use gix::ObjectId;
 use gix::odb::pack::index;
 
-use super::deflate::{CHUNK, read_some};
+use super::loose;
 use crate::os;
 use crate::store::{Error, Repository, place};
 
@@ -22,7 +20,6 @@ const LOOKS: usize = 3;
 
 /// The objects stored when it was made. Packs that come later are not seen, packs that go are noticed.
 pub(in crate::store) struct Present {
-    hash: gix::hash::Kind,
     folders: Vec<PathBuf>,
     packs: Vec<Pack>,
 }
@@ -36,18 +33,18 @@ struct Pack {
 impl Present {
     /// Reads the list of packs of the repository and its alternates.
     pub(in crate::store) fn new(repo: &Repository) -> Result<Self, Error> {
-        let objects = place::objects_dir(repo);
-        let mut folders = vec![objects.clone()];
-        let beside =
-            gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;
-        folders.extend(beside);
-        folders.extend(place::further_object_dirs(repo));
+        let folders = folders(repo)?;
         let hash = repo.object_hash();
         let packs = folders
             .iter()
             .flat_map(|folder| packs_in(&folder.join("pack"), hash))
             .collect();
-        Ok(Self { hash, folders, packs })
+        Ok(Self { folders, packs })
+    }
+
+    /// Whether a pack lists the object.
+    pub(in crate::store) fn is_packed(&self, id: &ObjectId) -> bool {
+        self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
     }
 
     /// Whether the object is stored, looked for anew on the disk, for when gix says it is not.
@@ -70,13 +67,21 @@ impl Present {
             // A gc has removed it since; its objects may be elsewhere.
             self.packs.remove(position);
         }
-        let hex = id.to_string();
-        let name: PathBuf = [&hex[..2], &hex[2..]].iter().collect();
         self.folders
             .iter()
-            .map(|folder| folder.join(&name))
-            .any(|path| matches!(verify(&path, id, self.hash), Ok(true)) && freshened(os::touch(&path)))
+            .map(|folder| loose::path(folder, id))
+            .any(|path| matches!(loose::verify(&path, id), Ok(true)) && freshened(os::touch(&path)))
     }
+}
+
+/// The object folders of a repository, its own first.
+pub(super) fn folders(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+    let objects = place::objects_dir(repo);
+    let mut folders = vec![objects.clone()];
+    let beside = gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;
+    folders.extend(beside);
+    folders.extend(place::further_object_dirs(repo));
+    Ok(folders)
 }
 
 /// Whether the file is there to be freshened. Somebody else's, or a read-only disk, cannot be, and no gc of ours
@@ -110,42 +115,4 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
         .collect();
     packs.sort_by_key(|(age, _)| std::cmp::Reverse(*age));
     packs.into_iter().map(|(_, pack)| pack).collect()
-}
-
-/// Whether the loose object at `path` inflates to bytes with the given id; an error if there is none to read.
-fn verify(path: &Path, id: &ObjectId, hash: gix::hash::Kind) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let mut hasher = gix::hash::hasher(hash);
-    let mut inflater = Decompress::new(true);
-    let mut input = vec![0; CHUNK];
-    let mut output = Vec::with_capacity(CHUNK);
-    loop {
-        let count = read_some(&mut file, &mut input)?;
-        let mut rest = &input[..count];
-        loop {
-            let before = inflater.total_in();
-            output.clear();
-            let Ok(status) = inflater.decompress_vec(rest, &mut output, FlushDecompress::None) else {
-                return Ok(false);
-            };
-            let used = usize::try_from(inflater.total_in() - before).unwrap_or(rest.len());
-            rest = &rest[used..];
-            hasher.update(&output);
-            if status == Status::StreamEnd {
-                // An object's id is the hash of header and contents, exactly what the stream holds. Bytes behind
-                // the stream are damage to git as well.
-                let ended = rest.is_empty() && file.read(&mut [0])? == 0;
-                return Ok(ended && hasher.try_finalize().is_ok_and(|found| found == *id));
-            }
-            if rest.is_empty() && output.len() < output.capacity() {
-                break;
-            }
-            if used == 0 && output.is_empty() {
-                return Ok(false);
-            }
-        }
-        if count == 0 {
-            return Ok(false);
-        }
-    }
 }

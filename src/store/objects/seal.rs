@@ -13,7 +13,7 @@ use gix::ObjectId;
 
 use super::body::Closed;
 use super::{name, pack};
-use crate::os::{self, Sharing};
+use crate::os::{self, Leftover, Sharing};
 use crate::store::Error;
 
 /// Starts the names of our temporary files. Not `tmp_`: `git gc --prune=now` removes those of living processes.
@@ -115,6 +115,7 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
 pub(super) struct Keep {
     _file: File,
     path: PathBuf,
+    armed: bool,
 }
 
 impl Keep {
@@ -127,10 +128,17 @@ impl Keep {
             let keep = Self {
                 _file: file,
                 path: path.to_owned(),
+                armed: true,
             };
             written.map_err(Error::io("write", path))?;
             return Ok(keep);
         }
+    }
+
+    /// Removes it.
+    pub(super) fn release(mut self) -> Option<Leftover> {
+        self.armed = false;
+        Leftover::of(fs::remove_file(&self.path), &self.path)
     }
 
     /// The name of the pack it protects, without folder and extension.
@@ -142,7 +150,10 @@ impl Keep {
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if self.armed {
+            // What failed is told already, and the next save sweeps this.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -207,11 +218,12 @@ fn hash(kind: gix::hash::Kind, bytes: &[u8]) -> Result<ObjectId, Error> {
 }
 
 /// Removes what killed processes of ours left in a folder of packs. Anything else, and anything of a living process,
-/// stays.
-pub(super) fn sweep(folder: &Path) -> Result<(), Error> {
+/// stays. Gives what could not be removed.
+pub(super) fn sweep(folder: &Path) -> Result<Vec<Leftover>, Error> {
+    let mut left = Vec::new();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
         Err(error) => return Err(Error::io("read", folder)(error)),
     };
     for entry in entries {
@@ -221,46 +233,48 @@ pub(super) fn sweep(folder: &Path) -> Result<(), Error> {
         };
         if name.starts_with(TEMP_PREFIX) {
             if let Some(_lock) = abandoned(&path) {
-                let _ = fs::remove_file(&path);
+                left.extend(Leftover::of(fs::remove_file(&path), &path));
             }
         } else if let Some(stem) = name.strip_suffix(".keep") {
             if name::is_ours(stem) {
-                sweep_keep(&path);
+                left.extend(sweep_keep(&path));
             }
         } else if let Some(stem) = name.strip_suffix(".pack")
             && name::is_ours(stem)
             && !path.with_extension("idx").exists()
         {
-            sweep_headless(&path);
+            left.extend(sweep_headless(&path));
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 /// The file, locked, if its owner is gone.
 fn abandoned(path: &Path) -> Option<File> {
-    let file = File::open(path).ok()?;
+    let file = os::open_regular(path).ok()?;
     os::try_lock(&file).ok()?.then_some(file)
 }
 
 /// Removes a `.keep` on a pack of ours whose owner is gone. One with another text is somebody's wish.
-fn sweep_keep(path: &Path) {
-    let Some(mut file) = abandoned(path) else { return };
+fn sweep_keep(path: &Path) -> Option<Leftover> {
+    let mut file = abandoned(path)?;
     let mut text = Vec::new();
     // Empty after a power cut: it is not synced, because it only matters while its owner lives.
     if file.read_to_end(&mut text).is_ok() && (text.is_empty() || text == KEEP_TEXT) {
-        sweep_headless(&path.with_extension("pack"));
-        let _ = fs::remove_file(path);
+        let headless = sweep_headless(&path.with_extension("pack"));
+        return headless.or_else(|| Leftover::of(fs::remove_file(path), path));
     }
+    None
 }
 
 /// Removes a pack of ours that has no index and whose owner is gone.
-fn sweep_headless(pack: &Path) {
+fn sweep_headless(pack: &Path) -> Option<Leftover> {
     if let Some(_lock) = abandoned(pack)
         && !pack.with_extension("idx").exists()
     {
-        let _ = fs::remove_file(pack);
+        return Leftover::of(fs::remove_file(pack), pack);
     }
+    None
 }
 
 /// Removes a pack of ours whose objects are elsewhere. The index first, as git does: a pack without one is swept, an

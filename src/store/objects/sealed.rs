@@ -3,7 +3,7 @@
 use gix::ObjectId;
 
 use super::seal;
-use crate::store::Error;
+use crate::os::Leftover;
 
 /// The objects of an operation, durable, and protected from a gc while this is held.
 ///
@@ -11,7 +11,7 @@ use crate::store::Error;
 /// after a lost race keep this until the repeated attempt is done, because that one finds the objects and relies on them.
 #[must_use]
 pub struct Sealed {
-    pub(super) _keep: Option<seal::Keep>,
+    pub(super) keep: Option<seal::Keep>,
     pub(super) relied_on: Vec<ObjectId>,
     pub(super) written: Vec<ObjectId>,
     pub(super) bytes: u64,
@@ -25,10 +25,10 @@ impl Sealed {
 
     /// Ends the protection, after a ref names the objects.
     ///
-    /// What was saved is saved: should the file that protects it resist, this is no failure, and the next save sweeps it.
-    pub fn release(self) -> Result<(), Error> {
-        drop(self);
-        Ok(())
+    /// What was saved is saved: should the file that protects it resist, this is no failure but to be told. The next save
+    /// sweeps it.
+    pub fn release(self) -> Option<Leftover> {
+        self.keep.and_then(seal::Keep::release)
     }
 
     /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place

@@ -28,7 +28,7 @@ pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<Value>, Error
 
 /// The value in a ref's file; `None` if there is no such file.
 pub(super) fn read_loose(repo: &Repository, path: &Path) -> Option<Value> {
-    match fs::read(path) {
+    match crate::os::read_regular(path) {
         Ok(bytes) => Some(parse(&bytes, repo.object_hash())),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => None,
@@ -75,9 +75,7 @@ fn walk(repo: &Repository, folder: &str, prefix: &str, found: &mut BTreeMap<Stri
     };
     for entry in entries {
         let entry = entry.map_err(Error::io("read", &path))?;
-        let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else {
-            continue;
-        };
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
         // Lock files are no valid names of refs, so they drop out below.
         let within = name.starts_with(prefix) || prefix.starts_with(&format!("{name}/"));
         if !within {

@@ -1,8 +1,17 @@
 //! What `HEAD` is, also where gix cannot read it.
+//!
+//! Read by the same strict rules as all other refs, so that damage to it has the same words.
+
+use std::io;
 
 use gix::ObjectId;
 
+use super::{Damage, files, reftable};
+use crate::os;
 use crate::store::{Error, Repository, git, uses_reftable};
+
+/// How many symbolic refs may lead from one to the next, as in git.
+const STEPS: usize = 5;
 
 /// `HEAD` of a work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,18 +33,54 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
         let id = if id.is_empty() {
             None
         } else {
-            Some(super::reftable::id(&id)?)
+            Some(reftable::id(&id)?)
         };
         return Ok(Head {
             branch: (!name.is_empty()).then_some(name),
             id,
         });
     }
-    let head = repo.head().map_err(Error::gix("read HEAD"))?;
-    let branch = head.referent_name().map(|name| name.as_bstr().to_string());
-    let id = match head.kind {
-        gix::head::Kind::Unborn(_) => None,
-        _ => Some(repo.head_id().map_err(Error::gix("read HEAD"))?.detach()),
-    };
-    Ok(Head { branch, id })
+    let mut branch = None;
+    let mut name = "HEAD".to_owned();
+    for _ in 0..=STEPS {
+        let value = if name == "HEAD" { of_file(repo)? } else { of_ref(repo, &name)? };
+        match value {
+            Some(Err(Damage::Symbolic(target))) => {
+                if target.is_empty() || target.contains("..") {
+                    let damage = Damage::Garbage;
+                    return Err(Error::Damaged { name, damage });
+                }
+                branch.get_or_insert_with(|| target.clone());
+                name = target;
+            }
+            Some(Err(damage)) => return Err(Error::Damaged { name, damage }),
+            Some(Ok(id)) => return Ok(Head { branch, id: Some(id) }),
+            None => return Ok(Head { branch, id: None }),
+        }
+    }
+    let damage = Damage::Symbolic(name);
+    Err(Error::Damaged { name: "HEAD".to_owned(), damage })
+}
+
+/// The file itself, or the link that very old versions of git made of it.
+fn of_file(repo: &Repository) -> Result<Option<files::Value>, Error> {
+    let path = repo.git_dir().join("HEAD");
+    if let Ok(target) = std::fs::read_link(&path)
+        && let Some(target) = target.to_str().filter(|target| target.starts_with("refs/"))
+    {
+        return Ok(Some(Err(Damage::Symbolic(target.to_owned()))));
+    }
+    match os::read_regular(&path) {
+        Ok(bytes) => Ok(Some(files::parse(&bytes, repo.object_hash()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// A ref that all work trees share, or one of this work tree's own.
+fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::Value>, Error> {
+    match super::check_name(name) {
+        Ok(()) => files::read(repo, name),
+        Err(_) => Ok(files::read_loose(repo, &repo.git_dir().join(name))),
+    }
 }

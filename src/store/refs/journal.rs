@@ -31,7 +31,7 @@ pub(super) fn pending(repo: &Repository) -> Result<bool, Error> {
     let noted = match fs::read_dir(&folder) {
         Ok(mut entries) => entries.next().is_some(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(place::obstacle(&folder).unwrap_or_else(|| Error::io("read", folder)(error))),
     };
     Ok(noted || path(repo).exists())
 }
@@ -73,11 +73,16 @@ fn checksum(repo: &Repository, text: &[u8]) -> Result<ObjectId, Error> {
 }
 
 /// Removes the journal: the change is complete, or was taken back.
-pub(super) fn clear(repo: &Repository) -> Result<(), Error> {
+pub(super) fn remove(repo: &Repository) -> Option<os::Leftover> {
     let path = path(repo);
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
+    os::Leftover::of(fs::remove_file(&path), &path)
+}
+
+/// Removes the journal, where nothing else may be done before it is gone.
+pub(super) fn clear(repo: &Repository) -> Result<(), Error> {
+    match remove(repo) {
+        Some(os::Leftover { path, source }) => Err(Error::io("remove", path)(source)),
+        None => Ok(()),
     }
 }
 
@@ -103,7 +108,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
         }
     }
     let path = path(repo);
-    let text = match fs::read(&path) {
+    let text = match os::read_regular(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Error::io("read", path)(error)),
@@ -118,7 +123,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
 fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Error> {
     for edit in edits {
         match swap::apply(repo, std::slice::from_ref(edit), who, WAIT) {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(Error::Moved { found, .. }) if found == edit.new => {
                 if found.is_none() {
                     reflog::remove(repo, &edit.name)?;

@@ -27,6 +27,7 @@ pub(super) struct LockFile {
     target: PathBuf,
     held: bool,
     copied: bool,
+    freed: bool,
 }
 
 /// The folder of the notes.
@@ -58,6 +59,7 @@ impl LockFile {
             target,
             held: false,
             copied: false,
+            freed: false,
         };
         sharing.apply(&file).map_err(Error::io("set the mode of", &held.note))?;
         if !contents.is_empty() {
@@ -159,22 +161,38 @@ impl LockFile {
         fill().map_err(Error::io("write", &self.lock))
     }
 
-    /// Puts the contents in place, which also frees the lock. The folder is not synced.
-    pub(super) fn commit(mut self) -> Result<(), Error> {
+    /// Puts the contents in place, which also frees the lock. The folder is not synced. Gives the note if it stays.
+    pub(super) fn commit(mut self) -> Result<Option<os::Leftover>, Error> {
         let renamed = fs::rename(&self.lock, &self.target);
         self.held = renamed.is_err();
-        renamed.map_err(Error::io("write", &self.target))
-        // Dropping removes the note.
+        renamed.map_err(Error::io("write", &self.target))?;
+        Ok(self.release())
+    }
+
+    /// Frees the lock; gives the file that could not be removed, which the next change of refs removes.
+    pub(super) fn release(mut self) -> Option<os::Leftover> {
+        let left = self.free();
+        self.freed = true;
+        left
+    }
+
+    fn free(&self) -> Option<os::Leftover> {
+        // The lock first: a note without a lock is nothing, a lock without a note would be there for ever.
+        if self.held
+            && let Some(left) = os::Leftover::of(fs::remove_file(&self.lock), &self.lock)
+        {
+            return Some(left);
+        }
+        os::Leftover::of(fs::remove_file(&self.note), &self.note)
     }
 }
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // The lock first: a note without a lock is nothing, a lock without a note would be there for ever.
-        if self.held && fs::remove_file(&self.lock).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-            return;
+        if !self.freed {
+            // Something failed, and that is told.
+            let _ = self.free();
         }
-        let _ = fs::remove_file(&self.note);
     }
 }
 
@@ -183,12 +201,12 @@ fn create_note(repo: &Repository, folder: &Path, note: &Path) -> Result<File, Er
     let created = match create() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             place::private_dir(repo)?;
-            os::private_dir(folder, place::sharing(repo)).map_err(Error::io("create", folder))?;
+            place::own_folder(repo, folder.to_owned())?;
             create()
         }
         created => created,
     };
-    created.map_err(Error::io("create", note))
+    created.map_err(|error| place::obstacle(folder).unwrap_or_else(|| Error::io("create", note)(error)))
 }
 
 /// A lock that a killed process of ours left.
@@ -225,7 +243,7 @@ pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(place::obstacle(&folder).unwrap_or_else(|| Error::io("read", folder)(error))),
     };
     let mut found = Vec::new();
     for entry in entries {
@@ -241,12 +259,12 @@ pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
         else {
             continue;
         };
-        let contents = fs::read(&note).map_err(Error::io("read", &note))?;
+        let contents = os::read_regular(&note).map_err(Error::io("read", &note))?;
         let lock = lock_path(&repo.common_dir().join(&name));
         let (ours, contents) = match contents.strip_prefix(COPY) {
             // The kill may have come between creating the lock file and filling it.
             Some(wanted) => (
-                fs::read(&lock).is_ok_and(|found| wanted.starts_with(&found)),
+                os::read_regular(&lock).is_ok_and(|found| wanted.starts_with(&found)),
                 wanted.to_vec(),
             ),
             None => (same(&note, &lock), contents),

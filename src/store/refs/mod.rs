@@ -18,6 +18,7 @@ use std::time::Duration;
 use gix::ObjectId;
 
 use super::objects::Present;
+use crate::os::Leftover;
 use super::{Error, Repository, Signature, lock, uses_reftable};
 pub use head::{Head, head};
 
@@ -127,17 +128,18 @@ fn sound(repo: &Repository, value: Result<ObjectId, Damage>) -> Result<ObjectId,
 ///
 /// `who` and its time go into the reflogs. `wait` bounds the wait for our own lock and for git's lock files. Whoever
 /// loses the race gets [`Error::Moved`], reads again and retries. When this returns, the changes are on the disk. A
-/// kill leaves none of them, or something that the next call of this or of [`recover`] completes.
-pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+/// kill leaves none of them, or something that the next call of this or of [`recover`] completes. Gives the files of ours
+/// that could not be removed after the changes were made.
+pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
     for edit in edits {
         check_name(&edit.name)?;
     }
     if edits.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let _held = hold(repo, wait)?;
     if uses_reftable(repo) {
-        return reftable::update(repo, edits, who, wait);
+        return reftable::update(repo, edits, who, wait).map(|()| Vec::new());
     }
     journal::recover(repo)?;
     swap::apply(repo, edits, who, wait)

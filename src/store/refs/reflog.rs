@@ -82,8 +82,8 @@ pub(super) fn append(
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = place::sharing(repo);
     let mut options = OpenOptions::new();
-    options.read(true).append(true);
-    match options.open(path) {
+    os::without_waiting(options.read(true).append(true));
+    match options.open(path).and_then(os::regular) {
         Ok(file) => return Ok((file, false)),
         // A folder left by refs that lay below this name.
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => remove_empty_dirs(path)?,
@@ -93,7 +93,7 @@ fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     if let Some(folder) = path.parent() {
         os::create_dir_durable(folder, sharing)?;
     }
-    let file = options.create(true).open(path)?;
+    let file = os::regular(options.create(true).open(path)?)?;
     sharing.apply(&file)?;
     Ok((file, true))
 }
@@ -120,7 +120,7 @@ pub(super) fn remove_empty_dirs(path: &Path) -> io::Result<()> {
 /// would have become. The caller holds the ref's lock.
 pub(super) fn cut(repo: &Repository, name: &str, new: &[u8]) -> Result<(), Error> {
     let path = path(repo, name);
-    let bytes = match fs::read(&path) {
+    let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Error::io("read", path)(error)),
@@ -153,7 +153,7 @@ pub(super) fn remove(repo: &Repository, name: &str) -> Result<(), Error> {
 /// The entries, newest first. Lines that cannot be read are left out, as git does.
 pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
     let path = path(repo, name);
-    let bytes = match fs::read(&path) {
+    let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {

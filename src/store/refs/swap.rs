@@ -17,7 +17,7 @@ use super::lockfile::LockFile;
 use super::packed::{self, Packed};
 use super::reflog::{self, Appended};
 use super::{Edit, Expected, journal};
-use crate::os;
+use crate::os::{self, Leftover};
 use crate::store::{Error, Repository, Signature};
 
 /// An edit under its lock, with what its ref is now.
@@ -57,8 +57,9 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
     })
 }
 
-/// Makes all changes. The caller holds our lock on refs and has recovered.
-pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+/// Makes all changes, and gives the files of ours that could not be removed after that. The caller holds our lock on refs
+/// and has recovered.
+pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
     let applied = try_apply(repo, edits, who, wait);
     for edit in edits.iter().filter(|edit| edit.new.is_none() || applied.is_err()) {
         // Taking a lock made the folders of a ref that does not exist.
@@ -67,7 +68,7 @@ pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Du
     applied
 }
 
-fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
     let mut order: Vec<&Edit> = edits.iter().collect();
     order.sort_by_key(|edit| edit.new.is_none());
     let mut names = BTreeSet::new();
@@ -168,6 +169,8 @@ fn prepare(
 struct Done {
     moved: Vec<(PathBuf, Option<ObjectId>)>,
     folders: BTreeSet<PathBuf>,
+    /// Files of ours that could not be removed.
+    left: Vec<Leftover>,
 }
 
 fn commit(
@@ -176,7 +179,7 @@ fn commit(
     lines: Vec<Appended>,
     packed: Option<LockFile>,
     who: &Signature,
-) -> Result<(), Error> {
+) -> Result<Vec<Leftover>, Error> {
     let several = locked.len() > 1;
     if several {
         let edits = locked.iter().map(|locked| (locked.edit, locked.old));
@@ -192,7 +195,8 @@ fn commit(
         // Once `packed-refs` is replaced there is no way back.
         (Some(lock), _) => {
             done.folders.extend(packed::path(repo).parent().map(Path::to_owned));
-            lock.commit()
+            done.left.extend(lock.commit()?);
+            Ok(())
         }
         (None, Some(first)) => {
             removed = 1;
@@ -230,13 +234,13 @@ fn commit(
         if deleted {
             result = result.and(reflog::remove(repo, &edit.name));
         }
-        drop(lock);
+        done.left.extend(lock.release());
     }
     if several && result.is_ok() {
-        // Should this fail, the next command finds that there is nothing left to do.
-        let _ = journal::clear(repo);
+        // Should it stay, the next command finds that there is nothing left to do.
+        done.left.extend(journal::remove(repo));
     }
-    result
+    result.map(|()| done.left)
 }
 
 fn sync(folder: &Path) -> Result<(), Error> {
@@ -250,7 +254,7 @@ fn sync(folder: &Path) -> Result<(), Error> {
 fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
     for Locked { edit, lock, old, .. } in updates {
         let path = files::path(repo, &edit.name);
-        lock.commit()?;
+        done.left.extend(lock.commit()?);
         done.folders.extend(path.parent().map(Path::to_owned));
         done.moved.push((path, old));
     }

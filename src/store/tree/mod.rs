@@ -15,7 +15,7 @@ use gix::objs::tree::{EntryKind, EntryMode};
 pub(crate) use renames::pair_exact;
 
 use super::checkpoint::oid;
-use super::{Error, ObjectId, Repository};
+use super::{Error, Kind, ObjectId, Repository, checkpoint, refs};
 use crate::model::change::{ChangeKind, Entry, TreeChange};
 use crate::model::path::RepoPath;
 
@@ -251,15 +251,44 @@ pub(crate) fn tree_id(repo: &Repository, id: Option<ObjectId>) -> Result<Option<
     let Some(id) = id.filter(|id| *id != ObjectId::empty_tree(repo.object_hash())) else {
         return Ok(None);
     };
-    let object = find(repo, id)?;
-    if object.kind == gix::objs::Kind::Tree {
-        return Ok(Some(id));
+    let tree = peel(repo, id, Kind::Tree)?;
+    Ok((tree != ObjectId::empty_tree(repo.object_hash())).then_some(tree))
+}
+
+/// The tree of the commit that HEAD points to, for what compares with it; `None` on an unborn branch.
+pub fn of_head(repo: &Repository) -> Result<Option<ObjectId>, Error> {
+    match refs::head(repo)?.id {
+        None => Ok(None),
+        Some(id) => match checkpoint::head_parts(repo, id) {
+            Ok((tree, _)) => Ok(Some(tree)),
+            Err(fault) => Err(Error::Head(Box::new(fault))),
+        },
     }
-    let tree = object.peel_to_tree().map_err(|error| Error::Object {
-        id,
-        why: error.to_string(),
-    })?;
-    Ok((!tree.data.is_empty()).then_some(tree.id))
+}
+
+/// The commit or tree that an object leads to: a commit to its tree, a tag to what it names. (That of gix panics when
+/// the object is no commit but for its name.)
+pub(crate) fn peel(repo: &Repository, id: ObjectId, wanted: Kind) -> Result<ObjectId, Error> {
+    let mut at = id;
+    // Tags of tags are as rare as they are short; a ring of them cannot be made.
+    loop {
+        let object = find(repo, at)?;
+        let key = match object.kind {
+            kind if kind == wanted => return Ok(at),
+            Kind::Commit => "tree ",
+            Kind::Tag => "object ",
+            kind => {
+                let why = format!("it is a {kind}, not a {wanted}");
+                return Err(Error::Object { id: at, why });
+            }
+        };
+        let line = object.data.lines().next().unwrap_or_default();
+        let next = line.strip_prefix(key.as_bytes()).and_then(|hex| ObjectId::from_hex(hex).ok());
+        at = next.ok_or_else(|| Error::Object {
+            id: at,
+            why: format!("it is no {}", object.kind),
+        })?;
+    }
 }
 
 /// An object that must be there.

@@ -58,7 +58,7 @@ pub enum Error {
     #[error("bad value '{value}' for '{key}': {why}")]
     Setting {
         /// The key.
-        key: &'static str,
+        key: String,
         /// Its value.
         value: String,
         /// What is wrong.
@@ -77,6 +77,16 @@ pub enum Error {
         action: &'static str,
         /// The reason gix gave.
         source: gix::Error,
+    },
+    /// A blob that only the index names is damaged or gone, and its file does not have it either.
+    #[error("cannot save the index: its object '{id}' of '{path}' {why}")]
+    Staged {
+        /// The path in the index.
+        path: RepoPath,
+        /// The blob.
+        id: store::ObjectId,
+        /// `is missing`, or `is corrupt` and in what way.
+        why: String,
     },
     /// An object could not be written.
     #[error(transparent)]
@@ -97,6 +107,7 @@ impl Error {
                 Some("git status shows whether git can read it; 'git reset' writes a new one".to_owned())
             }
             Self::SparseFolder { .. } => Some("git sparse-checkout reapply --no-sparse-index".to_owned()),
+            Self::Staged { path, .. } => Some(format!("stage the file again, or take it out: git add -- {0} || git reset -q -- {0}", path.quoted())),
             _ => None,
         }
     }

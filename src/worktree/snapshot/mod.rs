@@ -21,9 +21,11 @@ pub(in crate::worktree) mod lfs;
 pub(in crate::worktree) mod names;
 mod nested;
 mod queue;
+mod reachable;
 pub(in crate::worktree) mod settings;
 mod settle;
 mod sparse;
+mod staged;
 mod stat;
 mod status;
 mod trees;
@@ -40,7 +42,7 @@ pub use status::{PathSummary, Status};
 
 use crate::model::list::{Held, Lists};
 use crate::store::objects::Writer;
-use crate::store::{ObjectId, Repository};
+use crate::store::{ObjectId, Repository, tree};
 use attributes::Attributes;
 use cache::{Cache, Next};
 use content::Reader;
@@ -48,6 +50,7 @@ use index::Index;
 use lfs::Lfs;
 use settings::Settings;
 use settle::Results;
+use staged::Staged;
 use walk::Ground;
 
 /// How a snapshot is taken.
@@ -65,6 +68,9 @@ pub struct Options<'a> {
     pub index_path: Option<&'a Path>,
     /// Where what is expensive to find out is kept from snapshot to snapshot; `None` keeps nothing.
     pub cache: Option<&'a Path>,
+    /// Trees beside HEAD's that refs hold: of the checkpoint before this one, files and index. What they have need not be
+    /// stored again.
+    pub held: &'a [ObjectId],
     /// Threads to read with, at least one.
     pub threads: usize,
 }
@@ -111,7 +117,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let next = options
         .cache
         .and_then(|path| Next::begin(path, hash, settings.digest()));
-    let head = repo.head_tree_id().ok().map(gix::Id::detach);
+    let head = tree::of_head(repo)?;
+    let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
     let ground = Ground {
@@ -131,7 +138,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
-    let candidates = settle::within_budget(&mut found, options.max_total_size);
+    let mut candidates = settle::within_budget(&mut found, options.max_total_size);
+    let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
+    let (index_tree, loose_ends) = builder.index()?;
+    let mut staged = Staged::store(repo, writer, &index, loose_ends, &unmerged)?;
+    staged.read_again(&ground, &found, &mut candidates);
     let attributes: Vec<_> = found.folders.iter().map(|folder| folder.attributes.clone()).collect();
     let reader = Reader {
         ground: &ground,
@@ -140,8 +151,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         next: next.as_ref(),
         head,
+        roots: &roots,
     };
     let reads = reader.read(repo, &candidates, threads)?;
+    staged.check(writer, &index, ground.partial)?;
     let results = Results {
         candidates: &candidates,
         reads: &reads,
@@ -151,7 +164,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     if let Some(next) = next {
         settled.remember(next, &cache, &found, results, &unmerged.accepted);
     }
-    let trees = trees::build(repo, writer, &unmerged.left_out, &found.folders, results)?;
+    let tree = builder.work(&found.folders, results)?;
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }
@@ -162,8 +175,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
     Ok(Snapshot {
-        tree: trees.work,
-        index_tree: trees.index,
+        tree,
+        index_tree,
         lists,
         conflict_blobs: unmerged.blobs,
         held_blobs,

@@ -12,6 +12,7 @@ use gix::index::extension::Tree as Cached;
 
 use super::Error;
 use super::index::{EntryExt, Group, Index};
+use super::reachable::{Listing, Reachable};
 use super::settle::Results;
 use super::walk::{Folder, What};
 use crate::store::objects::Writer;
@@ -19,55 +20,68 @@ use crate::store::{Kind, ObjectId, Repository};
 
 const FOLDER: u16 = 0o40_000;
 
-/// The trees of a snapshot.
-pub(super) struct Trees {
-    pub index: ObjectId,
-    pub work: ObjectId,
-}
-
-/// Builds both trees, without the index entries `left_out`, which are sorted. `folders` are sorted by their numbers, which
-/// are their positions.
-pub(super) fn build(
-    repo: &Repository,
-    writer: &Writer,
-    left_out: &[usize],
-    folders: &[Folder],
-    results: Results<'_>,
-) -> Result<Trees, Error> {
-    let index = results.index;
-    let mut builder = Builder {
-        repo,
-        writer,
-        index,
-        left_out,
-        results,
-        known: HashMap::new(),
-    };
-    let cached = index.state().tree();
-    let in_index = builder.of_index(index.all(), 0, cached)?;
-    let empty = || writer.write(Kind::Tree, b"").map_err(Error::from);
-    let work = builder.of_work_tree(folders, in_index)?.map_or_else(empty, Ok)?;
-    let index = in_index.map_or_else(empty, Ok)?;
-    Ok(Trees { index, work })
-}
-
-struct Builder<'a> {
-    repo: &'a Repository,
+/// Builds the trees of a snapshot.
+pub(super) struct Builder<'a> {
+    reachable: Reachable<'a>,
     writer: &'a Writer,
     index: &'a Index,
     left_out: &'a [usize],
-    results: Results<'a>,
     /// Trees of the index by their stretch of entries and the length of their path.
     known: HashMap<(usize, usize, usize), Option<ObjectId>>,
+    /// Entries of the index whose blobs no ref is known to hold.
+    loose_ends: Vec<usize>,
 }
 
 impl<'a> Builder<'a> {
-    /// The tree of a folder as the index has it; `None` when there is nothing in it.
+    /// Without the index entries `left_out`, which are sorted. `roots` are trees that refs hold.
+    pub(super) fn new(
+        repo: &'a Repository,
+        roots: &'a [ObjectId],
+        writer: &'a Writer,
+        index: &'a Index,
+        left_out: &'a [usize],
+    ) -> Self {
+        Self {
+            reachable: Reachable::new(repo, roots),
+            writer,
+            index,
+            left_out,
+            known: HashMap::new(),
+            loose_ends: Vec::new(),
+        }
+    }
+
+    /// The tree of the index, and the entries whose blobs have to be stored for it because no ref is known to hold
+    /// them: what is staged, as a rule.
+    pub(super) fn index(&mut self) -> Result<(ObjectId, Vec<usize>), Error> {
+        let id = self.whole_index()?;
+        let id = id.map_or_else(|| self.empty(), Ok)?;
+        Ok((id, std::mem::take(&mut self.loose_ends)))
+    }
+
+    /// The tree of the files. `folders` are sorted by their numbers, which are their positions.
+    pub(super) fn work(&mut self, folders: &[Folder], results: Results<'_>) -> Result<ObjectId, Error> {
+        let in_index = self.whole_index()?;
+        self.of_work_tree(folders, results, in_index)?.map_or_else(|| self.empty(), Ok)
+    }
+
+    fn empty(&self) -> Result<ObjectId, Error> {
+        Ok(self.writer.write(Kind::Tree, b"")?)
+    }
+
+    fn whole_index(&mut self) -> Result<Option<ObjectId>, Error> {
+        let roots = self.reachable.roots().to_vec();
+        self.of_index(self.index.all(), 0, self.index.state().tree(), &roots)
+    }
+
+    /// The tree of a folder as the index has it; `None` when there is nothing in it. `held` are the trees that refs have
+    /// there.
     fn of_index(
         &mut self,
         range: Range<usize>,
         prefix: usize,
         cached: Option<&Cached>,
+        held: &[ObjectId],
     ) -> Result<Option<ObjectId>, Error> {
         if range.is_empty() {
             return Ok(None);
@@ -79,22 +93,19 @@ impl<'a> Builder<'a> {
         let first_left_out = self.left_out.partition_point(|at| *at < range.start);
         let whole = self.left_out.get(first_left_out).is_none_or(|at| *at >= range.end);
         let id = match cached {
-            Some(cached) if whole && is_valid(cached, &range) && self.has(cached.id) => Some(cached.id),
+            Some(cached) if whole && is_valid(cached, &range) && held.contains(&cached.id) => Some(cached.id),
             _ => {
+                let listing = self.reachable.listing(held);
                 let mut entries = Entries::default();
                 for group in self.index.groups(range, prefix) {
-                    self.add_group(&group, prefix, cached, &mut entries)?;
+                    self.add_group(&group, prefix, cached, &listing, &mut entries)?;
                 }
+                self.writer.trust(listing.trees);
                 entries.write(self.writer)?
             }
         };
         self.known.insert(key, id);
         Ok(id)
-    }
-
-    fn has(&self, id: ObjectId) -> bool {
-        // The object cache of the repository does not help here, and most ids are packed: one look into the pack index.
-        self.repo.has_object(id) || self.writer.contains(&id)
     }
 
     /// A name as the index has it.
@@ -103,6 +114,7 @@ impl<'a> Builder<'a> {
         group: &Group<'_>,
         prefix: usize,
         cached: Option<&Cached>,
+        listing: &Listing,
         entries: &mut Entries,
     ) -> Result<(), Error> {
         if !group.below.is_empty() {
@@ -110,6 +122,7 @@ impl<'a> Builder<'a> {
                 group.below.clone(),
                 prefix + group.name.len() + 1,
                 child(cached, group.name),
+                listing.of(group.name),
             )?;
             if let Some(id) = below {
                 entries.add(group.name, FOLDER, id);
@@ -128,11 +141,14 @@ impl<'a> Builder<'a> {
             .clone()
             .filter(|at| self.left_out.binary_search(at).is_err());
         let best = entries_of_name
-            .map(|at| self.index.entry(at))
-            .min_by_key(|entry| rank(entry.stage()));
-        if let Some(entry) = best
+            .map(|at| (at, self.index.entry(at)))
+            .min_by_key(|(_, entry)| rank(entry.stage()));
+        if let Some((at, entry)) = best
             && !entry.is_intent_to_add()
         {
+            if !entry.is_gitlink() && !entry.is_folder() && !listing.of(group.name).contains(&entry.id) {
+                self.loose_ends.push(at);
+            }
             let mode = if entry.mode == Mode::DIR {
                 FOLDER
             } else {
@@ -144,7 +160,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The tree of the whole work tree, given that of the index.
-    fn of_work_tree(&mut self, folders: &[Folder], in_index: Option<ObjectId>) -> Result<Option<ObjectId>, Error> {
+    fn of_work_tree(
+        &mut self,
+        folders: &[Folder],
+        results: Results<'_>,
+        in_index: Option<ObjectId>,
+    ) -> Result<Option<ObjectId>, Error> {
         let mut touched = vec![false; folders.len()];
         let mut below = HashMap::<u32, Vec<u32>>::new();
         // A folder has a larger number than the one above it.
@@ -165,7 +186,7 @@ impl<'a> Builder<'a> {
             for id in below.remove(&folder.id).unwrap_or_default() {
                 inside.insert(&folders[id as usize].name, built.remove(&id).flatten());
             }
-            let tree = self.folder(folders, folder, inside)?;
+            let tree = self.folder(folders, folder, results, inside)?;
             built.insert(folder.id, tree);
         }
         Ok(built.remove(&0).flatten().map(|(_, id)| id))
@@ -176,13 +197,10 @@ impl<'a> Builder<'a> {
         &mut self,
         folders: &'b [Folder],
         folder: &'b Folder,
+        results: Results<'b>,
         mut inside: BTreeMap<&'b [u8], Option<(u16, ObjectId)>>,
-    ) -> Result<Option<(u16, ObjectId)>, Error>
-    where
-        'a: 'b,
-    {
+    ) -> Result<Option<(u16, ObjectId)>, Error> {
         let mut gone = Vec::<&[u8]>::new();
-        let results = self.results;
         let seen = folder.changes.iter().map(|change| (&*change.name, change.what));
         for (name, what) in seen.chain(folder.read.iter().map(|at| results.change(*at))) {
             match what {
@@ -201,6 +219,7 @@ impl<'a> Builder<'a> {
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty())
             .fold(self.index.state().tree(), child);
+        let listing = self.reachable.folder(&path);
         let mut entries = Entries::default();
         for group in self.index.groups(folder.entries.clone(), prefix) {
             if let Some(changed) = inside.remove(group.name) {
@@ -208,9 +227,10 @@ impl<'a> Builder<'a> {
                     entries.add(group.name, mode, id);
                 }
             } else if gone.binary_search(&group.name).is_err() {
-                self.add_group(&group, prefix, cached, &mut entries)?;
+                self.add_group(&group, prefix, cached, &listing, &mut entries)?;
             }
         }
+        self.writer.trust(listing.trees);
         for (name, added) in inside {
             if let Some((mode, id)) = added {
                 entries.add(name, mode, id);

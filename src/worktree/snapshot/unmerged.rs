@@ -20,6 +20,8 @@ pub(super) struct Unmerged {
     pub conflicts: Vec<Conflict>,
     /// By the numbers in `conflicts`.
     pub blobs: Vec<ObjectId>,
+    /// The entries these blobs are of.
+    pub entries: Vec<usize>,
     pub intent_to_add: Vec<RepoPath>,
     /// The unmerged paths, each once.
     pub paths: Vec<Vec<u8>>,
@@ -73,6 +75,7 @@ pub(super) fn list(
         };
         let n = u32::try_from(found.blobs.len()).expect("an index has fewer than 2^32 entries");
         found.blobs.push(blob);
+        found.entries.push(at);
         if stage != 0 && found.paths.last().is_none_or(|last| last != path) {
             found.paths.push(path.to_vec());
         }

@@ -301,6 +301,8 @@ fn substituted_and_missing_content_is_found_before_anything_is_written() {
     world.file("a", "saved a");
     world.file("b", "saved b");
     world.git(["add", "--all"]).success();
+    // So the save need not store them a second time.
+    world.git(["commit", "--quiet", "-m", "second"]).success();
     let saved = save(&world);
     let blob = world.git_line(["rev-parse", &format!("{}:b", saved.tree)]);
     world.file("a", "edited");

@@ -215,7 +215,7 @@ fn what_is_in_the_way_can_be_taken_into_the_safety_checkpoint() {
 
     let writer = Writer::durable(&repo).unwrap();
     include(&repo, &writer, &mut present, &blocked).unwrap();
-    writer.finish().unwrap().release().unwrap();
+    assert!(writer.finish().unwrap().release().is_none());
     let blocked = blocked.into_iter().collect();
     let mut options = exact();
     options.included = Some(&blocked);

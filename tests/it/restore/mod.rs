@@ -49,6 +49,7 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
     let repo = open(world);
     let writer = Writer::durable(&repo).unwrap();
     let options = snapshot::Options {
+        held: &[],
         max_file_size,
         max_total_size: None,
         exclude,
@@ -58,7 +59,7 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
         threads: 1,
     };
     let snapshot = snapshot::take(&repo, &writer, &options).unwrap();
-    writer.finish().unwrap().release().unwrap();
+    assert!(writer.finish().unwrap().release().is_none());
     snapshot
 }
 

@@ -142,6 +142,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let exclude: Vec<String> = serde_json::from_value(json["exclude"].clone()).unwrap_or_default();
     let cache = json["cache"].as_str().map(Path::new);
     let options = Options {
+        held: &[],
         max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
         max_total_size: json["max_total_size"].as_u64(),
         exclude: &exclude,

@@ -156,7 +156,7 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
                 &who,
                 WAIT,
             )?;
-            sealed.release()?;
+            drop(sealed.release());
             Ok(id.to_string())
         }
         ["read", session] => {

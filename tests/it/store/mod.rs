@@ -85,9 +85,9 @@ fn save(repo: &Repository, session: &str, content: &[u8]) -> Result<ObjectId, Er
         let expected = tip.map_or(Expected::Absent, Expected::Is);
         let who = git_checkpoint::store::who(repo, now(0));
         match refs::update(repo, &[edit(&name, expected, Some(id))], &who, WAIT) {
-            Ok(()) => {
+            Ok(_) => {
                 refs::verify_present(repo, sealed.relied_on())?;
-                sealed.release()?;
+                drop(sealed.release());
                 objects::consolidate(repo)?;
                 return Ok(id);
             }

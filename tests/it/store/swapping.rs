@@ -22,7 +22,7 @@ fn commits(world: &World) -> (ObjectId, ObjectId) {
 }
 
 fn update(repo: &Repository, edits: &[refs::Edit]) -> Result<(), Error> {
-    refs::update(repo, edits, &git_checkpoint::store::who(repo, now(0)), WAIT)
+    refs::update(repo, edits, &git_checkpoint::store::who(repo, now(0)), WAIT).map(drop)
 }
 
 /// The story of one ref, told in every kind of repository.

@@ -60,7 +60,7 @@ fn round_trip(world: &World) {
         "protected until released"
     );
     point(world, commit);
-    sealed.release().unwrap();
+    assert!(sealed.release().is_none());
     for (id, bytes) in ids.iter().zip(contents.iter().chain([&text])) {
         let shown = world.git(["cat-file", "blob", &id.to_string()]);
         assert!(shown.success().stdout_bytes() == bytes, "{id}");
@@ -77,8 +77,9 @@ fn round_trip(world: &World) {
             world.git(["verify-pack", path.to_str().unwrap()]).success();
         }
     }
-    // Once more: all of it is there.
+    // Once more: all of it is there, and some ref holds it.
     let writer = Writer::durable(&open(world)).unwrap();
+    writer.trust(ids.iter().copied());
     for bytes in &contents {
         writer.write(Kind::Blob, bytes).unwrap();
     }
@@ -131,7 +132,7 @@ fn large_objects_go_through_a_file_and_changed_ones_leave_no_trace() {
     let sealed = writer.finish().unwrap();
     assert_eq!(sealed.written().len(), 3 + 3);
     point(&world, commit);
-    sealed.release().unwrap();
+    assert!(sealed.release().is_none());
     assert_clean(&world);
     let mut wanted = Vec::new();
     Noise(9).take(20 << 20).read_to_end(&mut wanted).unwrap();
@@ -177,6 +178,7 @@ fn a_damaged_loose_object_is_written_again() {
         fs::remove_file(&path).unwrap();
         fs::write(&path, damage).unwrap();
         let writer = Writer::durable(&open(&world)).unwrap();
+        writer.trust([id.parse().unwrap()]);
         assert_eq!(writer.write(Kind::Blob, b"wanted").unwrap().to_string(), id);
         let sealed = writer.finish().unwrap();
         assert_eq!(sealed.written().len(), 1);
@@ -195,17 +197,19 @@ fn a_damaged_loose_object_is_written_again() {
         fs::remove_file(&path).unwrap();
         fs::write(&path, damage).unwrap();
         let writer = Writer::durable(&open(&world)).unwrap();
+        writer.trust([id.parse().unwrap()]);
         writer.write(Kind::Blob, &noise(200_000)).unwrap();
         assert!(writer.contains(&id.parse().unwrap()));
     }
     fs::remove_file(&path).unwrap();
     fs::write(&path, &sound).unwrap();
-    let writer = Writer::durable(&open(&world)).unwrap();
-    writer.write(Kind::Blob, &noise(200_000)).unwrap();
-    assert!(
-        !writer.contains(&id.parse().unwrap()),
-        "a sound one is not written again"
-    );
+    for trusted in [true, false] {
+        let writer = Writer::durable(&open(&world)).unwrap();
+        writer.trust(trusted.then(|| id.parse().unwrap()));
+        writer.write(Kind::Blob, &noise(200_000)).unwrap();
+        let written = writer.contains(&id.parse().unwrap());
+        assert_ne!(written, trusted, "a sound one is written again only if no ref is known to hold it");
+    }
 }
 
 #[test]
@@ -216,6 +220,7 @@ fn what_is_found_is_freshened() {
     let path = loose(&world, &blob);
     fs::File::open(&path).unwrap().set_modified(old).unwrap();
     let writer = Writer::durable(&open(&world)).unwrap();
+    writer.trust([blob.parse().unwrap()]);
     writer.write(Kind::Blob, b"hello\n").unwrap();
     let age = |path: &PathBuf| {
         fs::metadata(path)
@@ -237,6 +242,7 @@ fn what_is_found_is_freshened() {
         .unwrap();
     fs::File::open(&pack).unwrap().set_modified(old).unwrap();
     let writer = Writer::durable(&open(&world)).unwrap();
+    writer.trust([blob.parse().unwrap()]);
     writer.write(Kind::Blob, b"hello\n").unwrap();
     assert!(age(&pack) < Duration::from_secs(3600));
     let sealed = writer.finish().unwrap();
@@ -250,6 +256,7 @@ fn objects_of_alternates_count() {
     world.git(["clone", "--quiet", "--shared", ".", "../other"]).success();
     world.enter("other");
     let writer = Writer::durable(&open(&world)).unwrap();
+    writer.trust([world.git_line(["rev-parse", "HEAD:README.md"]).parse().unwrap()]);
     writer.write(Kind::Blob, b"hello\n").unwrap();
     let sealed = writer.finish().unwrap();
     assert_eq!((sealed.written().len(), sealed.relied_on().len()), (0, 1));
@@ -306,7 +313,7 @@ fn threads_share_a_writer() {
     let sealed = writer.finish().unwrap();
     assert_eq!(sealed.written().len(), 600 + 3);
     point(&world, commit);
-    sealed.release().unwrap();
+    assert!(sealed.release().is_none());
     assert_clean(&world);
 }
 

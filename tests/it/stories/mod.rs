@@ -1,6 +1,7 @@
 //! Stories: what a user does with the program, told command by command and checked with git.
 
 mod bad_input;
+mod broken;
 mod damage;
 mod fork;
 mod history;

@@ -12,11 +12,10 @@ mod record;
 mod tests;
 
 use std::collections::HashSet;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::walk::parts;
 use crate::os;
@@ -28,8 +27,6 @@ use record::{Reading, put_u32};
 const MAGIC: &[u8; 8] = b"gcpcach\x01";
 /// How much later than the clock of another device a file must be to count as changed after it was read.
 const SKEW: i64 = 10;
-/// A file being written for longer than this was left by a process that was killed.
-const ABANDONED: Duration = Duration::from_secs(60);
 
 /// The cache as it was read.
 pub(super) struct Cache {
@@ -62,7 +59,7 @@ impl Cache {
 
     /// Reads the file. `settings` is a digest of what all records depend on.
     pub(super) fn read(path: &Path, hash: gix::hash::Kind, settings: u64) -> Self {
-        fs::read(path)
+        os::read_regular(path)
             .ok()
             .and_then(|bytes| Self::parse(bytes, hash, settings))
             .unwrap_or_else(|| Self::empty(hash))
@@ -163,11 +160,7 @@ impl Next {
     pub(super) fn begin(path: &Path, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         // The time that the file system gives to a file now; the machine's clock may be another one.
         let clock = path.with_extension("clock");
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&clock).ok()?;
+        let file = os::private_file(&clock, os::Sharing::default()).ok()?;
         os::touch(&clock).ok()?;
         let meta = dir::file_meta(&file).ok()?;
         let mut head = MAGIC.to_vec();
@@ -202,20 +195,13 @@ impl Next {
         if old.holds(records(), folders) {
             return;
         }
-        let temporary = self.path.with_extension("new");
-        let Ok(file) = create(&temporary) else {
-            return;
-        };
-        let written = self
-            .write(file, records, folders)
-            .and_then(|()| fs::rename(&temporary, &self.path));
-        if written.is_err() {
-            // What stays is read by nobody and replaced later.
-            let _ = fs::remove_file(&temporary);
-        }
+        // Without it the next snapshot reads more.
+        let _ = os::replace_with(&self.path, os::Sharing::default(), false, &mut |file| {
+            self.write(file, records, folders)
+        });
     }
 
-    fn write<'a, R>(&self, file: fs::File, records: &dyn Fn() -> R, folders: &HashSet<u64>) -> io::Result<()>
+    fn write<'a, R>(&self, file: &mut File, records: &dyn Fn() -> R, folders: &HashSet<u64>) -> io::Result<()>
     where
         R: Iterator<Item = (&'a [u8], Record)>,
     {
@@ -238,21 +224,6 @@ impl Next {
         file.write_all(&sum.finish().to_le_bytes())?;
         file.flush()
     }
-}
-
-/// Creates the file that will be the cache, unless another snapshot is writing one.
-fn create(temporary: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(temporary).or_else(|error| {
-        if os::age(temporary).is_none_or(|age| age <= ABANDONED) {
-            return Err(error);
-        }
-        fs::remove_file(temporary)?;
-        options.open(temporary)
-    })
 }
 
 /// A digest of anything. Another build of the program may give another one, which makes what was kept useless and no

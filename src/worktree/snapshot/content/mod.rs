@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::attributes::{Attributes, Conversion, Matcher};
 use super::cache::{self, Cache, Next, Record};
 use super::index::EntryExt;
+use super::reachable::Reachable;
 use super::walk::{Candidate, Ground};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
@@ -115,6 +116,8 @@ pub(super) struct Reader<'a> {
     pub next: Option<&'a Next>,
     /// The tree of HEAD.
     pub head: Option<ObjectId>,
+    /// Trees that refs hold.
+    pub roots: &'a [ObjectId],
 }
 
 impl Reader<'_> {
@@ -197,6 +200,7 @@ struct Thread<'a> {
     repo: &'a Repository,
     matcher: Matcher<'a>,
     filters: filter::Filters,
+    reachable: Reachable<'a>,
     /// The folder of the last candidate.
     folder: Option<(u32, Dir)>,
     /// Where the cache had the last candidate.
@@ -210,6 +214,7 @@ impl<'a> Thread<'a> {
             repo,
             matcher: Matcher::new(reader.ground.settings),
             filters: filter::Filters::new(repo)?,
+            reachable: Reachable::new(repo, reader.roots),
             folder: None,
             hint: 0,
         })
@@ -237,6 +242,7 @@ impl<'a> Thread<'a> {
                 note: Some(note(basis, form)),
             });
         }
+        self.trust(candidate);
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
@@ -270,8 +276,17 @@ impl<'a> Thread<'a> {
     /// What an earlier snapshot found, if the file is unchanged and the blob is there.
     fn known(&mut self, candidate: &Candidate, basis: u64) -> Option<Record> {
         let record = self.reader.cache.record(&candidate.path, &mut self.hint)?;
-        let same = record.meta == candidate.meta && record.basis == basis;
-        (same && self.is_stored(&record.id) && (!record.pointer || self.has_content(&record.id))).then_some(record)
+        if record.meta != candidate.meta || record.basis != basis {
+            return None;
+        }
+        self.trust(candidate);
+        (self.is_stored(&record.id) && (!record.pointer || self.has_content(&record.id))).then_some(record)
+    }
+
+    /// What refs hold at this path need not be stored again.
+    fn trust(&mut self, candidate: &Candidate) {
+        let held = self.reachable.at(&candidate.path);
+        self.reader.writer.trust(held.iter().copied());
     }
 
     fn is_stored(&self, id: &ObjectId) -> bool {

@@ -1,0 +1,98 @@
+//! Loose objects, read as strictly as git reads them: the compressed stream comes to its end, its checksum is right,
+//! nothing follows it, and what it holds has the length and the id that it should have.
+//!
+//! gix stops when it has the announced number of bytes, so that a file that lost its last bytes is whole to it, and git
+//! refuses it.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::{Decompress, FlushDecompress, Status};
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::Present;
+use super::deflate::{CHUNK, read_some};
+use crate::os;
+use crate::store::{Repository, place};
+
+/// Where an object lies in an object folder if it is loose.
+pub(super) fn path(folder: &Path, id: &ObjectId) -> PathBuf {
+    let hex = id.to_string();
+    [folder, Path::new(&hex[..2]), Path::new(&hex[2..])].iter().collect()
+}
+
+/// Whether the loose object at `path` is whole and has this id; an error if there is none to read.
+pub(super) fn verify(path: &Path, id: &ObjectId) -> io::Result<bool> {
+    let mut hasher = gix::hash::hasher(id.kind());
+    // An object's id is the hash of header and contents, exactly what the stream holds.
+    let whole = inflate(path, &mut |piece| hasher.update(piece))?;
+    Ok(whole.is_ok() && hasher.try_finalize().is_ok_and(|found| found == *id))
+}
+
+/// The kind and contents of the loose object at `path`, or what is wrong with it; an error if there is none to read.
+pub(super) fn read(path: &Path, id: &ObjectId) -> io::Result<Result<(Kind, Vec<u8>), String>> {
+    let mut bytes = Vec::new();
+    if let Err(why) = inflate(path, &mut |piece| bytes.extend_from_slice(piece))? {
+        return Ok(Err(why.to_owned()));
+    }
+    let Ok((kind, size, head)) = gix::objs::decode::loose_header(&bytes) else {
+        return Ok(Err("its header is wrong".to_owned()));
+    };
+    let data = bytes.split_off(head);
+    if size != data.len() as u64 {
+        return Ok(Err(format!("it has {} bytes, and its header says {size}", data.len())));
+    }
+    Ok(match gix::objs::compute_hash(id.kind(), kind, &data) {
+        Ok(found) if found == *id => Ok((kind, data)),
+        Ok(_) => Err("its bytes have another id".to_owned()),
+        Err(_) => Err("its bytes are part of a collision attack".to_owned()),
+    })
+}
+
+/// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
+pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
+    // Alternates are other repositories, and these to be checked.
+    let read = read(&path(&place::objects_dir(repo), id), id).ok()?;
+    let why = read.err()?;
+    let packed = Present::new(repo).is_ok_and(|present| present.is_packed(id));
+    (!packed).then_some(why)
+}
+
+/// Inflates a whole file, piece by piece; the inner error says why its stream is not whole.
+fn inflate(path: &Path, seen: &mut dyn FnMut(&[u8])) -> io::Result<Result<(), &'static str>> {
+    const DAMAGED: &str = "its compressed data is damaged";
+    const SHORT: &str = "it is cut off";
+    let mut file = os::open_regular(path)?;
+    let mut inflater = Decompress::new(true);
+    // Most objects are small, and large ones are worth the growing.
+    let mut input = vec![0; CHUNK.min(usize::try_from(file.metadata()?.len()).unwrap_or(CHUNK).max(1))];
+    let mut output = Vec::with_capacity(CHUNK);
+    loop {
+        let count = read_some(&mut file, &mut input)?;
+        let mut rest = &input[..count];
+        loop {
+            let before = inflater.total_in();
+            output.clear();
+            let Ok(status) = inflater.decompress_vec(rest, &mut output, FlushDecompress::None) else {
+                return Ok(Err(DAMAGED));
+            };
+            let used = usize::try_from(inflater.total_in() - before).unwrap_or(rest.len());
+            rest = &rest[used..];
+            seen(&output);
+            if status == Status::StreamEnd {
+                let ended = rest.is_empty() && file.read(&mut [0])? == 0;
+                return Ok(if ended { Ok(()) } else { Err("something follows it in its file") });
+            }
+            if rest.is_empty() && output.len() < output.capacity() {
+                break;
+            }
+            if used == 0 && output.is_empty() {
+                return Ok(Err(DAMAGED));
+            }
+        }
+        if count == 0 {
+            return Ok(Err(SHORT));
+        }
+    }
+}

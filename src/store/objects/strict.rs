@@ -1,0 +1,226 @@
+//! Objects read so that every byte that git would look at is proved: for `verify`, and for what is copied.
+//!
+//! An id is the hash of an object's contents, and says nothing of how these are kept. So of a loose object the whole
+//! file is checked, of a packed one its entry against the checksum in the index of the pack, and the pack against what
+//! its index says of it. The checksums over whole packs take as long as reading them: those of our own packs are
+//! [`checked`](Strict::own_packs) once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use gix::odb::pack::{data, index};
+
+use super::deflate::{CHUNK, read_some};
+use super::{loose, name, offsets, present};
+use crate::os;
+use crate::store::{Error, Repository};
+
+/// What is wrong with an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsound {
+    /// It is not there.
+    Missing,
+    /// It cannot be read, or is something else.
+    Corrupt(String),
+}
+
+/// Reads objects strictly. Knows the packs there were when it was made.
+pub struct Strict<'r> {
+    repo: &'r Repository,
+    folders: Vec<PathBuf>,
+    packs: Vec<Pack>,
+}
+
+struct Pack {
+    index: index::File,
+    data: Option<data::File>,
+    /// Where each entry begins, in the order of the index.
+    offsets: Vec<u64>,
+    /// Where each entry ends, by where it begins; filled when it is needed.
+    ends: HashMap<u64, u64>,
+    /// What makes all of it unusable to git.
+    fault: Option<String>,
+}
+
+impl<'r> Strict<'r> {
+    /// Reads the list of packs.
+    pub fn new(repo: &'r Repository) -> Result<Self, Error> {
+        let folders = present::folders(repo)?;
+        let hash = repo.object_hash();
+        let packs = folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
+        let packs = packs.filter_map(|path| Pack::open(&path, hash)).collect();
+        Ok(Self { repo, folders, packs })
+    }
+
+    /// The contents of an object of this kind.
+    pub fn read(&mut self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Unsound> {
+        let packed = self.packed(&id)?;
+        if !packed {
+            for path in self.folders.iter().map(|folder| loose::path(folder, &id)) {
+                match loose::read(&path, &id) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(Unsound::Corrupt(os::reason(&error))),
+                    Ok(read) => return of_kind(read.map_err(Unsound::Corrupt)?, kind),
+                }
+            }
+        }
+        // Also in memory, or in a pack that came since.
+        let object = match self.repo.try_find_object(id) {
+            Ok(Some(object)) => object,
+            Ok(None) => return Err(Unsound::Missing),
+            Err(error) => return Err(Unsound::Corrupt(error.to_string())),
+        };
+        let found = gix::objs::compute_hash(self.repo.object_hash(), object.kind, &object.data)
+            .map_err(|_| Unsound::Corrupt("its bytes are part of a collision attack".to_owned()))?;
+        if found != id {
+            return Err(Unsound::Corrupt("its bytes have another id".to_owned()));
+        }
+        let object = object.detach();
+        of_kind((object.kind, object.data), kind)
+    }
+
+    /// Whether a pack has it, after checking its entry in each pack that has.
+    fn packed(&mut self, id: &ObjectId) -> Result<bool, Unsound> {
+        let mut found = false;
+        let mut wrong = None;
+        for pack in &mut self.packs {
+            let Some(at) = pack.index.lookup(id) else { continue };
+            match pack.check(at) {
+                Ok(()) => found = true,
+                Err(why) => wrong = Some(Unsound::Corrupt(why)),
+            }
+        }
+        match wrong {
+            Some(wrong) if !found => Err(wrong),
+            _ => Ok(found),
+        }
+    }
+
+    /// What is wrong with the packs of ours, each as a whole: the file, and what.
+    pub fn own_packs(&self) -> Vec<(PathBuf, String)> {
+        let hash = self.repo.object_hash();
+        let is_ours = |path: &PathBuf| path.file_stem().and_then(|stem| stem.to_str()).is_some_and(name::is_ours);
+        let paths = self.folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
+        let mut wrong = Vec::new();
+        for path in paths.filter(is_ours) {
+            for file in [path.with_extension("pack"), path] {
+                match sum(&file, hash) {
+                    Ok(true) => {}
+                    Ok(false) => wrong.push((file, "its checksum is wrong".to_owned())),
+                    // Merged or collected since.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => wrong.push((file, format!("it cannot be read: {}", os::reason(&error)))),
+                }
+            }
+        }
+        wrong
+    }
+}
+
+fn of_kind((found, data): (Kind, Vec<u8>), kind: Kind) -> Result<Vec<u8>, Unsound> {
+    if found == kind {
+        Ok(data)
+    } else {
+        Err(Unsound::Corrupt(format!("it is a {found}, not a {kind}")))
+    }
+}
+
+impl Pack {
+    /// `None` for an index that cannot be used, whose objects are then missing.
+    fn open(path: &Path, hash: gix::hash::Kind) -> Option<Self> {
+        let index = index::File::at(path, hash).ok()?;
+        let mut pack = Self {
+            index,
+            data: None,
+            offsets: Vec::new(),
+            ends: HashMap::new(),
+            fault: None,
+        };
+        match data::File::at(path.with_extension("pack"), hash) {
+            Ok(data) => {
+                if data.num_objects() != pack.index.num_objects() {
+                    pack.fault = Some("its pack has another number of objects than the index says".to_owned());
+                } else if data.checksum() != pack.index.pack_checksum() {
+                    pack.fault = Some("its pack is not the one that the index is of".to_owned());
+                }
+                pack.data = Some(data);
+            }
+            Err(_) => pack.fault = Some("its pack cannot be read".to_owned()),
+        }
+        match offsets::read(path, hash) {
+            Ok(Ok(Some(offsets))) => pack.offsets = offsets,
+            Ok(Ok(None)) => {
+                let all = 0..pack.index.num_objects();
+                pack.offsets = all.map(|at| pack.index.pack_offset_at_index(at)).collect();
+            }
+            Ok(Err(why)) => pack.fault = Some(why.to_owned()),
+            Err(_) => return None,
+        }
+        Some(pack)
+    }
+
+    /// Whether the entry is what the index says.
+    fn check(&mut self, at: u32) -> Result<(), String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let Some(data) = &self.data else { return Ok(()) };
+        if self.ends.is_empty() {
+            let mut offsets = self.offsets.clone();
+            offsets.sort_unstable();
+            let ends = offsets.iter().skip(1).copied().chain([data.pack_end() as u64]);
+            self.ends = offsets.iter().copied().zip(ends).collect();
+        }
+        let wrong = || "the index of its pack is damaged".to_owned();
+        let start = *self.offsets.get(at as usize).ok_or_else(wrong)?;
+        let end = *self.ends.get(&start).ok_or_else(wrong)?;
+        if start < 12 || end <= start || end > data.pack_end() as u64 {
+            return Err(wrong());
+        }
+        let size = usize::try_from(end - start).map_err(|_| wrong())?;
+        match self.index.crc32_at_index(at) {
+            Some(crc32) if crc32 != data.entry_crc32(start, size) => {
+                Err("its bytes in the pack are not what the index says".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The indexes in a folder of packs.
+fn indexes(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "idx"))
+        .collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// Whether a file ends with the hash of all that stands before.
+fn sum(path: &Path, hash: gix::hash::Kind) -> io::Result<bool> {
+    let mut file = os::open_regular(path)?;
+    let width = hash.len_in_bytes();
+    let Some(mut left) = file.metadata()?.len().checked_sub(width as u64) else {
+        return Ok(false);
+    };
+    let mut hasher = gix::hash::hasher(hash);
+    let mut buffer = vec![0; CHUNK];
+    while left > 0 {
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = read_some(&mut file, &mut buffer[..wanted])?;
+        if count == 0 {
+            return Ok(false);
+        }
+        hasher.update(&buffer[..count]);
+        left -= count as u64;
+    }
+    let mut found = vec![0; width];
+    io::Read::read_exact(&mut file, &mut found)?;
+    Ok(hasher.try_finalize().is_ok_and(|sum| sum.as_slice() == found))
+}
