@@ -180,3 +180,26 @@ fn one_thread_gives_what_many_give() {
     assert_eq!(with(2), one);
     assert_eq!(with(9), one);
 }
+
+#[test]
+fn deep_trees_need_few_open_files() {
+    let world = World::with_commit();
+    let mut path = String::new();
+    for _ in 0..250 {
+        // A folder beside each, so that the folder above stays wanted while the walk goes deep.
+        world.file(format!("{path}beside/file"), "x\n");
+        path.push_str("d/");
+    }
+    world.git(["add", "--all"]).success();
+    world.file(format!("{path}last"), "y\n");
+    let prefix = ["sh", "-c", "ulimit -n 110 && exec \"$@\"", "sh"];
+    let taken = sound(
+        &world,
+        &Setting {
+            prefix: &prefix,
+            ..Setting::default()
+        },
+    );
+    assert!(taken.list("skipped").is_empty());
+    assert_same(&world, &Setting::default(), &taken);
+}

@@ -84,6 +84,9 @@ impl<'a> Visit<'a, '_> {
 
     /// A name that both have.
     pub(super) fn tracked(&mut self, dir: &Dir, group: &Group<'_>, meta: &Meta) {
+        if !group.files.is_empty() && matches!(meta.kind, Kind::File | Kind::Link) {
+            return self.tracked_file(group, meta);
+        }
         let path = self.full_path(group.name);
         if meta.kind == Kind::Folder {
             if !group.files.is_empty() {
@@ -118,20 +121,23 @@ impl<'a> Visit<'a, '_> {
             }
             return;
         }
-        if meta.kind == Kind::Special {
-            return self.found.skip(&path, SkipReason::Special);
-        }
+        self.found.skip(&path, SkipReason::Special);
+    }
+
+    /// A file or link that the index has as one.
+    fn tracked_file(&mut self, group: &Group<'_>, meta: &Meta) {
         let at = self.entry_at(group);
         let entry = self.ground.index.entry(at);
-        self.found.note_mode(self.ground, &path, meta, Some(entry));
+        let path = self.ground.index.path(at);
+        self.found.note_mode(self.ground, path, meta, Some(entry));
         match stat::compare(entry, meta, self.ground) {
             // What no server would take must not get into the tree. Links are what they are.
             Verdict::Clean if self.ground.left_out.binary_search(&at).is_ok() => {
-                self.candidate(path, Some(at), *meta, Why::Clean);
+                self.candidate(path.to_vec(), Some(at), *meta, Why::Clean);
             }
             Verdict::Clean if meta.kind == Kind::File => self.clean.push(Clean { at, meta: *meta }),
             Verdict::Clean => {}
-            Verdict::Unknown => self.candidate(path, Some(at), *meta, Why::Changed),
+            Verdict::Unknown => self.candidate(path.to_vec(), Some(at), *meta, Why::Changed),
         }
     }
 

@@ -1,0 +1,144 @@
+//! Folders by descriptor: list, stat and open what lies in an open folder, never through a link.
+//!
+//! A walk that names files by path can be led out of the tree by a folder that becomes a link between two calls, and
+//! cannot see what lies deeper than the system's limit on the length of a path. Relative to an open folder neither
+//! can happen. Where the system has no such calls the same interface goes by path and checks for links first.
+
+#[cfg(not(unix))]
+mod by_path;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub use by_path::{Dir, file_meta, is_link};
+#[cfg(unix)]
+pub(super) use unix::FOLDER;
+#[cfg(unix)]
+pub use unix::{Dir, file_meta, is_link};
+
+/// What a name in a folder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, socket or device.
+    Special,
+    /// Not told by the listing: ask [`Dir::stat`].
+    Unknown,
+}
+
+/// A point in time of the file system: seconds since 1970 and nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct FileTime {
+    /// Seconds, negative before 1970.
+    pub seconds: i64,
+    /// Nanoseconds, 0 where the file system keeps none.
+    pub nanos: u32,
+}
+
+/// What the system says about a file without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// What it is.
+    pub kind: Kind,
+    /// Permission bits, `0o7777` at most.
+    pub mode: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// When the content was changed last.
+    pub mtime: FileTime,
+    /// When content or attributes were changed last.
+    pub ctime: FileTime,
+    /// The device.
+    pub dev: u64,
+    /// The number on the device.
+    pub ino: u64,
+    /// The owner.
+    pub uid: u32,
+    /// The group.
+    pub gid: u32,
+}
+
+impl Meta {
+    /// Whether the owner may execute it, which is the one permission bit git knows.
+    pub fn is_executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+}
+
+/// The names in a folder, reusable from folder to folder.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// All names, each ended by a zero byte.
+    bytes: Vec<u8>,
+    entries: Vec<Name>,
+    /// What the system fills, kept for its capacity.
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    start: u32,
+    len: u32,
+    kind: Kind,
+}
+
+impl Names {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The name at a position of the sorted list.
+    pub fn name(&self, at: usize) -> &[u8] {
+        let entry = self.entries[at];
+        &self.bytes[entry.start as usize..][..entry.len as usize]
+    }
+
+    /// What the listing says it is.
+    pub fn kind(&self, at: usize) -> Kind {
+        self.entries[at].kind
+    }
+
+    /// Corrects what the listing said, once it is known better.
+    pub fn set_kind(&mut self, at: usize, kind: Kind) {
+        self.entries[at].kind = kind;
+    }
+
+    /// Where a name is.
+    pub fn find(&self, name: &[u8]) -> Option<usize> {
+        let bytes = |entry: &Name| &self.bytes[entry.start as usize..][..entry.len as usize];
+        self.entries.binary_search_by(|entry| bytes(entry).cmp(name)).ok()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+
+    fn push(&mut self, name: &[u8], kind: Kind) {
+        if name == b"." || name == b".." {
+            return;
+        }
+        let start = u32::try_from(self.bytes.len()).expect("the names of one folder are below 4 GiB");
+        let len = u32::try_from(name.len()).expect("a name is short");
+        self.bytes.extend_from_slice(name);
+        self.bytes.push(0);
+        self.entries.push(Name { start, len, kind });
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        let name = |entry: &Name| &bytes[entry.start as usize..][..entry.len as usize];
+        self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    }
+}

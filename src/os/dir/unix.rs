@@ -1,0 +1,149 @@
+//! Folders by descriptor, through the calls that take one.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+
+use super::{FileTime, Kind, Meta, Names};
+
+pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Dir(pub(in crate::os) OwnedFd);
+
+impl Dir {
+    /// Opens the folder at `path`; links in it are followed.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
+    }
+
+    /// Opens the folder called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
+    pub fn folder(&self, name: &[u8]) -> io::Result<Self> {
+        match rustix::fs::openat(&self.0, name, FOLDER.union(OFlags::NOFOLLOW), Mode::empty()) {
+            Ok(fd) => Ok(Self(fd)),
+            Err(rustix::io::Errno::LOOP) => Err(rustix::io::Errno::NOTDIR.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the file called `name` for reading. Never waits (a FIFO opens at once and is told by its kind); a
+    /// link gives an error for which [`is_link`] holds.
+    pub fn file(&self, name: &[u8]) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Ok(File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    /// The text of the link called `name`.
+    pub fn link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+    }
+
+    /// What `name` is, without following it.
+    pub fn stat(&self, name: &[u8]) -> io::Result<Meta> {
+        Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// Like [`Self::stat`] for a name of the list, without copying it.
+    pub fn stat_at(&self, names: &Names, at: usize) -> io::Result<Meta> {
+        let entry = names.entries[at];
+        let start = entry.start as usize;
+        let name = &names.bytes[start..=start + entry.len as usize];
+        match CStr::from_bytes_with_nul(name) {
+            Ok(name) => Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?)),
+            Err(_) => Err(rustix::io::Errno::INVAL.into()),
+        }
+    }
+
+    /// What the folder itself is.
+    pub fn meta(&self) -> io::Result<Meta> {
+        Ok(meta(&rustix::fs::fstat(&self.0)?))
+    }
+
+    /// Lists the folder into `names`, sorted by the bytes of the name.
+    pub fn read(&self, names: &mut Names) -> io::Result<()> {
+        names.clear();
+        list(&self.0, names)?;
+        names.sort();
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
+    let mut buffer = std::mem::take(&mut names.buffer);
+    buffer.reserve(32 * 1024);
+    let mut listing = rustix::fs::RawDir::new(fd, buffer.spare_capacity_mut());
+    let mut listed = Ok(());
+    while let Some(entry) = listing.next() {
+        match entry {
+            Ok(entry) => names.push(entry.file_name().to_bytes(), kind(entry.file_type())),
+            Err(error) => {
+                listed = Err(error.into());
+                break;
+            }
+        }
+    }
+    names.buffer = buffer;
+    listed
+}
+
+#[cfg(not(target_os = "linux"))]
+fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
+    for entry in rustix::fs::Dir::read_from(fd)? {
+        let entry = entry?;
+        names.push(entry.file_name().to_bytes(), kind(entry.file_type()));
+    }
+    Ok(())
+}
+
+fn kind(kind: FileType) -> Kind {
+    match kind {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Folder,
+        FileType::Symlink => Kind::Link,
+        FileType::Unknown => Kind::Unknown,
+        _ => Kind::Special,
+    }
+}
+
+// The widths of these fields differ between systems.
+#[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+#[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+fn meta(stat: &Stat) -> Meta {
+    let time = |seconds: i64, nanos: i64| FileTime {
+        seconds,
+        nanos: nanos.clamp(0, 999_999_999) as u32,
+    };
+    Meta {
+        kind: match kind(FileType::from_raw_mode(stat.st_mode)) {
+            Kind::Unknown => Kind::Special,
+            kind => kind,
+        },
+        mode: stat.st_mode as u32 & 0o7777,
+        size: stat.st_size as u64,
+        mtime: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        ctime: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        dev: stat.st_dev as u64,
+        ino: stat.st_ino as u64,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+    }
+}
+
+/// What an open file is.
+pub fn file_meta(file: &File) -> io::Result<Meta> {
+    Ok(meta(&rustix::fs::fstat(file)?))
+}
+
+/// Whether an error of [`Dir::file`] says that the name is a link.
+pub fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
