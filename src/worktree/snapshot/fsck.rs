@@ -112,10 +112,25 @@ fn is_plain_url(url: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b".-_[:]".contains(byte))
         && port.is_none_or(is_port)
         && escapes.all(|valid| valid)
-        && percent_decoded(path)
-            .split(|byte| *byte == b'/')
-            .all(|part| part != b"..")
+        && stays_inside(&percent_decoded(
+            path.split(|byte| matches!(byte, b'?' | b'#'))
+                .next()
+                .unwrap_or_default(),
+        ))
         && !percent_decoded(url).contains(&0)
+}
+
+/// Whether no `..` of a URL's path leads above its start.
+fn stays_inside(path: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    path.split(|byte| *byte == b'/').skip(1).all(|part| match part {
+        b".." => depth.checked_sub(1).inspect(|less| depth = *less).is_some(),
+        b"." => true,
+        _ => {
+            depth += 1;
+            true
+        }
+    })
 }
 
 fn percent_decoded(url: &[u8]) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! Snapshots of the work tree, checked with git's own word for what the files are.
 
 mod child;
+mod held;
 mod hooks;
 mod memory;
 mod moving;
