@@ -139,7 +139,9 @@ fn remedy(issue: &Issue) -> String {
         ("pack", _) => {
             let pack = std::path::Path::new(session).with_extension("pack");
             let name = pack.file_name().unwrap_or_default().to_string_lossy();
-            format!("move it and its index out of the repository, and take its objects out again: git unpack-objects -r <{name}")
+            format!(
+                "move it and its index out of the repository, and take its objects out again: git unpack-objects -r <{name}"
+            )
         }
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
         (_, Some(_)) if !issue.newest => {

@@ -16,9 +16,9 @@ use super::{
 use crate::{
     model::{document::Document, id::Oid, name::Name, path::RepoPath, selector::Selector},
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
-        self, lock,
+        lock,
         pathspec::Filter,
         refs, restored,
         undo::{self, Effect, Entry},

@@ -259,12 +259,7 @@ impl Taking<'_> {
             }
         }
         // What could not be removed is told by the next save, which sweeps it.
-        refs::update(
-            scene.repo,
-            &edits,
-            &compose::people(scene).committer,
-            scene.wait,
-        )?;
+        refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
         Ok(())
     }
 

@@ -9,9 +9,9 @@ use crate::{
     store::{
         self, Kind, ObjectId,
         checkpoint::{self, Checkpoint, Fault},
+        objects::Unsound,
         refs::{self, Damage},
         session,
-        objects::Unsound,
         walk::Walk,
     },
 };
@@ -39,7 +39,9 @@ impl Report {
 
     /// Whether every damaged session has a checkpoint that is whole.
     pub fn is_recoverable(&self) -> bool {
-        self.issues.iter().all(|issue| issue.problem == "pack" || issue.good.is_some())
+        self.issues
+            .iter()
+            .all(|issue| issue.problem == "pack" || issue.good.is_some())
     }
 }
 
@@ -184,6 +186,7 @@ impl<'a, 'p> Check<'a, 'p> {
                 path: None,
                 problem: "pack",
                 good: None,
+                newest: true,
             });
         }
     }
@@ -283,7 +286,9 @@ impl<'a, 'p> Check<'a, 'p> {
                 ),
             }
         }
-        let index = checkpoint::commit_parts(self.scene.repo, commit).ok().and_then(|(_, parents)| parents.get(1).copied());
+        let index = checkpoint::commit_parts(self.scene.repo, commit)
+            .ok()
+            .and_then(|(_, parents)| parents.get(1).copied());
         if let Some(index) = index {
             self.commit(name, id, index, "the index commit");
         }

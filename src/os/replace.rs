@@ -89,7 +89,9 @@ mod tests {
             replace(&path, text.as_bytes(), Sharing::default(), true).expect("replaced");
             assert_eq!(fs::read_to_string(&path).expect("read"), text);
         }
-        let living = create(&folder.path().join("current.a.new")).expect("created").expect("not swept");
+        let living = create(&folder.path().join("current.a.new"))
+            .expect("created")
+            .expect("not swept");
         for left in ["current.b.new", "current.tmp"] {
             fs::write(folder.path().join(left), "half").expect("written");
         }

@@ -151,12 +151,7 @@ pub fn count_files(repo: &Repository, tree: ObjectId, enough: usize) -> Result<u
     count(repo, tree, enough, &mut known)
 }
 
-fn count(
-    repo: &Repository,
-    id: ObjectId,
-    enough: usize,
-    known: &mut HashMap<ObjectId, usize>,
-) -> Result<usize, Error> {
+fn count(repo: &Repository, id: ObjectId, enough: usize, known: &mut HashMap<ObjectId, usize>) -> Result<usize, Error> {
     if let Some(count) = known.get(&id) {
         return Ok(*count);
     }

@@ -15,8 +15,7 @@ use self::attempt::Attempt;
 use super::{
     Error, Scene,
     choose::{self, Chosen},
-    compose,
-    fresh,
+    compose, fresh,
     receipt::Outcome,
     redact::Redactor,
 };
@@ -124,7 +123,9 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
         };
         let mut passed_over = Vec::new();
         let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
-        lost.borrow().iter().for_each(|sealed| writer.trust(sealed.written().iter().copied()));
+        lost.borrow()
+            .iter()
+            .for_each(|sealed| writer.trust(sealed.written().iter().copied()));
         let held = held(scene, &writer, &target)?;
         let present = compose::present(scene, &writer, request.files, &held)?;
         let attempt = Attempt {

@@ -82,7 +82,11 @@ fn inflate(path: &Path, seen: &mut dyn FnMut(&[u8])) -> io::Result<Result<(), &'
             seen(&output);
             if status == Status::StreamEnd {
                 let ended = rest.is_empty() && file.read(&mut [0])? == 0;
-                return Ok(if ended { Ok(()) } else { Err("something follows it in its file") });
+                return Ok(if ended {
+                    Ok(())
+                } else {
+                    Err("something follows it in its file")
+                });
             }
             if rest.is_empty() && output.len() < output.capacity() {
                 break;

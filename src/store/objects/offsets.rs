@@ -41,7 +41,9 @@ pub(super) fn read(path: &Path, hash: gix::hash::Kind) -> io::Result<Result<Opti
     for entry in small.chunks_exact(4) {
         let mut offset = word(entry);
         if offset & 0x8000_0000 != 0 {
-            let at = usize::try_from(offset & 0x7fff_ffff).unwrap_or(usize::MAX).saturating_mul(8);
+            let at = usize::try_from(offset & 0x7fff_ffff)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(8);
             let Some(wide) = large.get(at..at.saturating_add(8)) else {
                 return Ok(Err(DAMAGED));
             };

@@ -103,7 +103,11 @@ impl<'r> Strict<'r> {
     /// What is wrong with the packs of ours, each as a whole: the file, and what.
     pub fn own_packs(&self) -> Vec<(PathBuf, String)> {
         let hash = self.repo.object_hash();
-        let is_ours = |path: &PathBuf| path.file_stem().and_then(|stem| stem.to_str()).is_some_and(name::is_ours);
+        let is_ours = |path: &PathBuf| {
+            path.file_stem()
+                .and_then(|stem| stem.to_str())
+                .is_some_and(name::is_ours)
+        };
         let paths = self.folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
         let mut wrong = Vec::new();
         for path in paths.filter(is_ours) {

@@ -30,11 +30,7 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             .args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])
             .accept([1])
             .text()?;
-        let id = if id.is_empty() {
-            None
-        } else {
-            Some(reftable::id(&id)?)
-        };
+        let id = if id.is_empty() { None } else { Some(reftable::id(&id)?) };
         return Ok(Head {
             branch: (!name.is_empty()).then_some(name),
             id,
@@ -43,7 +39,11 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
     let mut branch = None;
     let mut name = "HEAD".to_owned();
     for _ in 0..=STEPS {
-        let value = if name == "HEAD" { of_file(repo)? } else { of_ref(repo, &name)? };
+        let value = if name == "HEAD" {
+            of_file(repo)?
+        } else {
+            of_ref(repo, &name)?
+        };
         match value {
             Some(Err(Damage::Symbolic(target))) => {
                 if target.is_empty() || target.contains("..") {
@@ -59,7 +59,10 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
         }
     }
     let damage = Damage::Symbolic(name);
-    Err(Error::Damaged { name: "HEAD".to_owned(), damage })
+    Err(Error::Damaged {
+        name: "HEAD".to_owned(),
+        damage,
+    })
 }
 
 /// The file itself, or the link that very old versions of git made of it.

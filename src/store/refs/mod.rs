@@ -18,8 +18,8 @@ use std::time::Duration;
 use gix::ObjectId;
 
 use super::objects::Present;
-use crate::os::Leftover;
 use super::{Error, Repository, Signature, lock, uses_reftable};
+use crate::os::Leftover;
 pub use head::{Head, head};
 
 /// One change of one ref.

@@ -197,12 +197,33 @@ mod tests {
         assert_eq!(told(&TEXT.replace("\n2222", "\n222x")), "line 3 is no ref");
         assert_eq!(told(&TEXT.replace("\n2222", "\n222")), "line 3 is no ref");
         assert_eq!(told(&TEXT.replace("2 refs/c", "2\trefs/c")), "line 3 is no ref");
-        assert_eq!(told(&TEXT.replace("^4", "^x")), "line 5 is no object that a tag points to");
-        assert_eq!(told(&TEXT.replace("\n3333", "\n^333")), "line 4 is no ref".replace("is no ref", "is no object that a tag points to"));
-        for name in ["refs/check\tpoints/ab", "qefs/checkpoints/ab", "refs/checkpoints//ab", "refs/checkpoints/.ab", "refs/checkpoints/a.lock", "refs/checkpoints/a..b", "refs/checkpoints/ab\r"] {
-            assert_eq!(told(&TEXT.replace("refs/checkpoints/ab", name)), "line 3 names no valid ref", "{name}");
+        assert_eq!(
+            told(&TEXT.replace("^4", "^x")),
+            "line 5 is no object that a tag points to"
+        );
+        assert_eq!(
+            told(&TEXT.replace("\n3333", "\n^333")),
+            "line 4 is no ref".replace("is no ref", "is no object that a tag points to")
+        );
+        for name in [
+            "refs/check\tpoints/ab",
+            "qefs/checkpoints/ab",
+            "refs/checkpoints//ab",
+            "refs/checkpoints/.ab",
+            "refs/checkpoints/a.lock",
+            "refs/checkpoints/a..b",
+            "refs/checkpoints/ab\r",
+        ] {
+            assert_eq!(
+                told(&TEXT.replace("refs/checkpoints/ab", name)),
+                "line 3 names no valid ref",
+                "{name}"
+            );
         }
-        assert_eq!(told(&TEXT.replace("checkpoints/ab", "checkpoints/Ab")), "line 3 is out of order");
+        assert_eq!(
+            told(&TEXT.replace("checkpoints/ab", "checkpoints/Ab")),
+            "line 3 is out of order"
+        );
         let unsorted = TEXT.replace("checkpoints/ab", "checkpoints/Ab").replace(" sorted", "");
         assert_eq!(check(&unsorted), Ok(()));
     }

@@ -59,7 +59,12 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
 
 /// Makes all changes, and gives the files of ours that could not be removed after that. The caller holds our lock on refs
 /// and has recovered.
-pub(super) fn apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
+pub(super) fn apply(
+    repo: &Repository,
+    edits: &[Edit],
+    who: &Signature,
+    wait: Duration,
+) -> Result<Vec<Leftover>, Error> {
     let applied = try_apply(repo, edits, who, wait);
     for edit in edits.iter().filter(|edit| edit.new.is_none() || applied.is_err()) {
         // Taking a lock made the folders of a ref that does not exist.

@@ -283,7 +283,9 @@ pub(crate) fn peel(repo: &Repository, id: ObjectId, wanted: Kind) -> Result<Obje
             }
         };
         let line = object.data.lines().next().unwrap_or_default();
-        let next = line.strip_prefix(key.as_bytes()).and_then(|hex| ObjectId::from_hex(hex).ok());
+        let next = line
+            .strip_prefix(key.as_bytes())
+            .and_then(|hex| ObjectId::from_hex(hex).ok());
         at = next.ok_or_else(|| Error::Object {
             id: at,
             why: format!("it is no {}", object.kind),

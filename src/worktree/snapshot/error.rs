@@ -107,7 +107,10 @@ impl Error {
                 Some("git status shows whether git can read it; 'git reset' writes a new one".to_owned())
             }
             Self::SparseFolder { .. } => Some("git sparse-checkout reapply --no-sparse-index".to_owned()),
-            Self::Staged { path, .. } => Some(format!("stage the file again, or take it out: git add -- {0} || git reset -q -- {0}", path.quoted())),
+            Self::Staged { path, .. } => Some(format!(
+                "stage the file again, or take it out: git add -- {0} || git reset -q -- {0}",
+                path.quoted()
+            )),
             _ => None,
         }
     }

@@ -105,7 +105,10 @@ fn check_stat(config: &Snapshot<'_>) -> Result<bool, Error> {
 
 fn auto_crlf(config: &Snapshot<'_>) -> Result<eol::AutoCrlf, Error> {
     const KEY: &str = "core.autocrlf";
-    if config.string(KEY).is_some_and(|value| value.eq_ignore_ascii_case(b"input")) {
+    if config
+        .string(KEY)
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"input"))
+    {
         return Ok(eol::AutoCrlf::Input);
     }
     match config.try_boolean(KEY) {
@@ -134,16 +137,19 @@ fn drivers(config: &Snapshot<'_>) -> Result<Vec<Driver>, Error> {
         let Some(name) = section.header().subsection_name() else {
             continue;
         };
-        let at = drivers.iter().position(|driver| driver.name == name).unwrap_or_else(|| {
-            drivers.push(Driver {
-                name: name.to_owned(),
-                clean: None,
-                smudge: None,
-                process: None,
-                required: false,
+        let at = drivers
+            .iter()
+            .position(|driver| driver.name == name)
+            .unwrap_or_else(|| {
+                drivers.push(Driver {
+                    name: name.to_owned(),
+                    clean: None,
+                    smudge: None,
+                    process: None,
+                    required: false,
+                });
+                drivers.len() - 1
             });
-            drivers.len() - 1
-        });
         let driver = &mut drivers[at];
         driver.clean = section.value("clean").or(driver.clean.take());
         driver.smudge = section.value("smudge").or(driver.smudge.take());

@@ -63,7 +63,9 @@ impl Staged {
             let at = candidates.binary_search_by(|candidate| candidate.parts().cmp(&parts(path)));
             match at {
                 Ok(at) => candidates[at].why = changed(candidates[at].why),
-                Err(at) => candidates.splice(at..at, candidate(ground, found, lost.at)).for_each(drop),
+                Err(at) => candidates
+                    .splice(at..at, candidate(ground, found, lost.at))
+                    .for_each(drop),
             }
         }
     }
@@ -95,8 +97,13 @@ fn changed(why: Why) -> Why {
 fn candidate(ground: &Ground<'_>, found: &Found, at: usize) -> Option<Candidate> {
     let path = ground.index.path(at);
     let slash = path.iter().rposition(|byte| *byte == b'/');
-    let (folder, name) = slash.map_or((&b""[..], path.as_bytes()), |slash| (&path[..slash], &path[slash + 1..]));
-    let inside = found.folders.iter().find(|inside| path_of(&found.folders, inside) == folder)?;
+    let (folder, name) = slash.map_or((&b""[..], path.as_bytes()), |slash| {
+        (&path[..slash], &path[slash + 1..])
+    });
+    let inside = found
+        .folders
+        .iter()
+        .find(|inside| path_of(&found.folders, inside) == folder)?;
     let open = slash.map_or(&b""[..], |slash| &path[..=slash]);
     let meta = ground.open(open).and_then(|dir| dir.stat(name)).ok()?;
     matches!(meta.kind, FileKind::File | FileKind::Link).then(|| Candidate {

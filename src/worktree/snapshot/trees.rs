@@ -62,7 +62,8 @@ impl<'a> Builder<'a> {
     /// The tree of the files. `folders` are sorted by their numbers, which are their positions.
     pub(super) fn work(&mut self, folders: &[Folder], results: Results<'_>) -> Result<ObjectId, Error> {
         let in_index = self.whole_index()?;
-        self.of_work_tree(folders, results, in_index)?.map_or_else(|| self.empty(), Ok)
+        self.of_work_tree(folders, results, in_index)?
+            .map_or_else(|| self.empty(), Ok)
     }
 
     fn empty(&self) -> Result<ObjectId, Error> {

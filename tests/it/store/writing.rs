@@ -208,7 +208,10 @@ fn a_damaged_loose_object_is_written_again() {
         writer.trust(trusted.then(|| id.parse().unwrap()));
         writer.write(Kind::Blob, &noise(200_000)).unwrap();
         let written = writer.contains(&id.parse().unwrap());
-        assert_ne!(written, trusted, "a sound one is written again only if no ref is known to hold it");
+        assert_ne!(
+            written, trusted,
+            "a sound one is written again only if no ref is known to hold it"
+        );
     }
 }
 

@@ -64,8 +64,15 @@ fn damaged_packed_refs_lose_no_session_silently() {
             vec!["repair"],
         ] {
             let out = world.checkpoint(args.clone());
-            out.code(128).stderr_has("packed-refs' is damaged").stderr_has(told).stderr_has("hint: ");
-            assert!(!out.stderr().contains("Invalid"), "{args:?}: gix's words: {}", out.stderr());
+            out.code(128)
+                .stderr_has("packed-refs' is damaged")
+                .stderr_has(told)
+                .stderr_has("hint: ");
+            assert!(
+                !out.stderr().contains("Invalid"),
+                "{args:?}: gix's words: {}",
+                out.stderr()
+            );
         }
         assert_eq!(world.read(".git/packed-refs"), bytes.as_bytes(), "left as it was");
     }
@@ -78,7 +85,13 @@ fn damaged_packed_refs_lose_no_session_silently() {
 fn loose_objects_that_git_would_refuse_are_damage() {
     let world = session();
     loosen(&world);
-    let all = world.git(["rev-list", "--objects", "--no-object-names", "refs/checkpoints/s1", "^HEAD"]);
+    let all = world.git([
+        "rev-list",
+        "--objects",
+        "--no-object-names",
+        "refs/checkpoints/s1",
+        "^HEAD",
+    ]);
     let ids: Vec<String> = all.success().stdout().lines().map(str::to_owned).collect();
     assert!(ids.len() > 8, "{ids:?}");
     world.checkpoint(["verify", "--all"]).success();
@@ -115,7 +128,11 @@ fn every_flipped_bit_in_a_pack_of_ours_is_damage() {
             bytes[at] ^= 1 << (at % 8);
             put(&path, &bytes);
             let code = world.checkpoint(["verify", "--all"]).status().code();
-            assert!(code == Some(1) || code == Some(128), "{} at {at}: {code:?}", path.display());
+            assert!(
+                code == Some(1) || code == Some(128),
+                "{} at {at}: {code:?}",
+                path.display()
+            );
             tried += 1;
         }
         put(&path, &sound);
@@ -139,7 +156,10 @@ fn a_save_relies_on_no_damaged_blob_that_the_file_can_repair() {
         world.checkpoint(["save", "-m", "repaired"]).success();
         world.checkpoint(["verify", "--all"]).success();
         fs::remove_file(&path).unwrap();
-        world.git(["cat-file", "blob", &id]).success().stdout_has("staged and unchanged");
+        world
+            .git(["cat-file", "blob", &id])
+            .success()
+            .stdout_has("staged and unchanged");
         // Where the file does not have it, there is no checkpoint.
         let world = session();
         world.file("staged.txt", "staged\n");
@@ -173,7 +193,10 @@ fn a_save_stores_what_only_the_index_or_nothing_names() {
     let reachable = reachable.success().stdout();
     world.checkpoint(["save", "-m", "two"]).success();
     let mut gone = 0;
-    for folder in fs::read_dir(world.path(".git/objects")).unwrap().map(|entry| entry.unwrap().path()) {
+    for folder in fs::read_dir(world.path(".git/objects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         let prefix = folder.file_name().unwrap().to_str().unwrap().to_owned();
         for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let id = format!("{prefix}{}", file.file_name().unwrap().to_str().unwrap());
@@ -189,7 +212,12 @@ fn a_save_stores_what_only_the_index_or_nothing_names() {
     // The checkpoint before holds all of it now: the next one stores little.
     world.file("new.txt", "edited\n");
     let bytes = |out: serde_json::Value| out["new_bytes"].as_u64().unwrap();
-    let small = bytes(world.checkpoint(["save", "-m", "three", "--json"]).success().stdout_json());
+    let small = bytes(
+        world
+            .checkpoint(["save", "-m", "three", "--json"])
+            .success()
+            .stdout_json(),
+    );
     let script = "for p in .git/objects/pack/*.idx; do git show-index < $p; done | cut -d' ' -f2 | sort | uniq -d";
     world.command("sh", ["-c", script]).run().success().no_stdout();
     assert!(small > 0);
@@ -215,7 +243,13 @@ fn leftovers_of_killed_processes_are_swept() {
     let world = session();
     world.checkpoint(["pause"]).success();
     world.checkpoint(["resume"]).success();
-    let left = ["cache.new", "cache.abc.new", "current.tmp", "current.abc.new", "drafts/x.jsonl.abc.new"];
+    let left = [
+        "cache.new",
+        "cache.abc.new",
+        "current.tmp",
+        "current.abc.new",
+        "drafts/x.jsonl.abc.new",
+    ];
     for name in left {
         fs::write(world.path(".git/checkpoint").join(name), "half").unwrap();
     }
@@ -232,14 +266,32 @@ fn files_that_cannot_be_removed_are_told() {
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| traced.run())).is_err() {
         return;
     }
-    let args = ["-f", "-qq", "-o", "/dev/null", "-e", "inject=unlink:error=EIO", "git-checkpoint", "save", "-m", "x"];
+    let args = [
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "inject=unlink:error=EIO",
+        "git-checkpoint",
+        "save",
+        "-m",
+        "x",
+    ];
     let saved = world.command("strace", args).run();
     if saved.stderr().contains("ptrace") {
         return;
     }
-    saved.success().stderr_has("cannot remove '").stderr_has(".keep'").stderr_has("checkpoint/swap/");
+    saved
+        .success()
+        .stderr_has("cannot remove '")
+        .stderr_has(".keep'")
+        .stderr_has("checkpoint/swap/");
     world.file("n.txt", "three\n");
-    world.checkpoint(["save", "-m", "y"]).success().stderr_lacks("cannot remove");
+    world
+        .checkpoint(["save", "-m", "y"])
+        .success()
+        .stderr_lacks("cannot remove");
     let script = "find .git -name '*.keep' -o -path '*/swap/*'";
     world.command("sh", ["-c", script]).run().success().no_stdout();
 }
@@ -247,7 +299,13 @@ fn files_that_cannot_be_removed_are_told() {
 #[test]
 fn a_fifo_in_our_places_hangs_nobody() {
     let drafts = "checkpoint/drafts";
-    for place in ["refs/checkpoints/s1", "refs/checkpoints/other", "checkpoint/current", "checkpoint/cache", drafts] {
+    for place in [
+        "refs/checkpoints/s1",
+        "refs/checkpoints/other",
+        "checkpoint/current",
+        "checkpoint/cache",
+        drafts,
+    ] {
         let world = session();
         world.checkpoint(["pause"]).success();
         world.checkpoint(["resume"]).success();
@@ -267,7 +325,9 @@ fn a_fifo_in_our_places_hangs_nobody() {
             &["rename", "s1", "s2"],
             &["repair"],
         ] {
-            let run = world.command(crate::support::PROGRAM, args).limit(Duration::from_secs(20));
+            let run = world
+                .command(crate::support::PROGRAM, args)
+                .limit(Duration::from_secs(20));
             let code = run.run().status().code();
             assert!(matches!(code, Some(0 | 1 | 3 | 5 | 128)), "{place} {args:?}: {code:?}");
         }
@@ -283,12 +343,27 @@ fn something_else_in_our_places_is_told() {
         out.code(128).stderr_has(what).stderr_has("hint: move it away: mv ");
         world
     };
-    told("rm -r .git/checkpoint && echo x > .git/checkpoint", "checkpoint' is no folder");
-    told("rm -r .git/checkpoint && ln -s nowhere .git/checkpoint", "is a link that leads nowhere");
-    let world = told("mv .git/checkpoint ../away && ln -s ../../away .git/checkpoint", "checkpoint' is a link");
+    told(
+        "rm -r .git/checkpoint && echo x > .git/checkpoint",
+        "checkpoint' is no folder",
+    );
+    told(
+        "rm -r .git/checkpoint && ln -s nowhere .git/checkpoint",
+        "is a link that leads nowhere",
+    );
+    let world = told(
+        "mv .git/checkpoint ../away && ln -s ../../away .git/checkpoint",
+        "checkpoint' is a link",
+    );
     assert!(!world.root().join("away/cache.clock.new").exists());
-    told("rm -r .git/checkpoint/swap && echo x > .git/checkpoint/swap", "swap' is no folder");
-    told("rm -r .git/checkpoint/locks && echo x > .git/checkpoint/locks", "locks' is no folder");
+    told(
+        "rm -r .git/checkpoint/swap && echo x > .git/checkpoint/swap",
+        "swap' is no folder",
+    );
+    told(
+        "rm -r .git/checkpoint/locks && echo x > .git/checkpoint/locks",
+        "locks' is no folder",
+    );
 }
 
 #[test]
@@ -328,7 +403,11 @@ fn a_corrupt_commit_of_head_is_named() {
         world.command("python3", ["-c", &script]).input(bytes).run().success();
         for args in [&["status"][..], &["save", "-m", "x"], &["pause"], &["start", "s9"]] {
             let out = world.checkpoint(args);
-            out.code(128).stderr_has("the commit of HEAD").stderr_has(&head).stderr_has("corrupt").stderr_has("hint: ");
+            out.code(128)
+                .stderr_has("the commit of HEAD")
+                .stderr_has(&head)
+                .stderr_has("corrupt")
+                .stderr_has("hint: ");
         }
         world.checkpoint(["list"]).success().stdout_has("s1");
         world.checkpoint(["verify", "--all"]).code(1);
@@ -350,7 +429,10 @@ fn settings_that_make_no_sense_are_told_in_our_words() {
         let key = key.to_lowercase();
         assert!(out.stderr().to_lowercase().contains(&key), "{}", out.stderr());
         out.stderr_has("bad value 'nonsense' for '");
-        assert_eq!(out.stderr().lines().filter(|line| line.starts_with("fatal:")).count(), 1);
+        assert_eq!(
+            out.stderr().lines().filter(|line| line.starts_with("fatal:")).count(),
+            1
+        );
     }
     // As for git, which takes it for not set.
     let world = session();
@@ -364,7 +446,9 @@ fn a_work_tree_that_is_not_there_is_told() {
     world.git(["config", "core.worktree", "/nonexistent"]).success();
     for args in [&["save", "-m", "x"][..], &["status"], &["list"]] {
         let out = world.checkpoint(args);
-        out.code(128).stderr_has("work tree '/nonexistent' is missing").stderr_has("core.worktree");
+        out.code(128)
+            .stderr_has("work tree '/nonexistent' is missing")
+            .stderr_has("core.worktree");
     }
 }
 
@@ -372,8 +456,12 @@ fn a_work_tree_that_is_not_there_is_told() {
 fn within_the_repository_itself_there_is_no_work_tree() {
     let world = session();
     let within = |args: &[&str]| world.command(crate::support::PROGRAM, args).within(".git").run();
-    within(&["save", "-m", "x"]).code(128).stderr_has("this operation must be run in a work tree");
-    within(&["start", "s2"]).code(128).stderr_has("this operation must be run in a work tree");
+    within(&["save", "-m", "x"])
+        .code(128)
+        .stderr_has("this operation must be run in a work tree");
+    within(&["start", "s2"])
+        .code(128)
+        .stderr_has("this operation must be run in a work tree");
     within(&["list"]).success().stdout_has("s1");
     within(&["log", "s1"]).success();
 }
