@@ -9,7 +9,7 @@ use super::child::take;
 /// Contents of a `.gitmodules`, good and bad, by the value of one key of one submodule.
 const VALUES: &[(&str, &str)] = &[
     ("url", "https://example.org/x.git"),
-    ("url", "https://user:secret@example.org:8443/x.git"),
+    ("url", "https://user:your-token@example.org:8443/x.git"),
     ("url", "ssh://git@example.org/x"),
     ("url", "git@example.org:x.git"),
     ("url", "git://example.org/x"),
