@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+#[expect(clippy::disallowed_methods, reason = "this is where the arguments come in")]
 fn main() -> ExitCode {
     git_checkpoint::commands::main(std::env::args_os())
 }

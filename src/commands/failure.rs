@@ -104,6 +104,9 @@ impl From<Error> for CommandError {
             Error::Interrupted { .. } => of(Kind::Refused)
                 .hint("finish it: git checkpoint restore --continue")
                 .hint("or go back: git checkpoint restore --abort"),
+            Error::NewerWork { .. } => of(Kind::Refused)
+                .hint("keep them first: git checkpoint save")
+                .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(Kind::Negative),
             Error::ChangedSince { .. } => of(Kind::Refused),
         }

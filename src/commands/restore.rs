@@ -1,4 +1,5 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
+//! Over 400 lines because four commands share one receipt.
 
 use std::{ffi::OsString, path::Path, sync::Mutex};
 
@@ -147,10 +148,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opened::open(context, &args.whom)?;
     let restored = with_progress(context, |progress| {
         if args.continued {
-            return Ok(restore::resume(&opened.scene(), progress)?);
+            return Ok(restore::resume(&opened.scene(), args.force, progress)?);
         }
         if args.abort {
-            return Ok(restore::abort(&opened.scene(), progress)?);
+            return Ok(restore::abort(&opened.scene(), args.force, progress)?);
         }
         let request = restore::Request {
             selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,

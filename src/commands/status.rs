@@ -73,6 +73,7 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
         "schema": "git-checkpoint.status/1",
         "current": session,
         "damaged": status.damaged.as_ref().map(|(name, fault)| json!({ "session": name, "damage": fault })),
+        "interrupted": status.interrupted,
         "sessions": status.sessions,
         "something_to_save": dirty,
         "git": status.facts,
@@ -130,6 +131,13 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
                 );
             }
         }
+    }
+    if let Some(operation) = &status.interrupted {
+        row(
+            "pending",
+            Line::new().with(Slot::Bad, format!("a {operation} was interrupted:")),
+        );
+        row("", Line::plain("git checkpoint restore --continue, or --abort"));
     }
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {

@@ -1,4 +1,5 @@
 //! Changing files, the way all commands do it that change any: safety checkpoint, plan, journal, execution.
+//! Over 400 lines because safety, plan, execution and proof are one sequence.
 //!
 //! The order is what makes it safe. Before the first change the present is on a ref and the journal on the disk; from
 //! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. What changed under
@@ -38,6 +39,9 @@ const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
 
+/// Finds the reasons not to carry a plan out.
+pub(super) type Refuse<'a> = dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
+
 /// What is to be done.
 pub(super) struct Job<'a> {
     /// The command.
@@ -49,7 +53,7 @@ pub(super) struct Job<'a> {
     /// What the files are to become, from the present. Objects that it makes are kept in memory.
     pub(super) goal: &'a dyn Fn(&Repository, &Present) -> Result<Goal, Error>,
     /// Reasons not to do it.
-    pub(super) refuse: &'a dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error>,
+    pub(super) refuse: &'a Refuse<'a>,
     /// What the journal says, for whoever continues.
     pub(super) note: Value,
     /// The restore that this continues or takes back.
@@ -227,7 +231,7 @@ impl<'a> Bringing<'a> {
     fn round(&mut self) -> Result<bool, Error> {
         let job = self.job;
         let Prepared {
-            present,
+            mut present,
             repo,
             goal,
             plan,
@@ -249,6 +253,12 @@ impl<'a> Bringing<'a> {
         let idle = plan.is_done() && index.paths.is_empty();
         if job.dry_run || idle || !self.brought.refusals.is_empty() {
             return Ok(false);
+        }
+        if let Some(snapshot) = &mut present.snapshot {
+            // Those that are ignored are in no snapshot, and an undo is to bring them back.
+            snapshot.lists.empty_dirs.extend(plan.empty_folders());
+            snapshot.lists.sort();
+            snapshot.lists.empty_dirs.dedup();
         }
         self.save(&present, sealed)?;
         self.execute(&repo, &plan)?;

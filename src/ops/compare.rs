@@ -1,6 +1,6 @@
 //! `compare`: two checkpoints side by side, and each against the checkpoint that both come from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     Error, Scene,
@@ -187,11 +187,11 @@ fn both(
         ours: Some(ours),
         theirs: Some(theirs),
     };
-    let changed: BTreeMap<&RepoPath, ()> = changed.iter().map(|change| (&change.path, ())).collect();
+    let changed: BTreeSet<&RepoPath> = changed.iter().map(|change| &change.path).collect();
     let merged = merge::three_way(&repo, trees, options)?;
     Ok(merged
         .into_iter()
-        .filter(|path| path.ours != path.theirs && changed.contains_key(&path.path))
+        .filter(|path| path.ours != path.theirs && changed.contains(&path.path))
         .map(|path| (path.path, path.verdict))
         .collect())
 }

@@ -59,7 +59,7 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector) -> Result<Deleted, Error> 
     current::write(scene.repo, &after)?;
     let trash = edits[0].name.clone();
     let own = session::chain(scene.repo, tip)
-        .map(|entry| entry.ok())
+        .map(Result::ok)
         .collect::<Option<Vec<_>>>();
     taking_back::note_refs(
         scene,

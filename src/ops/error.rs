@@ -8,6 +8,7 @@ use crate::{
         json,
         name::{InvalidName, Name},
         patch,
+        path::RepoPath,
         selector::InvalidSelector,
         time::Timestamp,
     },
@@ -63,6 +64,12 @@ pub enum Error {
     /// There is no interrupted operation to finish.
     #[error("nothing was interrupted")]
     NotInterrupted,
+    /// Files were changed after a restore was interrupted.
+    #[error("{}", newer_work(paths))]
+    NewerWork {
+        /// Which.
+        paths: Vec<RepoPath>,
+    },
     /// The note of an interrupted operation cannot be understood.
     #[error("cannot understand what was interrupted: {why}")]
     Journal {
@@ -226,4 +233,17 @@ fn no_session(any: bool, damaged: &[String]) -> String {
         [] => text.to_owned(),
         _ => format!("{text}; damaged: {}", damaged.join(", ")),
     }
+}
+
+/// The paths that would be lost, the first of many.
+fn newer_work(paths: &[RepoPath]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = "files were changed since the restore was interrupted, and would be replaced".to_owned();
+    for path in paths.iter().take(SHOWN) {
+        text.push_str(&format!("\n  {path}"));
+    }
+    if paths.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", paths.len() - SHOWN));
+    }
+    text
 }

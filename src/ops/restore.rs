@@ -1,13 +1,17 @@
 //! `restore`: files, index and record as a checkpoint has them; and finishing or taking back what was interrupted.
+//! Over 400 lines because beginning, going on and going back share one journal.
 //!
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene,
     bring::{self, Brought, Job, Scope},
+    compose,
     goal::Goal,
     record, refuse, save,
     select::{self, Selected},
@@ -19,11 +23,12 @@ use crate::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
+        objects::Writer,
         pathspec::Filter,
-        refs, restored,
+        refs, restored, tree,
         undo::{self, Effect, Entry},
     },
-    worktree::restore::{index, journal},
+    worktree::restore::{TEMPORARY, index, journal},
 };
 
 /// What is to be restored, and how.
@@ -160,8 +165,53 @@ pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// What was interrupted in this work tree, in the command's name.
+pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
+    let Some(journal) = journal::read(scene.repo)? else {
+        return Ok(None);
+    };
+    Ok(Some(bring::noted(&journal)?.operation))
+}
+
+/// Refuses when files were changed after a restore was interrupted: they are neither as it found them nor as it makes
+/// them, so going on or back would replace somebody's work. Looks only at restores, whose goal the journal names.
+fn refuse_newer_work(scene: &Scene<'_>, noted: &bring::Noted) -> Result<(), Error> {
+    if noted.operation != "restore" {
+        return Ok(());
+    }
+    let note: Note =
+        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
+    let tree_of = |id: ObjectId| -> Result<Option<ObjectId>, Error> {
+        let checkpoint = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+        Ok(checkpoint.document.snapshot.map(|files| object_id(&files.tree)))
+    };
+    let (before, goal) = (tree_of(object_id(&noted.safety))?, tree_of(object_id(&note.target))?);
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, true, &[])?;
+    let overlay = writer.overlay(scene.repo);
+    let now = present.snapshot.as_ref().map(|snapshot| snapshot.tree);
+    let differ = |from: Option<ObjectId>| -> Result<BTreeSet<RepoPath>, Error> {
+        let changes = tree::diff(&overlay, from, now, tree::Renames::Off)?;
+        Ok(changes.into_iter().map(|change| change.path).collect())
+    };
+    let is_temporary = |path: &RepoPath| {
+        let name = path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        name.starts_with(TEMPORARY.as_bytes())
+    };
+    let goal = differ(goal)?;
+    let newer = differ(before)?
+        .into_iter()
+        .filter(|path| goal.contains(path) && !is_temporary(path));
+    let paths: Vec<_> = newer.collect();
+    if paths.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::NewerWork { paths })
+    }
+}
+
 /// Finishes what was interrupted: plans again from the files as they are now.
-pub fn resume(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn resume(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<Restored, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     let Some(journal) = journal::read(scene.repo)? else {
         return Err(Error::NotInterrupted);
@@ -170,6 +220,9 @@ pub fn resume(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Err
     store::sweep(scene.repo)?;
     index::unlock(scene.repo, scene.index, &journal.token)?;
     let noted = bring::noted(&journal)?;
+    if !force {
+        refuse_newer_work(scene, &noted)?;
+    }
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::resume(scene, journal, noted, progress),
         "apply" => super::apply::resume(scene, journal, noted, progress),
@@ -192,7 +245,7 @@ pub fn resume(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Err
 }
 
 /// Goes back to the state before what was interrupted.
-pub fn abort(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn abort(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<Restored, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     let Some(journal) = journal::read(scene.repo)? else {
         return Err(Error::NotInterrupted);
@@ -201,6 +254,9 @@ pub fn abort(scene: &Scene<'_>, progress: Progress<'_>) -> Result<Restored, Erro
     store::sweep(scene.repo)?;
     index::unlock(scene.repo, scene.index, &journal.token)?;
     let noted = bring::noted(&journal)?;
+    if !force {
+        refuse_newer_work(scene, &noted)?;
+    }
     let safety = object_id(&noted.safety);
     let subject = short(safety);
     let safety = checkpoint::load(scene.repo, safety).map_err(Error::damaged(&*subject))?;
@@ -266,6 +322,7 @@ pub(super) fn into_new(
     Ok(run.restore(None)?.brought.unwrap_or_else(Brought::nothing))
 }
 
+#[expect(clippy::struct_field_names, reason = "the flag has the name of its option")]
 struct Run<'a> {
     scene: &'a Scene<'a>,
     note: Note,

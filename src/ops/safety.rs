@@ -2,6 +2,7 @@
 //!
 //! A checkpoint like any other, made by the same means as a save's: its parent is the newest checkpoint of the current
 //! session, or where there is none the start of a session of its own. No session's chain gets longer by it.
+#![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
 use super::{
     Error, Scene, choose,

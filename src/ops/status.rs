@@ -24,6 +24,8 @@ pub struct Status {
     pub session: Option<Current>,
     /// The current session, when its newest checkpoint is damaged: its name, and what is wrong.
     pub damaged: Option<(String, String)>,
+    /// A restore, apply or undo of this work tree that was interrupted.
+    pub interrupted: Option<String>,
     /// How many sessions there are.
     pub sessions: usize,
     /// Remotes that mirror every ref, checkpoints included.
@@ -92,6 +94,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         facts: present.facts,
         session,
         damaged,
+        interrupted: super::restore::interrupted(scene)?,
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::moment::mirrors(scene.repo),
     })

@@ -1,4 +1,5 @@
 //! `undo` and `redo`: the last thing that was done taken back, and done again.
+//! Over 400 lines because undoing and redoing mirror each other.
 //!
 //! Each effect is taken back only if what it left is still there; otherwise the reason is given and nothing is done. A
 //! tip that a ref leaves behind is kept on a ref of the undo list.
@@ -26,6 +27,9 @@ use crate::{
     },
     worktree::restore::journal::{self, Journal},
 };
+
+/// A ref, what it is at, and what it is to be at; `None` is absence.
+type RefEdit = (String, Option<Oid>, Option<Oid>);
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +207,7 @@ impl Taking<'_> {
     }
 
     /// The moves of refs: name, from, to. Those that are made already, before a kill, are left out.
-    fn edits(&self) -> Result<Vec<(String, Option<Oid>, Option<Oid>)>, Error> {
+    fn edits(&self) -> Result<Vec<RefEdit>, Error> {
         let mut edits = Vec::new();
         for effect in &self.entry.effects {
             let Effect::Ref { name, old, new } = effect else {
@@ -382,8 +386,11 @@ impl Taking<'_> {
         };
         let mut paths = Vec::new();
         for (path, left) in changes {
-            // Files that are kept beside the tree cannot be told this way; they are proven when they are written.
-            if snapshot.lists.held.iter().any(|held| held.path == *path) {
+            // Files that are kept beside the tree cannot be told this way, nor can empty folders; what is written over
+            // is proven to be held in any case.
+            let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
+            let is_folder = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
+            if is_held || is_folder {
                 continue;
             }
             let now = tree::entry(scene.repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));

@@ -2,6 +2,13 @@
 //! tree. One binary, because linking gix once per file would take minutes.
 #![allow(
     clippy::unwrap_used,
+    clippy::format_collect,
+    clippy::map_unwrap_or,
+    clippy::print_stderr,
+    clippy::regex_creation_in_loops,
+    clippy::unnecessary_debug_formatting,
+    clippy::match_same_arms,
+    clippy::needless_for_each,
     clippy::disallowed_methods,
     reason = "tests start programs, read the clock and stop at the first surprise"
 )]

@@ -247,6 +247,11 @@ impl Attempt<'_> {
             let noted = undo::note_finish(scene, &whom.name, moved, (before, after), &receipt.document);
             receipt.trouble.extend(noted.err().map(|e| e.to_string()));
         }
+        if let Some(operation) = super::super::restore::interrupted(scene)? {
+            receipt.trouble.push(format!(
+                "a {operation} was interrupted before, and the files are between two states; see: git checkpoint restore --continue or --abort"
+            ));
+        }
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
         Ok(Outcome::Saved(receipt))

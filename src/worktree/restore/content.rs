@@ -1,4 +1,5 @@
 //! From what is stored to the bytes on disk, and whether a file on disk holds them.
+//! Over 400 lines because both directions of a conversion belong side by side.
 //!
 //! The conversions are those of a snapshot turned around, so what a snapshot did not call raw comes back byte for byte.
 //! Whatever is read from the repository is checked against its id. Large blobs that are not converted come from a git
@@ -400,7 +401,11 @@ pub(super) fn sum_of(file: &mut File) -> io::Result<Sum> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 fn blob_error(path: &[u8], id: ObjectId, why: impl Into<String>) -> Error {

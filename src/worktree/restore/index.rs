@@ -3,6 +3,7 @@
 //! Only the paths that differ change, on a copy, through git itself; so entries that stay keep what git knows of their
 //! files. The copy takes the place of the index under git's own lock. The lock's text names us, so that a later command
 //! can remove it if we are killed.
+#![expect(clippy::type_complexity, reason = "the type stands once, in a closure")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -130,6 +131,15 @@ pub fn write(
         let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
             continue;
         };
+        // A folder of the name would be added with all that is in it.
+        let is_there = repo.workdir().is_some_and(|root| {
+            let meta = root.join(name).symlink_metadata();
+            meta.is_ok_and(|meta| !meta.is_dir())
+        });
+        if !is_there {
+            changed.lacking.push(path.clone());
+            continue;
+        }
         let added = git()
             .args(["add", "--force", "--intent-to-add", "--"])
             .arg(name)

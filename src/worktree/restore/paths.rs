@@ -154,7 +154,7 @@ fn is_valid_on_windows(name: &[u8]) -> bool {
     let stem = stem.trim_ascii_end().to_ascii_lowercase();
     match stem.as_slice() {
         b"con" | b"prn" | b"aux" | b"nul" | b"conin$" | b"conout$" => false,
-        [b'c', b'o', b'm', digit] | [b'l', b'p', b't', digit] => !matches!(digit, b'0'..=b'9'),
+        [b'c', b'o', b'm', digit] | [b'l', b'p', b't', digit] => !digit.is_ascii_digit(),
         // Superscript digits count as well.
         [b'c', b'o', b'm', 0xc2, digit] | [b'l', b'p', b't', 0xc2, digit] => !matches!(digit, 0xb9 | 0xb2 | 0xb3),
         _ => true,

@@ -2,6 +2,7 @@
 //!
 //! A folder is read as the tree has it, with the files that are held beside the tree put in where they belong, so that
 //! everything else sees one complete tree.
+#![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

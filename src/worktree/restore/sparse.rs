@@ -7,12 +7,11 @@ use gix::index::entry::Mode;
 
 use super::Error;
 use crate::store::Repository;
-use crate::worktree::snapshot;
 use crate::worktree::snapshot::index::{EntryExt, Index};
 
 /// The paths that sparse checkout leaves out, as far as the index names them one by one.
 pub(super) fn left_out(repo: &Repository, index: Option<&Path>) -> Result<HashSet<Vec<u8>>, Error> {
-    let index = Index::read(repo, index).map_err(snapshot::Error::from)?;
+    let index = Index::read(repo, index)?;
     let state = index.state();
     let skipped = state
         .entries()

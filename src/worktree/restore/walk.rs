@@ -3,6 +3,10 @@
 //! Folders with the same tree are not entered, unless a list names a path in them or other attributes hold. Both
 //! chains of `.gitattributes` are followed, and of the target the `.gitignore` files: they tell which of the files that
 //! are there now would not have been saved then.
+#![expect(
+    clippy::option_option,
+    reason = "not looked up yet, looked up and absent, and present are three things"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -96,6 +100,8 @@ impl<'a> Walk<'a> {
                 .chain(&target.lists().held)
                 .map(|held| held.path.as_bytes()),
         );
+        // Where the present tree only says what the index has.
+        beside.extend(present.lists().skipped.iter().map(|skipped| skipped.path.as_bytes()));
         Self {
             repo,
             present,
@@ -208,8 +214,9 @@ impl<'a> Walk<'a> {
         match (now, then) {
             _ if now != then => false,
             (Some(Node::Folder(None)), _) => false,
+            _ if self.beside.contains(path) => false,
             (Some(Node::Folder(_)), _) => same_rules && !self.is_beside(path),
-            (Some(Node::File { .. }), _) => same_rules && !self.beside.contains(path),
+            (Some(Node::File { .. }), _) => same_rules,
             _ => true,
         }
     }

@@ -1,5 +1,6 @@
 //! Repositories that a power cut, a failing disk or a stray hand has damaged: every command says so and ends, in words
 //! of its own, and a save relies on nothing that is damaged or may go.
+//! Over 400 lines because it is one list of faults.
 //!
 //! Over 400 lines because every kind of damage is a story of its own on the same small repository.
 
@@ -479,7 +480,11 @@ fn no_damage_makes_a_command_panic_or_hang() {
     world.checkpoint(["save", "-m", "two"]).success();
     world.git(["pack-refs", "--all"]).success();
     world.file("n.txt", "three\n");
-    world.command("cp", ["-a", "repo", "whole"]).within("..").run().success();
+    world
+        .command("cp", ["-a", "repo", "whole"])
+        .within("..")
+        .run()
+        .success();
     let mut files = Vec::new();
     let mut folders = vec![world.path(".git")];
     while let Some(folder) = folders.pop() {
@@ -506,8 +511,15 @@ fn no_damage_makes_a_command_panic_or_hang() {
             let again = "cd .. && rm -rf repo && cp -a whole repo";
             world.command("sh", ["-c", again]).run().success();
             put(path, &bytes);
-            for args in [&["status"][..], &["verify", "--all"], &["save", "-m", "x"], &["resume", "s1"]] {
-                let run = world.command(crate::support::PROGRAM, args).limit(Duration::from_secs(20));
+            for args in [
+                &["status"][..],
+                &["verify", "--all"],
+                &["save", "-m", "x"],
+                &["resume", "s1"],
+            ] {
+                let run = world
+                    .command(crate::support::PROGRAM, args)
+                    .limit(Duration::from_secs(20));
                 let code = run.run().status().code();
                 let known = matches!(code, Some(0 | 1 | 3 | 5 | 7 | 128));
                 assert!(known, "{} {kind} {args:?}: {code:?}", path.display());
