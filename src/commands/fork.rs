@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// Make a work tree for it in this folder
     #[arg(long = "worktree", value_name = "PATH")]
     worktrees: Vec<PathBuf>,
-    /// The new branch in that work tree; 'checkpoint/<session>' unless given
+    /// The new branch in that work tree; 'checkpoint/' and the session's name, unless given
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
     #[command(flatten)]
