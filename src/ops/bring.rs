@@ -227,7 +227,7 @@ impl<'a> Bringing<'a> {
     fn round(&mut self) -> Result<bool, Error> {
         let job = self.job;
         let Prepared {
-            present,
+            mut present,
             repo,
             goal,
             plan,
@@ -249,6 +249,12 @@ impl<'a> Bringing<'a> {
         let idle = plan.is_done() && index.paths.is_empty();
         if job.dry_run || idle || !self.brought.refusals.is_empty() {
             return Ok(false);
+        }
+        if let Some(snapshot) = &mut present.snapshot {
+            // Those that are ignored are in no snapshot, and an undo is to bring them back.
+            snapshot.lists.empty_dirs.extend(plan.empty_folders());
+            snapshot.lists.sort();
+            snapshot.lists.empty_dirs.dedup();
         }
         self.save(&present, sealed)?;
         self.execute(&repo, &plan)?;

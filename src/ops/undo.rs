@@ -382,8 +382,11 @@ impl Taking<'_> {
         };
         let mut paths = Vec::new();
         for (path, left) in changes {
-            // Files that are kept beside the tree cannot be told this way; they are proven when they are written.
-            if snapshot.lists.held.iter().any(|held| held.path == *path) {
+            // Files that are kept beside the tree cannot be told this way, nor can empty folders; what is written over
+            // is proven to be held in any case.
+            let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
+            let is_folder = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
+            if is_held || is_folder {
                 continue;
             }
             let now = tree::entry(scene.repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));

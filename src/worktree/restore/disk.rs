@@ -29,6 +29,8 @@ pub(super) enum There {
 /// What was found in a folder that has to go.
 pub(super) enum Inside {
     File(Vec<u8>),
+    /// A FIFO, socket or device.
+    Special(Vec<u8>),
     /// Folders come after what is in them.
     Folder(Vec<u8>),
     /// A repository; not looked into.
@@ -113,10 +115,10 @@ fn inside(dir: &Dir, path: Vec<u8>, found: &mut Vec<Inside>) -> io::Result<()> {
             Kind::Unknown => dir.stat(names.name(at))?.kind,
             kind => kind,
         };
-        if kind == Kind::Folder {
-            inside(&dir.folder(names.name(at))?, below, found)?;
-        } else {
-            found.push(Inside::File(below));
+        match kind {
+            Kind::Folder => inside(&dir.folder(names.name(at))?, below, found)?,
+            Kind::Special => found.push(Inside::Special(below)),
+            _ => found.push(Inside::File(below)),
         }
     }
     found.push(Inside::Folder(path));

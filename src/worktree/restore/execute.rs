@@ -21,6 +21,9 @@ use crate::os::{
 };
 use crate::store::{ObjectId, Repository};
 
+/// The mode of a folder in a tree.
+const FOLDER: u32 = 0o040_000;
+
 /// How a plan is executed.
 pub struct Execution<'a> {
     /// Makes the names of temporary files unique; letters and digits.
@@ -57,7 +60,7 @@ pub struct Done {
 pub struct Change {
     /// The path.
     pub path: RepoPath,
-    /// Its mode as in a tree, and the blob; `None` if there is nothing now.
+    /// Its mode as in a tree, and the blob; of a folder that was made the empty tree. `None` if there is nothing now.
     pub now: Option<(u32, ObjectId)>,
 }
 
@@ -88,6 +91,7 @@ struct Executor<'a> {
     folder: Option<(Vec<u8>, Dir)>,
     done: Done,
     written: Vec<(usize, Sum)>,
+    empty_tree: ObjectId,
 }
 
 /// Executes a plan. Fails without having changed anything; what happens after the first change is in the result.
@@ -110,6 +114,7 @@ pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) ->
         folder: None,
         done: Done::default(),
         written: Vec::new(),
+        empty_tree: ObjectId::empty_tree(repo.object_hash()),
     };
     executor.verify_sources()?;
     if let Err(Fatal(error)) = executor.run(execution.progress) {
@@ -156,8 +161,11 @@ impl Executor<'_> {
         for folder in &plan.tidy {
             let (above, name) = split(folder);
             // A folder that is not empty stays, and so does one that cannot be removed.
-            if let Ok(dir) = self.root.below(above) {
-                let _ = dir.remove_folder(name);
+            if self.root.below(above).is_ok_and(|dir| dir.remove_folder(name).is_ok()) {
+                self.done.changes.push(Change {
+                    path: RepoPath::from(&folder[..]),
+                    now: None,
+                });
             }
         }
         progress(plan.steps.len(), plan.steps.len());
@@ -182,11 +190,11 @@ impl Executor<'_> {
                 };
                 (path, Some((git_mode(thing), was.id)))
             }
-            Step::MakeFolder { .. } => {
+            Step::MakeFolder { path } => {
                 self.done.folders += 1;
-                return;
+                (path, Some((FOLDER, self.empty_tree)))
             }
-            Step::RemoveFolder { .. } => return,
+            Step::RemoveFolder { path } => (path, None),
         };
         self.done.changes.push(Change {
             path: RepoPath::from(&path[..]),
@@ -212,12 +220,18 @@ impl Executor<'_> {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut dir = self.root.below(b"")?;
+                let mut at = 0;
                 for name in path.split(|byte| *byte == b'/') {
+                    at += name.len() + 1;
                     dir = match dir.folder(name) {
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {
                             match dir.create_folder(name) {
+                                Ok(()) => self.done.changes.push(Change {
+                                    path: RepoPath::from(&path[..at - 1]),
+                                    now: Some((FOLDER, self.empty_tree)),
+                                }),
                                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                                _ => {}
+                                Err(_) => {}
                             }
                             dir.folder(name)?
                         }

@@ -130,6 +130,15 @@ pub fn write(
         let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
             continue;
         };
+        // A folder of the name would be added with all that is in it.
+        let is_there = repo.workdir().is_some_and(|root| {
+            let meta = root.join(name).symlink_metadata();
+            meta.is_ok_and(|meta| !meta.is_dir())
+        });
+        if !is_there {
+            changed.lacking.push(path.clone());
+            continue;
+        }
         let added = git()
             .args(["add", "--force", "--intent-to-add", "--"])
             .arg(name)

@@ -89,6 +89,25 @@ impl Plan {
         self.steps.iter().map(|step| RepoPath::from(step.path()))
     }
 
+    /// The folders with nothing in them that go because something takes their place, or because they came later.
+    pub fn empty_folders(&self) -> Vec<RepoPath> {
+        let gone = |step: &Step| matches!(step, Step::Remove { .. } | Step::RemoveFolder { .. });
+        let inside: HashSet<&[u8]> = self
+            .steps
+            .iter()
+            .filter(|step| gone(step))
+            .map(|step| split(step.path()).0)
+            .collect();
+        let folders = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, Step::RemoveFolder { .. }));
+        folders
+            .filter(|step| !inside.contains(step.path()))
+            .map(|step| RepoPath::from(step.path()))
+            .collect()
+    }
+
     /// The folders in which something is created, changed or deleted, without a slash at the end.
     pub(super) fn folders(&self) -> HashSet<&[u8]> {
         self.steps.iter().map(|step| split(step.path()).0).collect()
@@ -109,8 +128,11 @@ impl Plan {
         });
     }
 
-    /// Puts lines and steps into their order. `keep` are folders that stay even when they become empty.
-    pub(super) fn settle(&mut self, keep: &HashSet<Vec<u8>>) {
+    /// Puts lines and steps into their order. `keep` are folders that stay even when they become empty; `only` are those
+    /// that may go.
+    pub(super) fn settle(&mut self, keep: &HashSet<Vec<u8>>, only: Option<&HashSet<RepoPath>>) {
+        let may_go =
+            |folder: &[u8]| !keep.contains(folder) && only.is_none_or(|only| only.contains(&RepoPath::from(folder)));
         self.lines.sort_by(|a, b| (&a.path, a.act).cmp(&(&b.path, b.act)));
         self.lines.dedup();
         self.blocked.sort_by(|a, b| a.path.cmp(&b.path));
@@ -131,11 +153,8 @@ impl Plan {
         let mut tidy = HashSet::new();
         for step in &self.steps {
             if matches!(step, Step::Remove { .. } | Step::RemoveFolder { .. }) {
-                tidy.extend(
-                    folders_above(step.path())
-                        .filter(|folder| !keep.contains(*folder))
-                        .map(<[u8]>::to_vec),
-                );
+                let folders = folders_above(step.path()).filter(|folder| may_go(folder));
+                tidy.extend(folders.map(<[u8]>::to_vec));
             }
         }
         self.tidy = tidy.into_iter().collect();

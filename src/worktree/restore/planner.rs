@@ -15,6 +15,7 @@ use super::plan::{Plan, Step};
 use super::side::{Node, Side};
 use super::walk::{Next, Pair, Rules, Walk};
 use super::{Error, Options, TEMPORARY, sparse};
+use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, Block, Why};
 use crate::os::dir::Kind;
@@ -52,10 +53,11 @@ impl Planner<'_, '_> {
         self.make_room();
         self.check_replaced()?;
         self.empty_folders(walk)?;
-        self.check_room();
+        self.check_room()?;
         self.not_saved(walk)?;
+        self.not_held(walk)?;
         let keep = self.kept_folders(walk);
-        self.plan.settle(&keep);
+        self.plan.settle(&keep, self.options.only);
         Ok(())
     }
 
@@ -91,25 +93,35 @@ impl Planner<'_, '_> {
         if let Some(reason) = pair.rules.not_held.or_else(|| walk.present.skipped(path))
             && !is_included
         {
-            if now == then {
+            // The present tree then only says what the index has; a FIFO is no file in any case.
+            if now == then && reason != SkipReason::Special {
+                if self.is_meant(path) && !matches!(now, Some(Node::Repository(_))) {
+                    self.plan.line(Act::Keep, path, not_held(reason));
+                }
                 return Ok(Next::Done);
             }
             if then.is_none() {
                 // A tracked file that cannot be read, or a repository: nothing is lost by leaving it.
                 if now.is_some() && self.is_meant(path) && !self.options.overlay {
-                    self.plan.line(Act::Keep, path, Why::NotHeld(reason));
+                    self.plan.line(Act::Keep, path, not_held(reason));
                 }
                 return Ok(Next::Done);
             }
             let both_folders = matches!((now, then), (Some(Node::Folder(_)), Some(Node::Folder(_))));
-            if !both_folders && !matches!(self.disk.at(path).map_err(self.io(path))?, There::Nothing) {
+            let there = self.disk.at(path).map_err(self.io(path))?;
+            if !both_folders && !matches!(there, There::Nothing) {
                 let is = self.wanted(walk, path, then, pair.rules);
                 let same = is
                     .map(|is| self.is_there_already(path, &is))
                     .transpose()?
                     .unwrap_or(false);
                 if !same && self.is_meant_below(path, then) {
-                    self.plan.block(path, Block::NotHeld(reason));
+                    let file = if let There::Blocked(length) = there {
+                        &path[..length]
+                    } else {
+                        path
+                    };
+                    self.plan.block(file, Block::NotHeld(reason));
                 }
                 return Ok(Next::Done);
             }
@@ -426,6 +438,7 @@ impl Planner<'_, '_> {
                 match inside {
                     Inside::File(path) if self.removed.contains(&self.system.key(&path)) => {}
                     Inside::File(path) => self.plan.block(&path, Block::Ignored),
+                    Inside::Special(path) => self.plan.block(&path, Block::NotHeld(SkipReason::Special)),
                     Inside::Repository(path) => self.plan.block(&path, Block::Repository),
                     Inside::Folder(path) => self.plan.steps.push(Step::RemoveFolder { path }),
                 }
@@ -435,12 +448,18 @@ impl Planner<'_, '_> {
     }
 
     /// What lies where something is to be written must go away anyway.
-    fn check_room(&mut self) {
+    fn check_room(&mut self) -> Result<(), Error> {
         for path in std::mem::take(&mut self.occupied) {
-            if !self.removed.contains(&self.system.key(&path)) {
-                self.plan.block(&path, Block::Ignored);
+            if self.removed.contains(&self.system.key(&path)) {
+                continue;
             }
+            let why = match self.disk.at(&path).map_err(self.io(&path))? {
+                There::Something(meta) if meta.kind == Kind::Special => Block::NotHeld(SkipReason::Special),
+                _ => Block::Ignored,
+            };
+            self.plan.block(&path, why);
         }
+        Ok(())
     }
 
     fn empty_folders(&mut self, walk: &Walk<'_>) -> Result<(), Error> {
@@ -514,6 +533,21 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
+    /// Tells of what came since and stays because no checkpoint can hold it.
+    fn not_held(&mut self, walk: &Walk<'_>) -> Result<(), Error> {
+        if self.options.overlay {
+            return Ok(());
+        }
+        for skipped in &walk.present.lists().skipped {
+            let path = skipped.path.as_bytes();
+            let told = self.is_under_skipped(walk, path) || !self.is_meant(path);
+            if !told && self.system.check(path, true).is_ok() && walk.target.node(path)?.is_none() {
+                self.plan.line(Act::Keep, path, not_held(skipped.reason));
+            }
+        }
+        Ok(())
+    }
+
     fn kept_folders(&self, walk: &Walk<'_>) -> HashSet<Vec<u8>> {
         let mut keep = HashSet::new();
         let mut add = |path: &[u8]| {
@@ -527,6 +561,14 @@ impl Planner<'_, '_> {
             add(cwd.as_bytes());
         }
         keep
+    }
+}
+
+/// Why something stays that no checkpoint holds.
+fn not_held(reason: SkipReason) -> Why {
+    match reason {
+        SkipReason::NestedRepository => Why::Repository,
+        reason => Why::NotHeld(reason),
     }
 }
 

@@ -96,6 +96,8 @@ impl<'a> Walk<'a> {
                 .chain(&target.lists().held)
                 .map(|held| held.path.as_bytes()),
         );
+        // Where the present tree only says what the index has.
+        beside.extend(present.lists().skipped.iter().map(|skipped| skipped.path.as_bytes()));
         Self {
             repo,
             present,
@@ -208,8 +210,9 @@ impl<'a> Walk<'a> {
         match (now, then) {
             _ if now != then => false,
             (Some(Node::Folder(None)), _) => false,
+            _ if self.beside.contains(path) => false,
             (Some(Node::Folder(_)), _) => same_rules && !self.is_beside(path),
-            (Some(Node::File { .. }), _) => same_rules && !self.beside.contains(path),
+            (Some(Node::File { .. }), _) => same_rules,
             _ => true,
         }
     }

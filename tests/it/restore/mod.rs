@@ -119,7 +119,7 @@ fn acts(plan: &Plan, act: Act) -> Vec<String> {
 }
 
 /// Everything in a folder but `.git`: kind, mode, content. Folders too.
-fn disk(root: &Path) -> BTreeMap<Vec<u8>, String> {
+pub(crate) fn disk(root: &Path) -> BTreeMap<Vec<u8>, String> {
     let mut found = BTreeMap::new();
     walk(root, root, &mut found);
     found

@@ -7,6 +7,7 @@ mod fork;
 mod history;
 mod many;
 mod neutral;
+mod property;
 mod restore;
 mod save;
 mod session;
