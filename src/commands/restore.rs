@@ -107,7 +107,7 @@ pub(super) struct ApplyArgs {
     whom: Whom,
 }
 
-/// Take back the last restore, apply, fork, rename, finish, delete, prune, import or clear of this work tree
+/// Take back the last restore, apply, fork, rename, finish or delete of this work tree
 ///
 /// Repeat it to go back further. What was changed since is not overwritten: then the reason is given and nothing is
 /// done.
