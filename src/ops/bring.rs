@@ -25,6 +25,7 @@ use crate::{
         checkpoint::{object_id, oid},
         objects::{self, Writer},
         pathspec::Filter,
+        tree,
         undo::{self, Effect, PathChange},
     },
     worktree::restore::{
@@ -41,6 +42,9 @@ const TRIES: usize = 5;
 
 /// Finds the reasons not to carry a plan out.
 pub(super) type Refuse<'a> = dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
+
+/// The mode of a folder in a tree.
+const FOLDER: u32 = 0o040_000;
 
 /// What is to be done.
 pub(super) struct Job<'a> {
@@ -190,6 +194,7 @@ struct Bringing<'a> {
     first: Option<Safety>,
     brought: Brought,
     changes: BTreeMap<RepoPath, Option<(u32, crate::model::id::Oid)>>,
+    index_written: bool,
 }
 
 impl<'a> Bringing<'a> {
@@ -212,6 +217,7 @@ impl<'a> Bringing<'a> {
             first: first.transpose()?,
             brought: Brought::nothing(),
             changes: BTreeMap::new(),
+            index_written: false,
         })
     }
 
@@ -223,6 +229,7 @@ impl<'a> Bringing<'a> {
             }
         }
         self.brought.safety = self.first;
+        self.look_back()?;
         self.brought.changes = self.changes.into_iter().collect();
         Ok(self.brought)
     }
@@ -431,14 +438,37 @@ impl<'a> Bringing<'a> {
         Ok(())
     }
 
+    /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs: where
+    /// only a part was restored, other rules may hold than the goal's, and a file be stored in another form.
+    fn look_back(&mut self) -> Result<(), Error> {
+        if self.changes.is_empty() && !self.index_written {
+            return Ok(());
+        }
+        let scene = self.scene;
+        let writer = Writer::memory(scene.repo);
+        let snapshot = compose::snapshot(scene, &writer, &[])?;
+        let overlay = writer.overlay(scene.repo);
+        for (path, now) in &mut self.changes {
+            if let Some((mode, _)) = now
+                && *mode != FOLDER
+                && let Some(entry) = tree::entry(&overlay, snapshot.tree, path)?
+            {
+                *now = Some((entry.mode, entry.id));
+            }
+        }
+        if self.index_written {
+            self.brought.index_after = Some(snapshot.index_tree);
+        }
+        Ok(())
+    }
+
     fn write_index(&mut self, repo: &Repository, goal: &Goal, mut changed: Changed) -> Result<(), Error> {
         if changed.paths.is_empty() {
             return Ok(());
         }
         let scene = self.scene;
         index::write(repo, scene.index, goal.staged(), &mut changed, &self.token, scene.wait)?;
-        let writer = Writer::memory(scene.repo);
-        self.brought.index_after = Some(compose::snapshot(scene, &writer, &[])?.index_tree);
+        self.index_written = true;
         self.brought.index = changed;
         Ok(())
     }

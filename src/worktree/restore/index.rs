@@ -131,10 +131,10 @@ pub fn write(
         let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
             continue;
         };
-        // A folder of the name would be added with all that is in it.
+        // A folder of the name would be added with all that is in it, and of a FIFO nothing without a word.
         let is_there = repo.workdir().is_some_and(|root| {
             let meta = root.join(name).symlink_metadata();
-            meta.is_ok_and(|meta| !meta.is_dir())
+            meta.is_ok_and(|meta| meta.is_file() || meta.is_symlink())
         });
         if !is_there {
             changed.lacking.push(path.clone());

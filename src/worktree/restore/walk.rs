@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
         match (now, then) {
             _ if now != then => false,
             (Some(Node::Folder(None)), _) => false,
-            _ if self.beside.contains(path) => false,
+            _ if self.beside.contains(path) || rules.not_held.is_some() => false,
             (Some(Node::Folder(_)), _) => same_rules && !self.is_beside(path),
             (Some(Node::File { .. }), _) => same_rules,
             _ => true,

@@ -162,7 +162,8 @@ fn state(world: &World) -> State {
         // What was added with `git add -N` has the mode that the file had then, which no list tells.
         index: quoted(&["ls-files", "--stage"])
             .stdout()
-            .replace("100755 e69de29b", "100644 e69de29b"),
+            .replace("100755 e69de29b", "100644 e69de29b")
+            .replace("120000 e69de29b", "100644 e69de29b"),
         status: quoted(&["status", "--porcelain=v2", "--untracked-files=all"])
             .stdout()
             .lines()
@@ -204,6 +205,8 @@ proptest! {
             apply(&world, change);
         }
         let now = state(&world);
+        // Half of a name unmerged as a folder and half of it a file: no tree holds both, and no merge leaves that.
+        prop_assume!(!clashes(&then.index) && !clashes(&now.index));
         let restored = world.checkpoint(["restore", "@", "--index", "--force", "--json"]);
         if !restored.is_success() {
             // Only what nothing can hold stops it: a FIFO in the way, say.
@@ -245,7 +248,10 @@ proptest! {
         if lacking == 0 {
             prop_assert_eq!(&after.index, &then.index);
         }
-        if told.is_empty() && lacking == 0 {
+        // With line ends converted, git's status goes by the size that a file had when its entry was made.
+        let converts = |state: &State| state.files.contains_key(&b".gitattributes"[..]);
+        let plain = !converts(&then) && !converts(&now);
+        if told.is_empty() && lacking == 0 && plain {
             prop_assert_eq!(&after.status, &then.status);
         }
         let undone = world.checkpoint(["undo", "--json"]);
@@ -258,10 +264,26 @@ proptest! {
         prop_assert_eq!(&back.files, &now.files);
         if undone.is_success() && undone.stdout_json()["index_lacking"].as_array().unwrap().is_empty() {
             prop_assert_eq!(&back.index, &now.index);
-            prop_assert_eq!(&back.status, &now.status);
+            if plain {
+                prop_assert_eq!(&back.status, &now.status);
+            }
         }
         world.git(["fsck", "--strict"]).success();
     }
+}
+
+/// Whether a name of the index is a file and a folder.
+fn clashes(index: &str) -> bool {
+    let paths: BTreeSet<&str> = index
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(_, path)| path)
+        .collect();
+    let below = |path: &str| {
+        let inside = |other: &&str| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        paths.iter().any(|other| inside(other))
+    };
+    paths.iter().any(|path| below(path))
 }
 
 fn unquoted(path: &str) -> Vec<u8> {

@@ -99,8 +99,9 @@ impl<'a> Visit<'a, '_> {
                     return self.found.skip(&path, SkipReason::Unstable);
                 }
                 self.deleted(group.files.clone());
-                self.change(group.name, What::Gone);
+                // With entries below, which an unmerged index may have beside, the folder stands for the name anyway.
                 if group.below.is_empty() {
+                    self.change(group.name, What::Gone);
                     if !self.is_ignored(&path, true) {
                         self.untracked_folder(&path);
                     }
@@ -130,6 +131,11 @@ impl<'a> Visit<'a, '_> {
         let entry = self.ground.index.entry(at);
         let path = self.ground.index.path(at);
         self.found.note_mode(self.ground, path, meta, Some(entry));
+        if !group.below.is_empty() {
+            // An unmerged index may have both. Put there whatever it is, or what is below would stand for the name.
+            self.deleted(group.below.clone());
+            return self.candidate(path.to_vec(), None, *meta, Why::Changed);
+        }
         match stat::compare(entry, meta, self.ground) {
             // What no server would take must not get into the tree. Links are what they are.
             Verdict::Clean if self.ground.left_out.binary_search(&at).is_ok() => {
