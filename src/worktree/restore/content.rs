@@ -1,31 +1,20 @@
-//! From what is stored to the bytes on disk, and whether a file on disk holds them.
-//! Over 400 lines because both directions of a conversion belong side by side.
+//! From what is stored to the bytes on disk.
 //!
 //! The conversions are those of a snapshot turned around, so what a snapshot did not call raw comes back byte for byte.
-//! Whatever is read from the repository is checked against its id. Large blobs that are not converted come from a git
-//! child piece by piece; git-lfs content is read from where git-lfs keeps it, and checked, so that nothing is run and
-//! no server asked.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use super::Error;
-use crate::model::path::RepoPath;
-use crate::os::dir::{self, Dir, Kind as FileKind, Meta};
-use crate::store::objects::Writer;
-use crate::store::{self, Kind, ObjectId, Repository, checkpoint};
+use super::source::{Checked, Kept, LARGE, Source};
+use crate::store::{ObjectId, Repository};
 use crate::worktree::snapshot::attributes::{Attributes, Conversion, Filter, Matcher};
 use crate::worktree::snapshot::convert;
 use crate::worktree::snapshot::filter::Filters;
-use crate::worktree::snapshot::lfs::{Lfs, MAX_POINTER, Pointer};
+use crate::worktree::snapshot::lfs::Pointer;
 use crate::worktree::snapshot::settings::Settings;
-
-/// Blobs above this size, if they are not converted, are never held in memory: 8 MiB, as little as is no burden.
-const LARGE: u64 = 8 * 1024 * 1024;
-const PIECE: usize = 128 * 1024;
 
 /// A file or link with everything its bytes depend on.
 #[derive(Clone)]
@@ -62,29 +51,34 @@ pub(super) enum Stop {
     Write(io::Error),
 }
 
+/// Converts, with what that needs; one for each thread.
 pub(super) struct Converter<'a> {
-    repo: &'a Repository,
-    settings: &'a Settings,
+    pub source: Source<'a>,
+    pub settings: &'a Settings,
     matcher: Matcher<'a>,
-    filters: Option<Filters>,
-    lfs: Lfs,
-    hasher: Writer,
+    pub filters: Option<Filters>,
+    /// For files that are read whole, kept for its capacity.
+    pub buffer: Vec<u8>,
 }
 
 impl<'a> Converter<'a> {
     pub(super) fn new(repo: &'a Repository, settings: &'a Settings) -> Result<Self, Error> {
+        Self::with(repo, settings, Arc::default())
+    }
+
+    /// One that need not read again what was checked.
+    pub(super) fn with(repo: &'a Repository, settings: &'a Settings, checked: Arc<Checked>) -> Result<Self, Error> {
         Ok(Self {
-            repo,
+            source: Source::new(repo, checked)?,
             settings,
             matcher: Matcher::new(settings),
             filters: None,
-            lfs: Lfs::of(repo)?,
-            hasher: Writer::memory(repo),
+            buffer: Vec::new(),
         })
     }
 
     /// What happens to the content of a file between repository and disk; `None` if nothing does.
-    fn conversion(&mut self, path: &[u8], content: &Content) -> Option<Conversion<'a>> {
+    pub(super) fn conversion(&mut self, path: &[u8], content: &Content) -> Option<Conversion<'a>> {
         if content.raw || content.thing == Thing::Link {
             return None;
         }
@@ -140,68 +134,25 @@ impl<'a> Converter<'a> {
         }
     }
 
+    fn is_lfs(&mut self, path: &[u8], content: &Content) -> bool {
+        self.conversion(path, content)
+            .is_some_and(|c| matches!(c.filter, Filter::Lfs))
+    }
+
     /// Whether the blob is a pointer whose content is not here.
     pub(super) fn lacks_content(&mut self, path: &[u8], content: &Content) -> Result<bool, Error> {
-        let is_lfs = self
-            .conversion(path, content)
-            .is_some_and(|c| matches!(c.filter, Filter::Lfs));
-        if !is_lfs {
-            return Ok(false);
-        }
-        Ok(self
-            .pointer(path, content.id)?
-            .is_some_and(|pointer| !self.lfs.has(&pointer)))
-    }
-
-    fn pointer(&self, path: &[u8], id: ObjectId) -> Result<Option<Pointer>, Error> {
-        if self.size(path, id)? > MAX_POINTER {
-            return Ok(None);
-        }
-        Ok(Pointer::parse(&self.read(path, id)?))
-    }
-
-    fn size(&self, path: &[u8], id: ObjectId) -> Result<u64, Error> {
-        match self.repo.try_find_header(id) {
-            Ok(Some(header)) if header.kind() == Kind::Blob => Ok(header.size()),
-            Ok(Some(header)) => Err(blob_error(path, id, format!("it is a {}", header.kind()))),
-            Ok(None) => Err(blob_error(path, id, "it is not in this repository")),
-            Err(error) => Err(blob_error(path, id, error.to_string())),
-        }
-    }
-
-    /// The blob, checked against its id.
-    pub(super) fn read(&self, path: &[u8], id: ObjectId) -> Result<Vec<u8>, Error> {
-        checkpoint::read(self.repo, id, Kind::Blob, "blob").map_err(|fault| match fault {
-            checkpoint::Fault::Missing { .. } => blob_error(path, id, "it is not in this repository"),
-            checkpoint::Fault::Corrupt { why, .. } => blob_error(path, id, why),
-            other => blob_error(path, id, other.to_string()),
-        })
+        let pointer = if self.is_lfs(path, content) {
+            self.source.pointer(path, content.id)?
+        } else {
+            None
+        };
+        Ok(pointer.is_some_and(|pointer| !self.source.lfs.has(&pointer)))
     }
 
     /// Checks that what is stored is what its id says.
-    pub(super) fn verify(&mut self, path: &[u8], content: &Content) -> Result<(), Error> {
-        let is_lfs = self
-            .conversion(path, content)
-            .is_some_and(|c| matches!(c.filter, Filter::Lfs));
-        let size = self.size(path, content.id)?;
-        let checked = if size > LARGE {
-            self.stream(path, content.id, &mut |_| Ok(()))
-        } else {
-            self.read(path, content.id).map(drop).map_err(Stop::Source)
-        };
-        let checked = checked.and_then(|()| match is_lfs.then(|| self.pointer(path, content.id)).transpose() {
-            Ok(Some(Some(pointer))) if self.lfs.has(&pointer) => {
-                self.lfs_content(path, content.id, &pointer, &mut |_| Ok(()))
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err(Stop::Source(error)),
-        });
-        match checked {
-            Ok(()) => Ok(()),
-            Err(Stop::Source(error)) => Err(error),
-            Err(Stop::Convert(why)) => Err(blob_error(path, content.id, why)),
-            Err(Stop::Write(error)) => Err(blob_error(path, content.id, error.to_string())),
-        }
+    pub(super) fn check(&mut self, path: &[u8], content: &Content, checked: &mut Kept) -> Result<(), Error> {
+        let is_lfs = self.is_lfs(path, content);
+        self.source.check(path, content.id, is_lfs, checked)
     }
 
     /// Gives the bytes that belong on disk, piece by piece.
@@ -212,26 +163,26 @@ impl<'a> Converter<'a> {
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), Stop> {
         let conversion = self.conversion(path, content);
-        let size = self.size(path, content.id).map_err(Stop::Source)?;
-        if size > LARGE && conversion.is_none() {
-            return self.stream(path, content.id, sink);
+        let size = self.source.size(path, content.id).map_err(Stop::Source)?;
+        if size > LARGE && conversion.is_none() && !self.source.is_in_memory(content.id) {
+            return self.source.stream(path, content.id, sink);
         }
-        let blob = self.read(path, content.id).map_err(Stop::Source)?;
+        let blob = self.source.read(path, content.id).map_err(Stop::Source)?;
         let Some(conversion) = conversion else {
             return sink(&blob).map_err(Stop::Write);
         };
         if let Filter::Lfs = conversion.filter
             && let Some(pointer) = Pointer::parse(&blob)
-            && self.lfs.has(&pointer)
+            && self.source.lfs.has(&pointer)
         {
-            return self.lfs_content(path, content.id, &pointer, sink);
+            return self.source.lfs_content(path, content.id, &pointer, sink);
         }
-        let converted = convert::back(&blob, &conversion, self.settings, self.repo.object_hash())
+        let converted = convert::back(&blob, &conversion, self.settings, self.source.repo.object_hash())
             .ok_or_else(|| Stop::Convert("its content has no form in the encoding of the file".to_owned()))?;
         if let Filter::Driver(driver) = conversion.filter {
             let filters = match &mut self.filters {
                 Some(filters) => filters,
-                none => none.insert(Filters::new(self.repo).map_err(|error| Stop::Source(error.into()))?),
+                none => none.insert(Filters::new(self.source.repo).map_err(|error| Stop::Source(error.into()))?),
             };
             let filtered = filters
                 .smudge(driver, &converted, path)
@@ -241,177 +192,5 @@ impl<'a> Converter<'a> {
             }
         }
         sink(&converted).map_err(Stop::Write)
-    }
-
-    /// A blob through a git child, hashed on the way.
-    fn stream(&self, path: &[u8], id: ObjectId, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Stop> {
-        let failed = |error: crate::git::Error| Stop::Source(blob_error(path, id, error.to_string()));
-        let size = self.size(path, id).map_err(Stop::Source)?;
-        let mut child = store::git(self.repo)
-            .args(["cat-file", "blob"])
-            .arg(id.to_string())
-            .start()
-            .map_err(failed)?;
-        let mut stdout = child
-            .stdout
-            .take()
-            .ok_or_else(|| Stop::Convert("git gave no output".to_owned()))?;
-        let mut hashing = Hashing {
-            source: &mut stdout,
-            sink,
-            stopped: None,
-        };
-        let hashed = self.hasher.hash_stream(Kind::Blob, size, &mut hashing);
-        if let Some(error) = hashing.stopped {
-            return Err(Stop::Write(error));
-        }
-        match hashed {
-            Ok(found) if found == id => child.finish().map(drop).map_err(failed),
-            Ok(_) => Err(Stop::Source(blob_error(path, id, "its bytes have another id"))),
-            Err(error) => Err(Stop::Source(blob_error(path, id, error.to_string()))),
-        }
-    }
-
-    /// The content behind a pointer, hashed on the way.
-    fn lfs_content(
-        &self,
-        path: &[u8],
-        id: ObjectId,
-        pointer: &Pointer,
-        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), Stop> {
-        let unreadable = |error: &io::Error| {
-            let why = format!("its git-lfs content cannot be read: {}", crate::os::reason(error));
-            Stop::Source(blob_error(path, id, why))
-        };
-        let mut file = File::open(self.lfs.path(pointer)).map_err(|error| unreadable(&error))?;
-        let mut sum = Sha256::new();
-        let mut piece = vec![0; PIECE];
-        loop {
-            let count = file.read(&mut piece).map_err(|error| unreadable(&error))?;
-            if count == 0 {
-                break;
-            }
-            sum.update(&piece[..count]);
-            sink(&piece[..count]).map_err(Stop::Write)?;
-        }
-        if hex(&sum.finalize()) == pointer.sha256 {
-            Ok(())
-        } else {
-            Err(Stop::Source(blob_error(path, id, "its git-lfs content is damaged")))
-        }
-    }
-
-    /// Whether the file or link called `name` in an open folder is exactly this content; then what it is on disk. Its
-    /// permission bits do not count. Fails only if the disk cannot be read.
-    pub(super) fn is_on_disk(
-        &mut self,
-        folder: &Dir,
-        name: &[u8],
-        path: &[u8],
-        content: &Content,
-    ) -> io::Result<Option<Meta>> {
-        let before = folder.stat(name)?;
-        let same = match (content.thing, before.kind) {
-            (Thing::Link, FileKind::Link) => {
-                let target = folder.link(name)?;
-                self.hasher
-                    .hash_only(Kind::Blob, &target)
-                    .is_ok_and(|id| id == content.id)
-            }
-            // Where links cannot be had, a file with the target stands for one.
-            (Thing::Link, FileKind::File) if self.settings.symlinks => false,
-            (Thing::Link | Thing::File { .. }, FileKind::File) => {
-                let file = folder.file(name)?;
-                let opened = dir::file_meta(&file)?;
-                (opened.dev, opened.ino) == (before.dev, before.ino) && self.holds(file, opened.size, path, content)?
-            }
-            _ => false,
-        };
-        let after = folder.stat(name)?;
-        Ok((same && after == before).then_some(after))
-    }
-
-    fn holds(&mut self, mut file: File, size: u64, path: &[u8], content: &Content) -> io::Result<bool> {
-        let Some(conversion) = self.conversion(path, content) else {
-            let found = self.hasher.hash_stream(Kind::Blob, size, &mut file);
-            return Ok(found.is_ok_and(|id| id == content.id));
-        };
-        let mut expected = Sha256::new();
-        let mut length = 0_u64;
-        let given = self.give(path, content, &mut |piece| {
-            expected.update(piece);
-            length += piece.len() as u64;
-            Ok(())
-        });
-        if given.is_ok() && length == size && expected.finalize()[..] == sum_of(&mut file)?[..] {
-            return Ok(true);
-        }
-        let Filter::Driver(driver) = conversion.filter else {
-            return Ok(false);
-        };
-        // A filter need not give the same bytes each time it is run backwards; forwards it does.
-        let mut bytes = Vec::new();
-        io::Seek::rewind(&mut file)?;
-        file.read_to_end(&mut bytes)?;
-        let Some(filters) = &mut self.filters else {
-            return Ok(false);
-        };
-        let Ok(cleaned) = filters.clean(driver, &bytes, path) else {
-            return Ok(false);
-        };
-        let cleaned = cleaned.unwrap_or(bytes);
-        let stored = convert::forward(&cleaned, &conversion, self.settings, &mut |_| false);
-        Ok(stored
-            .and_then(|stored| self.hasher.hash_only(Kind::Blob, &stored).ok())
-            .is_some_and(|id| id == content.id))
-    }
-}
-
-/// Hands on what is read.
-struct Hashing<'a> {
-    source: &'a mut dyn Read,
-    sink: &'a mut dyn FnMut(&[u8]) -> io::Result<()>,
-    stopped: Option<io::Error>,
-}
-
-impl Read for Hashing<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(buffer)?;
-        match (self.sink)(&buffer[..count]) {
-            Ok(()) => Ok(count),
-            Err(error) => {
-                self.stopped = Some(error);
-                Err(io::ErrorKind::Other.into())
-            }
-        }
-    }
-}
-
-/// The SHA-256 of what is left of a file.
-pub(super) fn sum_of(file: &mut File) -> io::Result<Sum> {
-    let mut sum = Sha256::new();
-    let mut piece = vec![0; PIECE];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(sum.finalize().into()),
-            count => sum.update(&piece[..count]),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
-}
-
-fn blob_error(path: &[u8], id: ObjectId, why: impl Into<String>) -> Error {
-    Error::Blob {
-        path: RepoPath::from(path),
-        id,
-        why: why.into(),
     }
 }

@@ -15,7 +15,9 @@ pub mod journal;
 mod paths;
 mod plan;
 mod planner;
+mod proof;
 mod side;
+mod source;
 mod sparse;
 mod walk;
 

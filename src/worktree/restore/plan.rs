@@ -1,6 +1,7 @@
 //! The plan of a restore: lines for people, steps for the execution, and what stops it all.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::content::Content;
 use super::disk::{folders_above, split};
@@ -59,6 +60,19 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Steps of a later phase may rely on those of an earlier one, steps of one phase not on each other; but inner
+    /// folders are removed before outer ones.
+    fn phase(&self) -> u8 {
+        match self {
+            Self::Remove { .. } => 0,
+            Self::RemoveFolder { .. } => 1,
+            Self::Write { .. } | Self::MakeFolder { .. } => 2,
+            Self::Mode { .. } => 3,
+        }
+    }
+}
+
 impl Plan {
     pub(super) fn new(settings: Settings) -> Self {
         Self {
@@ -108,6 +122,19 @@ impl Plan {
             .collect()
     }
 
+    /// The steps of each phase that has any.
+    pub(super) fn phases(&self) -> Vec<Range<usize>> {
+        let mut phases = Vec::new();
+        let mut start = 0;
+        while start < self.steps.len() {
+            let phase = self.steps[start].phase();
+            let end = start + self.steps[start..].partition_point(|step| step.phase() == phase);
+            phases.push(start..end);
+            start = end;
+        }
+        phases
+    }
+
     /// The folders in which something is created, changed or deleted, without a slash at the end.
     pub(super) fn folders(&self) -> HashSet<&[u8]> {
         self.steps.iter().map(|step| split(step.path()).0).collect()
@@ -137,14 +164,8 @@ impl Plan {
         self.lines.dedup();
         self.blocked.sort_by(|a, b| a.path.cmp(&b.path));
         self.blocked.dedup();
-        let phase = |step: &Step| match step {
-            Step::Remove { .. } => 0,
-            Step::RemoveFolder { .. } => 1,
-            Step::Write { .. } | Step::MakeFolder { .. } => 2,
-            Step::Mode { .. } => 3,
-        };
         self.steps.sort_by(|a, b| {
-            phase(a).cmp(&phase(b)).then_with(|| match a {
+            a.phase().cmp(&b.phase()).then_with(|| match a {
                 // Inner folders first.
                 Step::RemoveFolder { .. } => b.path().cmp(a.path()),
                 _ => in_folders(a.path()).cmp(&in_folders(b.path())),

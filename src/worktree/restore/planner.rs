@@ -324,7 +324,7 @@ impl Planner<'_, '_> {
             _ => {}
         }
         if is.thing == Thing::Link && !self.options.trusted {
-            let target = self.converter.read(path, is.id)?;
+            let target = self.converter.source.read(path, is.id)?;
             if leads_into_repository(&target) {
                 self.plan.block(path, Block::LinkIntoRepository);
                 return Ok(());

@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         let read = |side: &BTreeMap<Vec<u8>, Node>, name: &[u8]| match side.get(name) {
             Some(Node::File { id, .. }) => {
                 let path = [&frame.path, name].concat();
-                Ok(Some((*id, converter.read(&path, *id)?)))
+                Ok(Some((*id, converter.source.read(&path, *id)?)))
             }
             _ => Ok::<_, Error>(None),
         };

@@ -1,165 +1,100 @@
-//! Executing a plan, one path after the other, each in one step that either happens or does not.
-//! Over 400 lines because each step and its checks are read together.
-//!
-//! Every blob is checked before the first change. Folders are reached by descriptor, never through a link. A file is
-//! replaced only after its bytes were compared with what the safety checkpoint holds; then the new file, complete under
-//! a temporary name beside it, and the old one change places, and the old one is looked at once more before it is
-//! removed. What changed meanwhile stays, and is reported as moved.
+//! One step of a plan, on one thread.
 
-use std::collections::HashSet;
 use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::content::{Content, Converter, Stop, Sum, Thing, sum_of};
-use super::disk::split;
-use super::plan::{Plan, Step};
-use super::{Error, TEMPORARY};
+use super::replace::{is_gone, is_same, left_as, replace};
+use super::{Change, Done, FOLDER};
 use crate::model::path::RepoPath;
 use crate::os::{
     self,
     dir::{self, Dir, Meta},
 };
 use crate::store::{ObjectId, Repository};
-
-/// The mode of a folder in a tree.
-const FOLDER: u32 = 0o040_000;
-
-/// How a plan is executed.
-pub struct Execution<'a> {
-    /// Makes the names of temporary files unique; letters and digits.
-    pub token: &'a str,
-    /// Called with the number of steps done and of all steps.
-    pub progress: &'a mut dyn FnMut(usize, usize),
-}
-
-/// What was done.
-#[derive(Debug, Default)]
-pub struct Done {
-    /// Files and links that were created or replaced.
-    pub written: usize,
-    /// Files and links that were removed.
-    pub deleted: usize,
-    /// Files that got other permission bits.
-    pub modes: usize,
-    /// Folders made because they were saved empty.
-    pub folders: usize,
-    /// Paths that were left alone because they are not as they were when the plan was made: plan again.
-    pub moved: Vec<RepoPath>,
-    /// Paths that could not be written, with the reason; they are as they were.
-    pub failed: Vec<(RepoPath, String)>,
-    /// Paths that were written and are not what was written: another program changed them since.
-    pub differing: Vec<RepoPath>,
-    /// What became of each path that was changed.
-    pub changes: Vec<Change>,
-    /// Why it ended early; the paths before were done.
-    pub stopped: Option<Error>,
-}
-
-/// A path that was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The path.
-    pub path: RepoPath,
-    /// Its mode as in a tree, and the blob; of a folder that was made the empty tree. `None` if there is nothing now.
-    pub now: Option<(u32, ObjectId)>,
-}
-
-impl Done {
-    /// Whether everything in the plan was done.
-    pub fn is_complete(&self) -> bool {
-        self.stopped.is_none() && self.moved.is_empty() && self.failed.is_empty()
-    }
-}
+use crate::worktree::restore::content::{Content, Converter, Stop, Sum, Thing};
+use crate::worktree::restore::disk::split;
+use crate::worktree::restore::plan::{Plan, Step};
+use crate::worktree::restore::proof::sum_of;
+use crate::worktree::restore::source::Checked;
+use crate::worktree::restore::{Error, TEMPORARY};
 
 /// What became of one step.
-enum Outcome {
+pub(super) enum Outcome {
     Done,
     /// The path is not as it was.
     Moved,
     Failed(String),
 }
 
-/// A failure that ends the execution.
-struct Fatal(Error);
-
-struct Executor<'a> {
+/// Executes steps; one for each thread.
+pub(super) struct Executor<'a> {
     plan: &'a Plan,
     converter: Converter<'a>,
     root: Dir,
-    root_path: &'a std::path::Path,
+    root_path: &'a Path,
     token: &'a str,
     folder: Option<(Vec<u8>, Dir)>,
-    done: Done,
-    written: Vec<(usize, Sum)>,
+    pub done: Done,
+    /// The numbers of steps that wrote something, and what.
+    pub written: Vec<(usize, Sum)>,
     empty_tree: ObjectId,
 }
 
-/// Executes a plan. Fails without having changed anything; what happens after the first change is in the result.
-///
-/// A plan with blocked paths must not be given here; nothing of it is executed.
-pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) -> Result<Done, Error> {
-    let root_path = repo.workdir().ok_or_else(|| Error::Bare {
-        path: repo.git_dir().to_owned(),
-    })?;
-    if !plan.blocked.is_empty() {
-        let path = plan.blocked[0].path.to_string();
-        return Err(Error::io("replace", path)(io::ErrorKind::AlreadyExists.into()));
-    }
-    let mut executor = Executor {
-        plan,
-        converter: Converter::new(repo, &plan.settings)?,
-        root: Dir::open(root_path).map_err(Error::io("open", root_path))?,
-        root_path,
-        token: execution.token,
-        folder: None,
-        done: Done::default(),
-        written: Vec::new(),
-        empty_tree: ObjectId::empty_tree(repo.object_hash()),
-    };
-    executor.verify_sources()?;
-    if let Err(Fatal(error)) = executor.run(execution.progress) {
-        executor.done.stopped = Some(error);
-    }
-    executor.verify_written();
-    Ok(executor.done)
-}
-
-impl Executor<'_> {
-    /// Every blob that is going to be written is there and is what its id says.
-    fn verify_sources(&mut self) -> Result<(), Error> {
-        let mut seen = HashSet::new();
-        for step in &self.plan.steps {
-            if let Step::Write { path, is, .. } = step
-                && seen.insert((is.id, is.raw))
-            {
-                self.converter.verify(path, is)?;
-            }
-        }
-        Ok(())
+impl<'a> Executor<'a> {
+    pub(super) fn new(
+        repo: &'a Repository,
+        plan: &'a Plan,
+        token: &'a str,
+        checked: Arc<Checked>,
+    ) -> Result<Self, Error> {
+        let root_path = repo.workdir().ok_or_else(|| Error::Bare {
+            path: repo.git_dir().to_owned(),
+        })?;
+        Ok(Self {
+            plan,
+            converter: Converter::with(repo, &plan.settings, checked)?,
+            root: Dir::open(root_path).map_err(Error::io("open", root_path))?,
+            root_path,
+            token,
+            folder: None,
+            done: Done::default(),
+            written: Vec::new(),
+            empty_tree: ObjectId::empty_tree(repo.object_hash()),
+        })
     }
 
-    fn run(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Result<(), Fatal> {
+    /// Executes one step. Tells whether to go on.
+    pub(super) fn step(&mut self, at: usize) -> bool {
         let plan = self.plan;
-        for (at, step) in plan.steps.iter().enumerate() {
-            progress(at, plan.steps.len());
-            let outcome = match step {
-                Step::Remove { path, was } => self.remove(at, path, was),
-                Step::RemoveFolder { path } => self.remove_folder(path),
-                Step::MakeFolder { path } => self.make_folder(path),
-                Step::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
-                Step::Mode { path, was, mode } => self.mode(path, was, *mode),
-            };
-            match outcome {
-                Ok(Outcome::Done) => self.count(step),
-                Ok(Outcome::Moved) => self.done.moved.push(RepoPath::from(step.path())),
-                Ok(Outcome::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
-                Err(error) if ends_everything(&error) => return Err(self.fatal(step.path(), error)),
-                Err(error) => self.done.failed.push((RepoPath::from(step.path()), os::reason(&error))),
+        let step = &plan.steps[at];
+        let outcome = match step {
+            Step::Remove { path, was } => self.remove(at, path, was),
+            Step::RemoveFolder { path } => self.remove_folder(path),
+            Step::MakeFolder { path } => self.make_folder(path),
+            Step::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
+            Step::Mode { path, was, mode } => self.mode(path, was, *mode),
+        };
+        match outcome {
+            Ok(Outcome::Done) => self.count(step),
+            Ok(Outcome::Moved) => self.done.moved.push(RepoPath::from(step.path())),
+            Ok(Outcome::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
+            Err(error) if ends_everything(&error) => {
+                let shown = RepoPath::from(step.path()).to_string();
+                self.done.stopped = Some(Error::io("write", self.root_path.join(shown))(error));
+                return false;
             }
+            Err(error) => self.done.failed.push((RepoPath::from(step.path()), os::reason(&error))),
         }
+        true
+    }
+
+    /// Removes the folders that the steps left empty, as far as the plan wants it.
+    pub(super) fn tidy(&mut self) {
         self.folder = None;
-        for folder in &plan.tidy {
+        for folder in &self.plan.tidy {
             let (above, name) = split(folder);
             // A folder that is not empty stays, and so does one that cannot be removed.
             if self.root.below(above).is_ok_and(|dir| dir.remove_folder(name).is_ok()) {
@@ -169,8 +104,6 @@ impl Executor<'_> {
                 });
             }
         }
-        progress(plan.steps.len(), plan.steps.len());
-        Ok(())
     }
 
     fn count(&mut self, step: &Step) {
@@ -201,11 +134,6 @@ impl Executor<'_> {
             path: RepoPath::from(&path[..]),
             now,
         });
-    }
-
-    fn fatal(&self, path: &[u8], source: io::Error) -> Fatal {
-        let shown = RepoPath::from(path).to_string();
-        Fatal(Error::io("write", self.root_path.join(shown))(source))
     }
 
     /// The folder, which must be there.
@@ -382,7 +310,7 @@ impl Executor<'_> {
         is: &Content,
     ) -> io::Result<Result<(Sum, Meta), String>> {
         let mut sum = Sha256::new();
-        let given = match is.thing {
+        let created = match is.thing {
             Thing::Link if self.plan.settings.symlinks => {
                 let mut target = Vec::new();
                 let given = self.converter.give(path, is, &mut |piece| {
@@ -390,7 +318,8 @@ impl Executor<'_> {
                     target.extend_from_slice(piece);
                     Ok(())
                 });
-                given.and_then(|()| dir.create_link(temporary, &target).map_err(Stop::Write))
+                let linked = given.and_then(|()| dir.create_link(temporary, &target).map_err(Stop::Write));
+                linked.and_then(|()| dir.stat(temporary).map_err(Stop::Write))
             }
             thing => {
                 let mode = match thing {
@@ -403,15 +332,13 @@ impl Executor<'_> {
                     sum.update(piece);
                     file.write_all(piece)
                 });
-                if mode & self.plan.umask == 0 || given.is_err() {
-                    given
-                } else {
-                    os::set_mode(&file, mode).map_err(Stop::Write)
-                }
+                let masked = mode & self.plan.umask != 0;
+                let set = || if masked { os::set_mode(&file, mode) } else { Ok(()) };
+                given.and_then(|()| set().and_then(|()| dir::file_meta(&file)).map_err(Stop::Write))
             }
         };
-        match given {
-            Ok(()) => Ok(Ok((sum.finalize().into(), dir.stat(temporary)?))),
+        match created {
+            Ok(meta) => Ok(Ok((sum.finalize().into(), meta))),
             Err(Stop::Write(error)) => Err(error),
             Err(Stop::Convert(why)) => Ok(Err(why)),
             Err(Stop::Source(error)) => Ok(Err(error.to_string())),
@@ -419,12 +346,10 @@ impl Executor<'_> {
     }
 
     /// Reads back what was written.
-    fn verify_written(&mut self) {
-        for (at, sum) in std::mem::take(&mut self.written) {
-            let step = &self.plan.steps[at];
-            if !matches!(self.reads_as(step.path(), &sum), Ok(true)) {
-                self.done.differing.push(RepoPath::from(step.path()));
-            }
+    pub(super) fn verify(&mut self, at: usize, sum: &Sum) {
+        let step = &self.plan.steps[at];
+        if !matches!(self.reads_as(step.path(), sum), Ok(true)) {
+            self.done.differing.push(RepoPath::from(step.path()));
         }
     }
 
@@ -432,73 +357,11 @@ impl Executor<'_> {
         let (folder, name) = split(path);
         let dir = self.open(folder)?;
         match dir.file(name) {
-            Ok(mut file) => Ok(sum_of(&mut file)? == *sum),
+            Ok(file) => Ok(sum_of(&file, dir::file_meta(&file)?.size)? == *sum),
             Err(error) if dir::is_link(&error) => Ok(Sha256::digest(dir.link(name)?)[..] == sum[..]),
             Err(error) => Err(error),
         }
     }
-}
-
-/// Gives the new file the name, if what has the name is still what it was before.
-fn replace(dir: &Dir, temporary: &[u8], name: &[u8], before: Option<&Meta>, ours: &Meta) -> io::Result<Outcome> {
-    let Some(before) = before else {
-        return match dir.rename_to_free(temporary, name) {
-            Ok(()) => Ok(Outcome::Done),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                dir.remove(temporary)?;
-                Ok(Outcome::Moved)
-            }
-            Err(error) => Err(error),
-        };
-    };
-    if dir.stat(name).ok().as_ref() != Some(before) {
-        dir.remove(temporary)?;
-        return Ok(Outcome::Moved);
-    }
-    match dir.exchange(temporary, name) {
-        Ok(true) => {}
-        Ok(false) => {
-            // No such call: between the look above and this there is an instant in which nobody looks.
-            dir.rename(temporary, name)?;
-            return Ok(Outcome::Done);
-        }
-        Err(error) if is_gone(&error) => {
-            dir.remove(temporary)?;
-            return Ok(Outcome::Moved);
-        }
-        Err(error) => return Err(error),
-    }
-    // The old file has the temporary name now. Nobody else knows that name, so it is what was replaced.
-    if dir.stat(temporary).is_ok_and(|old| is_same(before, &old)) {
-        dir.remove(temporary)?;
-        return Ok(Outcome::Done);
-    }
-    // It was changed in the last instant: back with it, and only what is ours goes.
-    match dir.exchange(temporary, name) {
-        Ok(true) if dir.stat(temporary).is_ok_and(|now| is_same(ours, &now)) => {
-            dir.remove(temporary)?;
-            Ok(Outcome::Moved)
-        }
-        _ => Ok(left_as(temporary)),
-    }
-}
-
-fn left_as(temporary: &[u8]) -> Outcome {
-    let name = String::from_utf8_lossy(temporary);
-    Outcome::Failed(format!(
-        "it changed in the same instant; what it was is left beside it as '{name}'"
-    ))
-}
-
-/// Whether a file that got another name is the one it was. Its change time is not compared: the new name changed it.
-fn is_same(before: &Meta, now: &Meta) -> bool {
-    let key = |meta: &Meta| (meta.kind, meta.dev, meta.ino, meta.size, meta.mtime, meta.mode);
-    key(before) == key(now)
-}
-
-/// The path or its folder is not there any more, or is something else.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Whether there is no use in going on with the next path.

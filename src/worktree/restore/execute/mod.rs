@@ -1,0 +1,220 @@
+//! Executing a plan, each path in one step that either happens or does not.
+//!
+//! Every blob is checked before the first change. Folders are reached by descriptor, never through a link. A file is
+//! replaced only after its bytes were compared with what the safety checkpoint holds; then the new file, complete under
+//! a temporary name beside it, and the old one change places, and the old one is looked at once more before it is
+//! removed. What changed meanwhile stays, and is reported as moved. Paths of one phase are spread over a few threads.
+
+mod replace;
+mod step;
+
+use std::collections::HashSet;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::Error;
+use super::content::{Content, Converter};
+use super::plan::{Plan, Step};
+use super::source::{Checked, Kept};
+use crate::model::path::RepoPath;
+use crate::store::{ObjectId, Repository};
+use step::Executor;
+
+/// Steps that a thread takes at once: about those of one folder, which is then opened once.
+const BATCH: usize = 32;
+/// More threads than this would wait for the file system.
+const THREADS: usize = 4;
+
+/// The mode of a folder in a tree.
+const FOLDER: u32 = 0o040_000;
+
+/// How a plan is executed.
+pub struct Execution<'a> {
+    /// Makes the names of temporary files unique; letters and digits.
+    pub token: &'a str,
+    /// Called with the number of steps done and of all steps.
+    pub progress: &'a mut dyn FnMut(usize, usize),
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Files and links that were created or replaced.
+    pub written: usize,
+    /// Files and links that were removed.
+    pub deleted: usize,
+    /// Files that got other permission bits.
+    pub modes: usize,
+    /// Folders made because they were saved empty.
+    pub folders: usize,
+    /// Paths that were left alone because they are not as they were when the plan was made: plan again.
+    pub moved: Vec<RepoPath>,
+    /// Paths that could not be written, with the reason; they are as they were.
+    pub failed: Vec<(RepoPath, String)>,
+    /// Paths that were written and are not what was written: another program changed them since.
+    pub differing: Vec<RepoPath>,
+    /// What became of each path that was changed.
+    pub changes: Vec<Change>,
+    /// Why it ended early; the paths before were done.
+    pub stopped: Option<Error>,
+}
+
+/// A path that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: RepoPath,
+    /// Its mode as in a tree, and the blob; of a folder that was made the empty tree. `None` if there is nothing now.
+    pub now: Option<(u32, ObjectId)>,
+}
+
+impl Done {
+    fn add(&mut self, other: Self) {
+        self.written += other.written;
+        self.deleted += other.deleted;
+        self.modes += other.modes;
+        self.folders += other.folders;
+        self.moved.extend(other.moved);
+        self.failed.extend(other.failed);
+        self.differing.extend(other.differing);
+        self.changes.extend(other.changes);
+        self.stopped = self.stopped.take().or(other.stopped);
+    }
+
+    /// Whether everything in the plan was done.
+    pub fn is_complete(&self) -> bool {
+        self.stopped.is_none() && self.moved.is_empty() && self.failed.is_empty()
+    }
+}
+
+/// Executes a plan. Fails without having changed anything; what happens after the first change is in the result.
+///
+/// A plan with blocked paths must not be given here; nothing of it is executed.
+pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) -> Result<Done, Error> {
+    if let Some(blocked) = plan.blocked.first() {
+        return Err(Error::io("replace", blocked.path.to_string())(
+            io::ErrorKind::AlreadyExists.into(),
+        ));
+    }
+    let checked = Arc::new(check_sources(repo, plan)?);
+    // Opened before the first change: what fails here has changed nothing.
+    let mut executor = Executor::new(repo, plan, execution.token, Arc::clone(&checked))?;
+    let all = plan.steps.len();
+    for phase in plan.phases() {
+        let spread = Spread {
+            plan,
+            token: execution.token,
+            checked: &checked,
+            stop: AtomicBool::new(false),
+        };
+        let parallel = !matches!(plan.steps[phase.start], Step::RemoveFolder { .. });
+        spread.run(repo, &mut executor, phase, parallel, &mut |done| {
+            (execution.progress)(done, all)
+        });
+        if executor.done.stopped.is_some() {
+            break;
+        }
+    }
+    if executor.done.stopped.is_none() {
+        executor.tidy();
+    }
+    for (at, sum) in std::mem::take(&mut executor.written) {
+        executor.verify(at, &sum);
+    }
+    (execution.progress)(all, all);
+    Ok(executor.done)
+}
+
+/// Every blob that is going to be written is there and is what its id says.
+fn check_sources(repo: &Repository, plan: &Plan) -> Result<Checked, Error> {
+    let mut seen = HashSet::new();
+    let mut sources = Vec::<(&[u8], &Content)>::new();
+    for step in &plan.steps {
+        if let Step::Write { path, is, .. } = step
+            && seen.insert((is.id, is.raw))
+        {
+            sources.push((path, is));
+        }
+    }
+    let mut converter = Converter::new(repo, &plan.settings)?;
+    let mut kept = Kept::default();
+    for (path, content) in sources {
+        converter.check(path, content, &mut kept)?;
+    }
+    Ok(kept.blobs)
+}
+
+/// The steps of one phase, spread over threads.
+struct Spread<'a> {
+    plan: &'a Plan,
+    token: &'a str,
+    checked: &'a Arc<Checked>,
+    stop: AtomicBool,
+}
+
+impl Spread<'_> {
+    fn run(
+        &self,
+        repo: &Repository,
+        executor: &mut Executor<'_>,
+        phase: Range<usize>,
+        parallel: bool,
+        progress: &mut dyn FnMut(usize),
+    ) {
+        let next = AtomicUsize::new(phase.start);
+        let work = |executor: &mut Executor<'_>, progress: &mut dyn FnMut(usize)| {
+            loop {
+                let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                if start >= phase.end || self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                progress(start);
+                for at in start..(start + BATCH).min(phase.end) {
+                    if !executor.step(at) {
+                        self.stop.store(true, Ordering::Relaxed);
+                        return;
+                    }
+                }
+            }
+        };
+        // Objects in memory are those of this handle alone.
+        let shared = parallel && repo.objects.num_objects_in_memory() == 0;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+        let helpers = if shared {
+            threads.min(phase.len().div_ceil(BATCH)).saturating_sub(1)
+        } else {
+            0
+        };
+        let found = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers)
+                .map(|_| {
+                    let repo = repo.clone().into_sync();
+                    let work = &work;
+                    scope.spawn(move || {
+                        let repo = repo.to_thread_local();
+                        // One that cannot be opened leaves its work to the others.
+                        let mut executor =
+                            Executor::new(&repo, self.plan, self.token, Arc::clone(self.checked)).ok()?;
+                        work(&mut executor, &mut |_| ());
+                        Some((executor.done, executor.written))
+                    })
+                })
+                .collect();
+            work(executor, progress);
+            let mut found = Vec::new();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(one) => found.extend(one),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            found
+        });
+        for (done, written) in found {
+            executor.done.add(done);
+            executor.written.extend(written);
+        }
+    }
+}

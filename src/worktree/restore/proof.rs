@@ -1,0 +1,108 @@
+//! Whether a file on disk holds exactly what is known, byte for byte.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+
+use super::content::{Content, Converter, Sum, Thing};
+use crate::os::dir::{self, Dir, Kind as FileKind, Meta};
+use crate::store::Kind;
+use crate::worktree::snapshot::attributes::Filter;
+use crate::worktree::snapshot::convert;
+
+/// Files up to this size are read in one piece.
+const WHOLE: u64 = 1024 * 1024;
+const PIECE: usize = 128 * 1024;
+
+impl Converter<'_> {
+    /// Whether the file or link called `name` in an open folder is exactly this content; then what it is on disk. Its
+    /// permission bits do not count. Fails only if the disk cannot be read.
+    pub(super) fn is_on_disk(
+        &mut self,
+        folder: &Dir,
+        name: &[u8],
+        path: &[u8],
+        content: &Content,
+    ) -> io::Result<Option<Meta>> {
+        let file = match folder.file(name) {
+            Ok(file) => file,
+            Err(error) if dir::is_link(&error) => return self.is_link_on_disk(folder, name, content),
+            Err(error) => return Err(error),
+        };
+        let before = dir::file_meta(&file)?;
+        // Where links cannot be had, a file with the target stands for one.
+        let fits = before.kind == FileKind::File && (content.thing != Thing::Link || !self.settings.symlinks);
+        if !fits || !self.holds(&file, before.size, path, content)? {
+            return Ok(None);
+        }
+        let after = dir::file_meta(&file)?;
+        Ok((after == before).then_some(after))
+    }
+
+    fn is_link_on_disk(&self, folder: &Dir, name: &[u8], content: &Content) -> io::Result<Option<Meta>> {
+        let before = folder.stat(name)?;
+        let target = folder.link(name)?;
+        let same = self
+            .source
+            .hasher
+            .hash_only(Kind::Blob, &target)
+            .is_ok_and(|id| id == content.id);
+        let fits = same && content.thing == Thing::Link && before.kind == FileKind::Link;
+        Ok((fits && folder.stat(name)? == before).then_some(before))
+    }
+
+    fn holds(&mut self, mut file: &File, size: u64, path: &[u8], content: &Content) -> io::Result<bool> {
+        let Some(conversion) = self.conversion(path, content) else {
+            let found = if size <= WHOLE {
+                self.buffer.clear();
+                file.take(size + 1).read_to_end(&mut self.buffer)?;
+                self.source.hasher.hash_only(Kind::Blob, &self.buffer).ok()
+            } else {
+                self.source.hasher.hash_stream(Kind::Blob, size, &mut file).ok()
+            };
+            return Ok(found == Some(content.id));
+        };
+        let mut expected = Sha256::new();
+        let mut length = 0_u64;
+        let given = self.give(path, content, &mut |piece| {
+            expected.update(piece);
+            length += piece.len() as u64;
+            Ok(())
+        });
+        if given.is_ok() && length == size && expected.finalize()[..] == sum_of(file, size)?[..] {
+            return Ok(true);
+        }
+        let Filter::Driver(driver) = conversion.filter else {
+            return Ok(false);
+        };
+        // A filter need not give the same bytes each time it is run backwards; forwards it does.
+        let mut bytes = Vec::new();
+        io::Seek::rewind(&mut file)?;
+        file.read_to_end(&mut bytes)?;
+        let Some(filters) = &mut self.filters else {
+            return Ok(false);
+        };
+        let Ok(cleaned) = filters.clean(driver, &bytes, path) else {
+            return Ok(false);
+        };
+        let cleaned = cleaned.unwrap_or(bytes);
+        let stored = convert::forward(&cleaned, &conversion, self.settings, &mut |_| false);
+        Ok(stored
+            .and_then(|stored| self.source.hasher.hash_only(Kind::Blob, &stored).ok())
+            .is_some_and(|id| id == content.id))
+    }
+}
+
+/// The SHA-256 of what is left of a file of about this size.
+pub(super) fn sum_of(mut file: &File, size: u64) -> io::Result<Sum> {
+    let mut sum = Sha256::new();
+    let length = usize::try_from(size).map_or(PIECE, |size| size + 1).min(PIECE);
+    let mut piece = vec![0; length];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(sum.finalize().into()),
+            count => sum.update(&piece[..count]),
+        }
+    }
+}
