@@ -279,11 +279,11 @@ fn clashes(index: &str) -> bool {
         .filter_map(|line| line.split_once('\t'))
         .map(|(_, path)| path)
         .collect();
-    let below = |path: &str| {
-        let inside = |other: &&str| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        paths.iter().any(|other| inside(other))
+    let below = |path: &&str| {
+        let inside = |other: &&str| other.strip_prefix(*path).is_some_and(|rest| rest.starts_with('/'));
+        paths.iter().any(inside)
     };
-    paths.iter().any(|path| below(path))
+    paths.iter().any(below)
 }
 
 fn unquoted(path: &str) -> Vec<u8> {

@@ -111,7 +111,7 @@ pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) ->
         };
         let parallel = !matches!(plan.steps[phase.start], Step::RemoveFolder { .. });
         spread.run(repo, &mut executor, phase, parallel, &mut |done| {
-            (execution.progress)(done, all)
+            (execution.progress)(done, all);
         });
         if executor.done.stopped.is_some() {
             break;

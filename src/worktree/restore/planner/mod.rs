@@ -1,0 +1,229 @@
+//! Making the plan: what happens to each path on which present and target differ.
+//!
+//! A path is deleted or overwritten only if the present tree, which the safety checkpoint holds, has it. What it does
+//! not hold (ignored, too large, unreadable, another repository) stays, and stops the restore where it is in the way.
+//! What the target did not save is not absent from it, and stays as well.
+
+mod room;
+mod write;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use super::content::{Content, Converter};
+use super::disk::{Disk, Inside, There, split};
+use super::paths::FileSystem;
+use super::plan::Plan;
+use super::side::Node;
+use super::walk::{Next, Pair, Walk};
+use super::{Error, Options, TEMPORARY};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::model::plan::{Act, Block, Why};
+use crate::os::dir::Kind;
+use crate::worktree::snapshot::attributes::Attributes;
+use crate::worktree::snapshot::settings::Settings;
+
+/// What the plan is made with.
+pub(super) struct Planner<'a, 'o> {
+    pub options: &'a mut Options<'o>,
+    pub settings: &'a Settings,
+    pub converter: Converter<'a>,
+    pub system: FileSystem,
+    pub root: &'a Path,
+    pub disk: Disk,
+    pub plan: Plan,
+    /// Files that go away, by their keys.
+    pub removed: HashSet<Vec<u8>>,
+    /// Folders on disk whose place a file takes.
+    pub replaced: HashSet<Vec<u8>>,
+    /// Files on disk where something is written although the present tree has nothing there, or a folder above it.
+    pub occupied: Vec<Vec<u8>>,
+    /// Files that have to make room for a folder if something is written in it: not meant by themselves.
+    pub in_the_way: HashMap<Vec<u8>, Content>,
+    pub sparse: Option<HashSet<Vec<u8>>>,
+}
+
+impl Planner<'_, '_> {
+    pub(super) fn run(&mut self, walk: &mut Walk<'_>, attributes: Attributes) -> Result<(), Error> {
+        // The planner answers the walk, so reading files of rules has a converter of its own.
+        let reader = Converter::new(walk.repo, self.settings)?;
+        walk.run(attributes, &reader, |walk, pair| self.decide(walk, &pair))?;
+        self.make_room();
+        self.check_replaced()?;
+        self.empty_folders(walk)?;
+        self.check_room()?;
+        self.not_saved(walk)?;
+        self.not_held(walk)?;
+        let keep = self.kept_folders(walk);
+        self.plan.settle(&keep, self.options.only);
+        Ok(())
+    }
+
+    fn is_meant(&mut self, path: &[u8]) -> bool {
+        let path = RepoPath::from(path);
+        let chosen = self.options.only.is_none_or(|only| only.contains(&path));
+        chosen && self.options.paths.as_mut().is_none_or(|paths| paths.keeps(&path))
+    }
+
+    fn io(&self, path: &[u8]) -> impl FnOnce(io::Error) -> Error + use<> {
+        let relative = String::from_utf8_lossy(path).into_owned();
+        let path = gix::path::from_byte_slice(path).map_or_else(|_| self.root.join(relative), |p| self.root.join(p));
+        Error::io("look at", path)
+    }
+
+    fn decide(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<Next, Error> {
+        let path = &pair.path[..];
+        let (now, then) = (pair.present, pair.target);
+        if split(path).1.starts_with(TEMPORARY.as_bytes()) {
+            // Of a restore that was killed. The safety checkpoint holds it now, whatever it is.
+            if let Some(was) = write::content(walk.present, path, now, &pair.rules.present) {
+                self.remove_content(path, was, Why::Leftover);
+            }
+            return Ok(Next::Done);
+        }
+        if let Some(reason) = pair.rules.not_saved.or_else(|| walk.target.skipped(path)) {
+            return Ok(self.not_known(path, now, then, Why::NotSaved(reason)));
+        }
+        let is_included = self
+            .options
+            .included
+            .is_some_and(|included| included.contains(&RepoPath::from(path)));
+        if let Some(reason) = pair.rules.not_held.or_else(|| walk.present.skipped(path))
+            && !is_included
+        {
+            // The present tree then only says what the index has; a FIFO is no file in any case.
+            if now == then && reason != SkipReason::Special {
+                if self.is_meant(path) && !matches!(now, Some(Node::Repository(_))) {
+                    self.plan.line(Act::Keep, path, not_held(reason));
+                }
+                return Ok(Next::Done);
+            }
+            if then.is_none() {
+                // A tracked file that cannot be read, or a repository: nothing is lost by leaving it.
+                if now.is_some() && self.is_meant(path) && !self.options.overlay {
+                    self.plan.line(Act::Keep, path, not_held(reason));
+                }
+                return Ok(Next::Done);
+            }
+            let both_folders = matches!((now, then), (Some(Node::Folder(_)), Some(Node::Folder(_))));
+            let there = self.disk.at(path).map_err(self.io(path))?;
+            if !both_folders && !matches!(there, There::Nothing) {
+                let is = self.wanted(walk, path, then, pair.rules);
+                let same = is
+                    .map(|is| self.is_there_already(path, &is))
+                    .transpose()?
+                    .unwrap_or(false);
+                if !same && self.is_meant_below(path, then) {
+                    let file = if let There::Blocked(length) = there {
+                        &path[..length]
+                    } else {
+                        path
+                    };
+                    self.plan.block(file, Block::NotHeld(reason));
+                }
+                return Ok(Next::Done);
+            }
+        }
+        match (now, then) {
+            (Some(Node::Repository(now)), Some(Node::Repository(then))) => {
+                if now != then && self.is_meant(path) {
+                    self.plan.line(Act::Skip, path, Why::Submodule);
+                }
+                Ok(Next::Done)
+            }
+            (Some(Node::Repository(_)), None) => {
+                if !self.options.overlay && self.is_meant(path) {
+                    self.plan.line(Act::Keep, path, Why::Repository);
+                }
+                Ok(Next::Done)
+            }
+            (_, Some(Node::Repository(_))) => {
+                if self.is_meant(path) {
+                    self.plan.line(Act::Skip, path, Why::Submodule);
+                }
+                Ok(Next::Done)
+            }
+            (Some(Node::Repository(_)), Some(_)) if self.is_repository_there(path)? => {
+                if self.is_meant_below(path, then) {
+                    self.plan.block(path, Block::Repository);
+                }
+                Ok(Next::Done)
+            }
+            (Some(Node::Folder(_)), Some(Node::Folder(_)) | None)
+            | (None | Some(Node::Repository(_)), Some(Node::Folder(_))) => Ok(Next::Enter),
+            (Some(Node::Folder(_)), Some(_)) => {
+                if !self.is_meant(path) {
+                    // What is in the folder may be meant all the same.
+                    return Ok(Next::Enter);
+                }
+                self.write(walk, pair)?;
+                Ok(Next::Replace)
+            }
+            (Some(_), Some(Node::Folder(_))) => {
+                let was = write::content(walk.present, path, now, &pair.rules.present);
+                if self.is_meant(path) && !self.options.overlay {
+                    self.remove(walk, pair, Why::InTheWay)?;
+                } else if let Some(was) = was {
+                    self.in_the_way.insert(path.to_vec(), was);
+                }
+                Ok(Next::Enter)
+            }
+            (Some(_), Some(_)) => {
+                if self.is_meant(path) {
+                    self.change(walk, pair)?;
+                }
+                Ok(Next::Done)
+            }
+            (None, Some(_)) => {
+                if self.is_meant(path) {
+                    self.write(walk, pair)?;
+                }
+                Ok(Next::Done)
+            }
+            (Some(_), None) => {
+                if pair.rules.replaced {
+                    self.remove(walk, pair, Why::InTheWay)?;
+                } else if !self.options.overlay && self.is_meant(path) {
+                    self.remove(walk, pair, Why::NotInCheckpoint)?;
+                }
+                Ok(Next::Done)
+            }
+            (None, None) => Ok(Next::Done),
+        }
+    }
+
+    /// A path of which the target does not know what was there.
+    fn not_known(&mut self, path: &[u8], now: Option<Node>, then: Option<Node>, why: Why) -> Next {
+        // Tracked content that was not what it is in the tree is told of with the other skipped paths.
+        if now.is_some() && now != then && self.is_meant(path) {
+            self.plan.line(Act::Keep, path, why);
+        }
+        Next::Done
+    }
+
+    /// Whether a path of the target, or if it is a folder anything in it, may be meant.
+    fn is_meant_below(&mut self, path: &[u8], node: Option<Node>) -> bool {
+        self.is_meant(path) || matches!(node, Some(Node::Folder(_)))
+    }
+
+    fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {
+        match self.disk.at(path).map_err(self.io(path))? {
+            There::Something(meta) if meta.kind == Kind::Folder => {
+                let inside = self.disk.inside(path).map_err(self.io(path))?;
+                Ok(!matches!(inside.as_slice(), [Inside::Folder(_)]))
+            }
+            There::Something(_) => Ok(true),
+            There::Nothing | There::Blocked(_) => Ok(false),
+        }
+    }
+}
+
+/// Why something stays that no checkpoint holds.
+fn not_held(reason: SkipReason) -> Why {
+    match reason {
+        SkipReason::NestedRepository => Why::Repository,
+        reason => Why::NotHeld(reason),
+    }
+}

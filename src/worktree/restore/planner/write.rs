@@ -1,0 +1,225 @@
+//! One path on which both sides differ: written, removed, or given other permission bits.
+
+use std::sync::Arc;
+
+use super::Planner;
+use crate::model::plan::{Act, Block, Why};
+use crate::os::dir::Kind;
+use crate::worktree::restore::Error;
+use crate::worktree::restore::content::{Content, Thing};
+use crate::worktree::restore::disk::{There, folders_above};
+use crate::worktree::restore::paths::{FileSystem, Unsafe};
+use crate::worktree::restore::plan::Step;
+use crate::worktree::restore::side::{Node, Side};
+use crate::worktree::restore::sparse;
+use crate::worktree::restore::walk::{Pair, Rules, Walk};
+use crate::worktree::snapshot::attributes::Attributes;
+
+/// Bits that let a program run with the rights of somebody else.
+const SPECIAL: u32 = 0o7000;
+
+impl Planner<'_, '_> {
+    /// The target's content with the permission bits that it gets on disk.
+    pub(super) fn wanted(&self, walk: &Walk<'_>, path: &[u8], node: Option<Node>, rules: &Rules) -> Option<Content> {
+        let mut content = content(walk.target, path, node, &rules.target)?;
+        if let Thing::File { mode, executable } = &mut content.thing {
+            let (bits, listed) = walk.target.mode(path, *executable);
+            // What nobody chose is as git would make it now, and never wider than it was.
+            *mode = if listed {
+                bits & !SPECIAL
+            } else {
+                bits & !self.options.umask
+            };
+        }
+        Some(content)
+    }
+
+    /// Both have a file or link there.
+    pub(super) fn change(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<(), Error> {
+        let path = &pair.path[..];
+        let (Some(was), Some(is)) = (
+            content(walk.present, path, pair.present, &pair.rules.present),
+            self.wanted(walk, path, pair.target, pair.rules),
+        ) else {
+            return Ok(());
+        };
+        let (Thing::File { mode: from, .. }, Thing::File { mode: to, executable }) = (was.thing, is.thing) else {
+            let same = was.thing == is.thing && self.converter.same_bytes(path, &was, &is)?;
+            return if same { Ok(()) } else { self.write(walk, pair) };
+        };
+        if !self.converter.same_bytes(path, &was, &is)? {
+            return self.write(walk, pair);
+        }
+        let (exact, _) = walk.target.mode(path, executable);
+        if from == exact {
+            return Ok(());
+        }
+        if exact & SPECIAL != 0 {
+            self.plan.line(Act::Skip, path, Why::SpecialBits);
+        }
+        if from == to || !matches!(self.disk.at(path).map_err(self.io(path))?, There::Something(_)) {
+            return Ok(());
+        }
+        self.plan.line(Act::Mode, path, Why::Bits { from, to });
+        self.plan.steps.push(Step::Mode {
+            path: path.to_vec(),
+            was,
+            mode: to,
+        });
+        Ok(())
+    }
+
+    /// The target's file or link is written, over what the present has there or where nothing is.
+    pub(super) fn write(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<(), Error> {
+        let path = &pair.path[..];
+        let Some(is) = self.wanted(walk, path, pair.target, pair.rules) else {
+            return Ok(());
+        };
+        let was = content(walk.present, path, pair.present, &pair.rules.present);
+        let there = self.disk.at(path).map_err(self.io(path))?;
+        let is_there = matches!(there, There::Something(_));
+        if was.is_some() && !is_there && self.is_left_out(walk, path)? {
+            self.plan.line(Act::Skip, path, Why::NotCheckedOut);
+            return Ok(());
+        }
+        let was = was.filter(|_| is_there);
+        if let Some(program) = self.unasked_program(path, &is, pair.rules) {
+            self.plan.block(path, Block::Filter(program));
+            return Ok(());
+        }
+        if was.is_none() && is_there && self.is_there_already(path, &is)? {
+            return Ok(());
+        }
+        match there {
+            There::Blocked(length) => self.occupied.push(path[..length].to_vec()),
+            There::Something(meta) if meta.kind == Kind::Folder => {
+                self.replaced.insert(path.to_vec());
+            }
+            There::Something(_) if was.is_none() => self.occupied.push(path.to_vec()),
+            _ => {}
+        }
+        if is.thing == Thing::Link && !self.options.trusted {
+            let target = self.converter.source.read(path, is.id)?;
+            if leads_into_repository(&target) {
+                self.plan.block(path, Block::LinkIntoRepository);
+                return Ok(());
+            }
+        }
+        let why = if self.converter.lacks_content(path, &is)? {
+            Why::Pointer
+        } else if pair.present.is_some() && was.is_none() && is_there {
+            Why::OtherKind
+        } else {
+            match &was {
+                None => Why::Absent,
+                Some(was) if matches!(was.thing, Thing::Link) != matches!(is.thing, Thing::Link) => Why::OtherKind,
+                Some(_) => Why::Differs,
+            }
+        };
+        self.plan.line(Act::Write, path, why);
+        if let Thing::File { executable, .. } = is.thing
+            && walk.target.mode(path, executable).0 & SPECIAL != 0
+        {
+            self.plan.line(Act::Skip, path, Why::SpecialBits);
+        }
+        self.plan.steps.push(Step::Write {
+            path: path.to_vec(),
+            was,
+            is,
+        });
+        Ok(())
+    }
+
+    /// The filter that the target would run on a file although the present rules do not ask for it.
+    pub(super) fn unasked_program(&mut self, path: &[u8], is: &Content, rules: &Rules) -> Option<String> {
+        if self.options.trusted {
+            return None;
+        }
+        let program = self.converter.program(path, is)?;
+        let now = Content {
+            attributes: Arc::clone(&rules.present),
+            ..is.clone()
+        };
+        (self.converter.program(path, &now).as_ref() != Some(&program)).then_some(program)
+    }
+
+    /// Whether a path that the present tree does not have is on disk as the target wants it: ignored now, say.
+    pub(super) fn is_there_already(&mut self, path: &[u8], is: &Content) -> Result<bool, Error> {
+        let failed = self.io(path);
+        let Some((folder, name)) = self.disk.folder_of(path).map_err(failed)? else {
+            return Ok(false);
+        };
+        // What cannot be read is in the way.
+        Ok(matches!(self.converter.is_on_disk(folder, name, path, is), Ok(Some(_))))
+    }
+
+    pub(super) fn remove(&mut self, walk: &Walk<'_>, pair: &Pair<'_>, why: Why) -> Result<(), Error> {
+        let path = &pair.path[..];
+        if self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false) {
+            if pair.rules.replaced {
+                self.plan.block(path, Block::Kept);
+            } else {
+                self.plan.line(Act::Keep, path, Why::IgnoredThen);
+            }
+            return Ok(());
+        }
+        let Some(was) = content(walk.present, path, pair.present, &pair.rules.present) else {
+            return Ok(());
+        };
+        if !matches!(self.disk.at(path).map_err(self.io(path))?, There::Something(_)) {
+            // Left out by sparse checkout, or gone by itself.
+            return Ok(());
+        }
+        self.remove_content(path, was, why);
+        Ok(())
+    }
+
+    pub(super) fn remove_content(&mut self, path: &[u8], was: Content, why: Why) {
+        self.removed.insert(self.system.key(path));
+        self.plan.line(Act::Delete, path, why);
+        self.plan.steps.push(Step::Remove {
+            path: path.to_vec(),
+            was,
+        });
+    }
+
+    pub(super) fn is_left_out(&mut self, walk: &Walk<'_>, path: &[u8]) -> Result<bool, Error> {
+        let left_out = match &mut self.sparse {
+            Some(known) => known,
+            none => none.insert(sparse::left_out(walk.repo, self.options.index)?),
+        };
+        Ok(left_out.contains(path) || folders_above(path).any(|folder| left_out.contains(&[folder, b"/"].concat())))
+    }
+}
+
+/// Whether the text of a link has a name in it that stands for a repository's own folder.
+fn leads_into_repository(target: &[u8]) -> bool {
+    let system = FileSystem::default();
+    target
+        .split(|byte| *byte == b'/')
+        .filter(|name| !matches!(*name, b"" | b"." | b".."))
+        .any(|name| matches!(system.check_name(name, true), Err(Unsafe::Git)))
+}
+
+/// What a side has at a path, if it is a file or a link.
+pub(super) fn content(
+    side: &Side<'_>,
+    path: &[u8],
+    node: Option<Node>,
+    attributes: &Arc<Attributes>,
+) -> Option<Content> {
+    let (thing, id) = match node? {
+        Node::File { executable, id } => {
+            let (mode, _) = side.mode(path, executable);
+            (Thing::File { mode, executable }, id)
+        }
+        Node::Link(id) => (Thing::Link, id),
+        Node::Folder(_) | Node::Repository(_) => return None,
+    };
+    Some(Content {
+        thing,
+        id,
+        raw: side.is_raw(path),
+        attributes: Arc::clone(attributes),
+    })
+}
