@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use super::{
     Error, Scene, changes, choose, compose, fresh,
     list::{self, Filter, Row, Standing},
-    select, start, verify,
+    select, share, start, verify,
 };
 use crate::{
     model::{
@@ -40,6 +40,8 @@ pub struct Resumed {
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
     pub chosen: Chosen,
+    /// The remotes it came from, if it was saved on another machine.
+    pub fetched: Vec<String>,
 }
 
 /// Why a session was taken.
@@ -137,6 +139,7 @@ pub fn resume(
     start::make_current(scene, &checkpoint.document, &session)?;
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = waiting.waiting(&checkpoint.document.folded);
+    let fetched = share::status::came_from(scene, &session, &checkpoint);
     Ok(Resumed {
         session,
         checkpoint,
@@ -146,6 +149,7 @@ pub fn resume(
         report,
         lost,
         chosen,
+        fetched,
     })
 }
 

@@ -12,6 +12,8 @@ pub struct Prompt<'a> {
     pub session: &'a str,
     /// The checkpoint, shortened.
     pub checkpoint: &'a str,
+    /// The remotes it came from, if others wrote it.
+    pub fetched: &'a [String],
     /// Its document.
     pub document: &'a Document,
     /// What changed since.
@@ -36,6 +38,13 @@ impl Prompt<'_> {
             escape::line(&document.host),
             token = self.token,
         );
+        if !self.fetched.is_empty() {
+            let remotes: Vec<_> = self.fetched.iter().map(|remote| escape::line(remote)).collect();
+            out.push_str(&format!(
+                "It was written by others and came from remote '{}'.\n\n",
+                remotes.join("', '")
+            ));
+        }
         out.push_str("What is different now from when it was saved:\n");
         // What changed matters more than the record, but must leave it some room.
         let most = limit * 2 / 3;

@@ -24,6 +24,8 @@ use crate::{
     },
 };
 
+/// How the entries of a pulled session's reflog begin, before the name of the remote.
+pub(super) const PULLED: &str = "checkpoint: pull from ";
 /// How far back commits are looked at to tell whether one comes from another.
 const WALKED: usize = 200_000;
 /// How often it is tried again because the session was saved meanwhile.
@@ -137,7 +139,9 @@ pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, 
     let theirs = choose::load(scene, &format!("{}/{name}", remote.name), theirs)?;
     for _ in 0..TRIES {
         let ours = choose::named(scene, name)?;
-        let id = ours.as_ref().map_or(&theirs.document.session.id, |ours| &ours.tip.document.session.id);
+        let id = ours
+            .as_ref()
+            .map_or(&theirs.document.session.id, |ours| &ours.tip.document.session.id);
         let _session = lock::session(scene.repo, id, scene.wait)?;
         let step = Step {
             scene,
@@ -147,7 +151,11 @@ pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, 
             theirs: &theirs,
         };
         match step.run() {
-            Err(Error::Ops(error)) if matches!(*error, OpsError::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })) => {}
+            Err(Error::Ops(error))
+                if matches!(
+                    *error,
+                    OpsError::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })
+                ) => {}
             other => return other,
         }
     }
@@ -165,7 +173,11 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edi
     let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u64>().ok();
     let taken = refs::list(scene.repo, &prefix)?;
     let numbers = taken.iter().filter_map(|(name, _)| number(name));
-    let n = numbers.chain(also.iter().filter_map(|edit| number(&edit.name))).max().unwrap_or(0) + 1;
+    let n = numbers
+        .chain(also.iter().filter_map(|edit| number(&edit.name)))
+        .max()
+        .unwrap_or(0)
+        + 1;
     Ok(Edit {
         name: format!("{prefix}{n}"),
         expected: Expected::Absent,
@@ -190,11 +202,11 @@ impl Step<'_> {
         let Some(ours) = self.ours else {
             self.swap(Vec::new(), None)?;
             let checkpoints = chain::length(repo, theirs);
-            return self.pulled(Outcome::New { checkpoints });
+            return Ok(self.pulled(Outcome::New { checkpoints }));
         };
         match chain::relation(repo, ours.entry.id, theirs)? {
-            Relation::Same => self.pulled(Outcome::UpToDate { ahead: 0 }),
-            Relation::Ahead(ahead) => self.pulled(Outcome::UpToDate { ahead }),
+            Relation::Same => Ok(self.pulled(Outcome::UpToDate { ahead: 0 })),
+            Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead })),
             Relation::Behind(checkpoints) => {
                 let mut more = Vec::new();
                 if graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
@@ -202,7 +214,7 @@ impl Step<'_> {
                     more.push(trash(self.scene, ours.entry.id, &self.message(), &[])?);
                 }
                 self.swap(more, None)?;
-                self.pulled(Outcome::Forward { checkpoints })
+                Ok(self.pulled(Outcome::Forward { checkpoints }))
             }
             Relation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
             Relation::Unrelated => self.step_aside(ours),
@@ -210,7 +222,7 @@ impl Step<'_> {
     }
 
     fn message(&self) -> String {
-        format!("checkpoint: pull from {}", self.remote.name)
+        format!("{PULLED}{}", self.remote.name)
     }
 
     /// Moves the session to what the remote has, with further edits in the same transaction; noted for `undo`.
@@ -242,14 +254,14 @@ impl Step<'_> {
         Ok(taking_back::note_refs(scene, "pull", what, moves, current)?)
     }
 
-    fn pulled(&self, outcome: Outcome) -> Result<Pulled, Error> {
+    fn pulled(&self, outcome: Outcome) -> Pulled {
         let up_to_date = matches!(outcome, Outcome::UpToDate { .. });
         let now = match self.ours {
             Some(ours) if up_to_date => ours,
             _ => self.theirs,
         };
         let current = current::read(self.scene.repo).unwrap_or_default().session;
-        Ok(Pulled {
+        Pulled {
             remote: self.remote.name.clone(),
             fetched: None,
             name: self.name.clone(),
@@ -258,7 +270,7 @@ impl Step<'_> {
             outcome,
             author: now.entry.author.clone(),
             current: current.is_some_and(|current| current.name == *self.name),
-        })
+        }
     }
 
     /// `<session>-<host>`, and a number where that is taken.
@@ -269,7 +281,9 @@ impl Step<'_> {
             let host: String = host.chars().take(24).collect();
             let suffix = if n == 1 { host } else { format!("{host}-{n}") };
             let name = Name::slug(self.name.as_str(), suffix.trim_end_matches('-'));
-            if session::tip(self.scene.repo, &name)?.is_none() {
+            // Nor one that the remote has: another machine of this name may have parted there.
+            let there = refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?;
+            if there.is_none() && session::tip(self.scene.repo, &name)?.is_none() {
                 return Ok(name);
             }
         }
@@ -299,12 +313,12 @@ impl Step<'_> {
         if let Some(last) = draft::read(scene.repo, old_id)?.last() {
             draft::clear(scene.repo, old_id, last, scene.wait)?;
         }
-        self.pulled(Outcome::Parted {
+        Ok(self.pulled(Outcome::Parted {
             tail,
             fork: Some(fork),
             ours: own,
             theirs: came,
-        })
+        }))
     }
 
     /// The checkpoint on top of what is only here, with which it becomes a session of its own.
@@ -373,12 +387,12 @@ impl Step<'_> {
         };
         self.swap(vec![edit], (before != after).then_some((before, after)))?;
         follow_elsewhere(scene, id, id, &tail);
-        self.pulled(Outcome::Parted {
+        Ok(self.pulled(Outcome::Parted {
             tail,
             fork: None,
             ours: own,
             theirs: chain::length(scene.repo, self.theirs.entry.id),
-        })
+        }))
     }
 }
 
@@ -405,8 +419,12 @@ fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &Name) {
         if id == here {
             continue;
         }
-        let Some(path) = store::worktree_path(scene.repo, &id) else { continue };
-        let Ok(repo) = store::open_beside(scene.repo, &path) else { continue };
+        let Some(path) = store::worktree_path(scene.repo, &id) else {
+            continue;
+        };
+        let Ok(repo) = store::open_beside(scene.repo, &path) else {
+            continue;
+        };
         let there = Scene { repo: &repo, ..*scene };
         if let Ok((before, after)) = follow(&there, old, new, name)
             && before != after

@@ -97,6 +97,8 @@ pub enum Fate {
     New(usize),
     /// It went on there.
     Forward(usize),
+    /// It had been there, and was not any more.
+    PutBack,
     /// It replaced the same chain as it was before a prune.
     Pruned,
     /// Both went on.
@@ -130,6 +132,7 @@ impl Fate {
             Self::Behind(_) => "behind",
             Self::New(_) => "new",
             Self::Forward(_) => "forward",
+            Self::PutBack => "put-back",
             Self::Pruned => "pruned",
             Self::Diverged { .. } => "diverged",
             Self::Another => "another-session",
@@ -169,7 +172,9 @@ pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Push
         push.contents(&outgoing.pointers.iter().cloned().collect::<Vec<_>>())?;
     }
     let first = outgoing.commits.iter().take(LISTED);
-    let first = first.map(|id| history::commit_info(scene.repo, *id)).collect::<Result<_, _>>()?;
+    let first = first
+        .map(|id| history::commit_info(scene.repo, *id))
+        .collect::<Result<_, _>>()?;
     let (sessions, autosaves) = push.run(sessions)?;
     Ok(Pushed {
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
@@ -276,6 +281,8 @@ impl Push<'_> {
             for (name, id, tracking) in std::mem::take(&mut open) {
                 let Some(planned) = planned.remove(&name) else { continue };
                 let fate = match answers.get(&session::ref_name(&name)) {
+                    // It was seen to have just that before.
+                    Some(Answer::Done) if planned == Fate::UpToDate => Fate::PutBack,
                     Some(Answer::Done) => planned,
                     Some(Answer::UpToDate) => Fate::UpToDate,
                     Some(Answer::Moved(_)) if attempt + 1 < TRIES => {
@@ -395,7 +402,13 @@ impl Push<'_> {
         let mut git = store::git(self.scene.repo)
             .user_hooks()
             .config("push.useForceIfIncludes=false")
-            .args(["push", "--porcelain", "--progress", "--no-follow-tags", "--recurse-submodules=no"]);
+            .args([
+                "push",
+                "--porcelain",
+                "--progress",
+                "--no-follow-tags",
+                "--recurse-submodules=no",
+            ]);
         if self.request.dry_run {
             git = git.arg("--dry-run");
         }
@@ -413,7 +426,9 @@ impl Push<'_> {
         let exchange = exchange(git, self.wire, None)?;
         let mut answers = BTreeMap::new();
         for line in String::from_utf8_lossy(&exchange.stdout).lines() {
-            let Some((target, answer)) = Answer::read(line) else { continue };
+            let Some((target, answer)) = Answer::read(line) else {
+                continue;
+            };
             // With several URLs a ref has several answers, of which the worst counts.
             answers
                 .entry(target)
@@ -425,7 +440,12 @@ impl Push<'_> {
                 .or_insert(answer);
         }
         let whole = specs.iter().all(|spec| answers.contains_key(&spec.target));
-        if !whole || (exchange.code != Some(0) && answers.values().all(|answer| matches!(answer, Answer::Done | Answer::UpToDate))) {
+        if !whole
+            || (exchange.code != Some(0)
+                && answers
+                    .values()
+                    .all(|answer| matches!(answer, Answer::Done | Answer::UpToDate)))
+        {
             return Err(unreachable(self.remote, &exchange.words));
         }
         Ok(answers)
@@ -442,7 +462,12 @@ impl Push<'_> {
                 message: "checkpoint: push".to_owned(),
             });
         }
-        refs::update(self.scene.repo, &edits, &compose::people(self.scene).committer, self.scene.wait)?;
+        refs::update(
+            self.scene.repo,
+            &edits,
+            &compose::people(self.scene).committer,
+            self.scene.wait,
+        )?;
         Ok(())
     }
 
@@ -493,8 +518,20 @@ impl Answer {
             .split_once('(')
             .map_or(summary, |(_, reason)| reason.trim_end_matches(')'))
             .to_owned();
-        let moved = ["fetch first", "non-fast-forward", "stale info", "needs force", "remote ref updated since checkout"];
-        let raced = ["cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "failed to lock"];
+        let moved = [
+            "fetch first",
+            "non-fast-forward",
+            "stale info",
+            "needs force",
+            "remote ref updated since checkout",
+        ];
+        let raced = [
+            "cannot lock ref",
+            "failed to update ref",
+            "incorrect old value",
+            "reference already exists",
+            "failed to lock",
+        ];
         let answer = match flag {
             " " | "+" | "*" | "-" => Self::Done,
             "=" => Self::UpToDate,
@@ -508,9 +545,18 @@ impl Answer {
 /// Whether a remote refuses every ref outside of branches and tags.
 fn is_namespace(why: &str) -> bool {
     let why = why.to_ascii_lowercase();
-    ["hidden ref", "funny refname", "prohibited", "not allowed", "invalid ref", "refusing to create", "ref name", "refname"]
-        .iter()
-        .any(|part| why.contains(part))
+    [
+        "hidden ref",
+        "funny refname",
+        "prohibited",
+        "not allowed",
+        "invalid ref",
+        "refusing to create",
+        "ref name",
+        "refname",
+    ]
+    .iter()
+    .any(|part| why.contains(part))
 }
 
 #[cfg(test)]
