@@ -21,7 +21,7 @@ COMMANDS = {
     "save": ["save", "-m", "three"],
     "task": ["task", "add", "a task"],
     "fork": ["fork", "@~1", "--name", "forked"],
-    "delete": ["delete", "work", "--force"],
+    "delete": ["delete", "work"],
     "restore": ["restore", "@~1"],
 }
 # Beyond these the loader and git's own start have been passed in every command; a longer sweep finds the same again.
@@ -158,7 +158,7 @@ def readonly(program):
         world = w.small(folder / "a", program)
         subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
         broken, points = [], 0
-        for arguments in (["save", "-m", "x"], ["pause"], ["start", "x"], ["task", "add", "x"], ["delete", "work", "--force"]):
+        for arguments in (["save", "-m", "x"], ["pause"], ["start", "x"], ["task", "add", "x"], ["delete", "work"]):
             points += 1
             ended = world.checkpoint(*arguments, check=False)
             if ended.returncode == 0 or b"panicked" in ended.stderr or b"read-only" not in ended.stderr.lower():

@@ -21,7 +21,7 @@ def plain(_world):
 
 
 def deleted(world):
-    world.checkpoint("delete", "work", "--force")
+    world.checkpoint("delete", "work")
 
 
 def several(world):
@@ -42,13 +42,13 @@ COMMANDS = {
     "save-many": (["save", "-m", "many"], lambda world: [world.write(f"many/{n}", f"{n}\n") for n in range(300)], (0,)),
     "pause": (["pause", "-m", "three"], plain, (0, 3)),
     "finish": (["finish", "-m", "done"], plain, (0, 3)),
-    "start": (["start", "other"], plain, (0, 4)),
+    "start": (["start", "other"], plain, (0, 128)),
     "task": (["task", "add", "a task"], plain, (0,)),
     "note": (["note", "a note"], plain, (0,)),
     "message": (["message", "add", "--role", "user", "a message"], plain, (0,)),
-    "fork": (["fork", "@~1", "--name", "forked"], plain, (0, 4)),
+    "fork": (["fork", "work~1", "--name", "forked"], plain, (0, 128)),
     "rename": (["rename", "work", "renamed"], plain, (0, 3)),
-    "delete": (["delete", "work", "--force"], plain, (0, 3)),
+    "delete": (["delete", "work"], plain, (0, 3)),
     "undo-delete": (["undo"], deleted, (0, 1)),
     "pin": (["pin", "@"], plain, (0,)),
     "prune": (["prune", "--keep-last", "1"], several, (0,)),

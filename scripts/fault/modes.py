@@ -10,7 +10,7 @@ import world as w
 DONE = (
     ["task", "add", "a task"], ["note", "a note"], ["message", "add", "--role", "user", "words"], ["save", "-m", "x"],
     ["fork", "@", "--name", "forked"], ["restore", "@~1"], ["undo"], ["pin", "@"], ["watch", "--once"], ["rename", "forked", "f"],
-    ["delete", "f", "--force"], ["undo"], ["resume"], ["pause"],
+    ["delete", "f"], ["undo"], ["resume"], ["pause"],
 )
 
 
