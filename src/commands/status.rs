@@ -6,6 +6,7 @@ use super::{
     Context,
     error::{CommandError, Kind},
     opened::{self, Whom},
+    views,
 };
 use crate::{
     ops::status::{self, Current, Status},
@@ -40,6 +41,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context.ui.json(&json_of(&status, dirty))?;
     } else if context.ui.options().quiet == 0 {
         context.ui.data(text(&status, dirty, scene.now));
+        for line in views::submodule_lines(&status.facts) {
+            context.ui.warning(&line);
+        }
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
