@@ -28,6 +28,7 @@ mod place;
 pub mod quarantine;
 pub mod refs;
 pub mod restored;
+pub mod rewrite;
 pub mod session;
 pub mod spill;
 pub mod tree;
