@@ -5,6 +5,7 @@
 //! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
 pub mod apply;
+pub mod autosave;
 pub mod bring;
 pub mod changes;
 mod choose;

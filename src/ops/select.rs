@@ -14,7 +14,7 @@ use crate::{
         time::Timestamp,
     },
     store::{
-        self, ObjectId,
+        self, ObjectId, autosave,
         checkpoint::{self, Checkpoint, Entry},
         current, refs, session,
     },
@@ -298,7 +298,7 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
 }
 
 /// The newest checkpoint of a session that is not later than a date: from its chain, and from its reflog, which also
-/// knows tips that were replaced.
+/// knows tips that were replaced, and from its autosaves.
 fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<Option<ObjectId>, Error> {
     let limit = unix_time(scene, date)?;
     let mut best: Option<(i64, ObjectId)> = None;
@@ -312,6 +312,16 @@ fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<
     }
     for entry in refs::reflog(scene.repo, &session::ref_name(name))? {
         consider(entry.who.time.seconds, entry.new);
+    }
+    if let Ok(tip) = checkpoint::load(scene.repo, tip) {
+        let mut autosaves = autosave::history(scene.repo, &tip.document.session.id)?;
+        autosaves.retain(|(time, _)| *time <= limit);
+        autosaves.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        // An entry may outlive its commit, as git's reflogs may.
+        let readable = |(_, id): &&(i64, ObjectId)| checkpoint::entry(scene.repo, *id).is_ok();
+        if let Some((time, id)) = autosaves.iter().find(readable) {
+            consider(*time, *id);
+        }
     }
     Ok(best.map(|(_, id)| id))
 }

@@ -4,6 +4,7 @@
 //! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
+pub mod autosave;
 pub mod checkpoint;
 pub mod config;
 pub mod current;
@@ -35,6 +36,7 @@ pub mod tree;
 mod trust;
 pub mod undo;
 pub mod walk;
+pub mod watch;
 
 use crate::os::{self, Leftover};
 pub use error::Error;

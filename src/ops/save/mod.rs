@@ -5,7 +5,7 @@
 //! meets another writer composes its document again on the new tip, so both stay.
 
 mod attempt;
-mod content;
+pub(super) mod content;
 
 use std::cell::RefCell;
 
