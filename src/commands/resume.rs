@@ -118,7 +118,7 @@ fn recover(context: &Context, opened: &Opened, args: &Args, resumed: Resumed) ->
         context.ui.confirm(&question, "--recover")?
     };
     if wanted {
-        Ok(resume::recover(&scene, resumed, offer, args.max_age)?)
+        Ok(resume::recover(&scene, &resumed, offer, args.max_age)?)
     } else {
         Ok(resumed)
     }

@@ -356,22 +356,18 @@ impl Watching<'_> {
 
     fn failed(&mut self, message: String, now: crate::model::time::Timestamp) {
         self.counts.failed += 1;
-        match &mut self.state.failure {
-            Some(failure) => {
-                failure.times += 1;
-                failure.message = message;
-            }
-            None => {
-                self.context
-                    .ui
-                    .warning(&format!("cannot save now: {message}; it is tried again"));
-                self.state.failure = Some(Failure {
-                    since: now,
-                    times: 1,
-                    message,
-                });
-            }
+        if let Some(failure) = &mut self.state.failure {
+            failure.times += 1;
+            failure.message = message;
+            return;
         }
+        let text = format!("cannot save now: {message}; it is tried again");
+        self.context.ui.warning(&text);
+        self.state.failure = Some(Failure {
+            since: now,
+            times: 1,
+            message,
+        });
     }
 
     fn note(&self) {

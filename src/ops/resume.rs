@@ -180,7 +180,7 @@ pub fn resume(
 /// Takes up the autosave that a resume found, and resumes the checkpoint made of it.
 pub fn recover(
     scene: &Scene<'_>,
-    resumed: Resumed,
+    resumed: &Resumed,
     offer: Offer,
     max_age: Option<std::time::Duration>,
 ) -> Result<Resumed, Error> {
