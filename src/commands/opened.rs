@@ -38,6 +38,11 @@ pub(super) struct Whom {
 }
 
 impl Opened {
+    /// Reads the work tree's own index, whatever `GIT_INDEX_FILE` says.
+    pub(super) fn forget_index(&mut self) {
+        self.index = None;
+    }
+
     /// What operations are given.
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {

@@ -40,7 +40,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         context.ui.json(&json_of(&status, dirty))?;
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(text(&status, dirty, scene.now, scene.host));
+        let hooks = super::hooks::summary(&scene);
+        context.ui.data(text(&status, dirty, scene.now, scene.host, &hooks));
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
@@ -120,7 +121,7 @@ fn watcher_json(watcher: &Watcher) -> serde_json::Value {
     json!({ "alive": alive, "state": state })
 }
 
-fn text(status: &Status, dirty: bool, now: Timestamp, host: &str) -> Text {
+fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]) -> Text {
     let mut text = Text::new();
     let mut row = |label: &str, value: Line| {
         let mut line = Line::new().with(Slot::Heading, label);
@@ -180,6 +181,9 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str) -> Text {
     }
     if let Some(line) = status.watcher.as_ref().and_then(|w| watcher(w, now, host)) {
         row("watch", line);
+    }
+    for (at, line) in hooks.iter().enumerate() {
+        row(if at == 0 { "hooks" } else { "" }, line.clone());
     }
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {

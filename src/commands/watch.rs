@@ -147,8 +147,8 @@ fn already(opened: &Opened) -> CommandError {
 /// A session to save to: the current one, else what a save would take up or start. Gives its name.
 fn ensure_session(opened: &Opened) -> Result<String, CommandError> {
     let scene = opened.scene();
-    if let Autosaved::Saved(made) | Autosaved::Unchanged(made) = autosave::autosave(&scene)? {
-        return Ok(made.session.name.to_string());
+    if let Some(name) = autosave::session(&scene)? {
+        return Ok(name.to_string());
     }
     let mut request = save::Request::new(CheckpointKind::Event);
     request.trigger = Some("watch".to_owned());

@@ -28,7 +28,7 @@ use crate::{
         current::SessionRef,
         draft, lock,
         objects::{self, Writer},
-        refs, session,
+        refs, session as chains,
     },
 };
 
@@ -63,6 +63,12 @@ pub struct Made {
     pub new_bytes: u64,
     /// What went wrong after it was safe.
     pub trouble: Vec<String>,
+}
+
+/// The session that an autosave would save to.
+pub fn session(scene: &Scene<'_>) -> Result<Option<Name>, Error> {
+    let chosen = choose::meant(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
+    Ok(chosen.map(|chosen| chosen.name))
 }
 
 /// Saves the present state beside the chain of the current session, unless nothing changed.
@@ -278,7 +284,7 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
 fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
     let here = compose::worktree(scene).id;
     let parent = found.previous();
-    let chain: Vec<_> = session::chain(scene.repo, tip.entry.id).map_while(Result::ok).collect();
+    let chain: Vec<_> = chains::chain(scene.repo, tip.entry.id).map_while(Result::ok).collect();
     let stands = chain.iter().position(|entry| Some(entry.id) == parent);
     let later = &chain[..stands.unwrap_or(chain.len())];
     let of_here = later.iter().find(|entry| {

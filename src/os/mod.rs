@@ -18,6 +18,7 @@ mod replace;
 mod rules;
 mod scratch;
 pub mod terminal;
+mod worker;
 
 #[cfg(unix)]
 pub use change::set_mode;
@@ -33,6 +34,7 @@ pub use program::Program;
 pub use replace::{replace, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
+pub use worker::run_for;
 
 use std::io;
 

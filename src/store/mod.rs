@@ -14,6 +14,7 @@ mod error;
 pub mod facts;
 pub mod graph;
 pub mod history;
+pub mod hooks;
 mod ident;
 pub mod lines;
 pub mod lock;
@@ -35,6 +36,7 @@ pub mod spill;
 pub mod tree;
 mod trust;
 pub mod undo;
+pub mod usage;
 pub mod walk;
 pub mod watch;
 

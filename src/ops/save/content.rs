@@ -37,6 +37,9 @@ impl Attempt<'_> {
     ) -> Result<(Document, checkpoint::Written), Error> {
         let request = self.request;
         let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
+        if request.operation_ends {
+            document.git.operation = None;
+        }
         document.name.clone_from(&request.name);
         document.trigger.clone_from(&request.trigger);
         document.record = subject.record;
