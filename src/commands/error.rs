@@ -198,6 +198,11 @@ impl CommandError {
         self
     }
 
+    /// The message, without the word before it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What kind of failure.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -15,9 +15,11 @@ pub mod error;
 mod failure;
 mod finish;
 mod fork;
+mod hooks;
 mod list;
 mod log;
 mod opened;
+mod prune;
 mod rename;
 mod repair;
 mod restore;
@@ -32,6 +34,7 @@ pub mod ui;
 mod usage;
 mod verify;
 mod views;
+mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -158,6 +161,9 @@ enum Command {
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Watch(watch::Args),
+    Prune(prune::Args),
+    Hooks(hooks::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -255,6 +261,9 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Hooks(args) => hooks::run(args, context),
+        Command::Prune(args) => prune::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

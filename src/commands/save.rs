@@ -224,6 +224,9 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     } else if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
+    if matches!(outcome, Outcome::Saved(_)) {
+        super::prune::by_itself(context, &opened.scene());
+    }
     match outcome {
         Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
         Outcome::Saved(_) if !receipt.status().is_finished() => {

@@ -7,6 +7,7 @@ pub mod change;
 pub mod comparison;
 pub mod document;
 pub mod facts;
+pub mod hook;
 pub mod id;
 pub mod json;
 pub mod list;

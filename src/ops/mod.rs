@@ -5,6 +5,7 @@
 //! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
 pub mod apply;
+pub mod autosave;
 pub mod bring;
 pub mod changes;
 mod choose;
@@ -17,9 +18,11 @@ pub mod fork;
 mod fresh;
 mod goal;
 pub mod graph;
+pub mod hooks;
 pub mod list;
 pub mod pin;
 mod place;
+pub mod prune;
 pub mod receipt;
 mod record;
 pub mod redact;

@@ -4,6 +4,7 @@
 //! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
+pub mod autosave;
 pub mod checkpoint;
 pub mod config;
 pub mod current;
@@ -13,6 +14,7 @@ mod error;
 pub mod facts;
 pub mod graph;
 pub mod history;
+pub mod hooks;
 mod ident;
 pub mod lines;
 pub mod lock;
@@ -34,7 +36,9 @@ pub mod spill;
 pub mod tree;
 mod trust;
 pub mod undo;
+pub mod usage;
 pub mod walk;
+pub mod watch;
 
 use crate::os::{self, Leftover};
 pub use error::Error;
