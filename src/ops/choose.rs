@@ -171,6 +171,7 @@ pub(super) fn carried(tip: &Checkpoint, name: &Name) -> Subject {
         session,
         record,
         log: Vec::new(),
+        steps: Vec::new(),
     }
 }
 

@@ -74,6 +74,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             remove: None,
             session: None,
             log: None,
+            step: None,
             unknown: Map::new(),
         })
     };

@@ -169,6 +169,7 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
         remove: None,
         session: Some(json!({ "status": Status::Active })),
         log: None,
+        step: None,
         unknown: Map::new(),
     };
     let draft_id = fresh::item_id()?;

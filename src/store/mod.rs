@@ -5,6 +5,7 @@
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
 pub mod checkpoint;
+pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
@@ -30,6 +31,7 @@ pub mod refs;
 pub mod restored;
 pub mod session;
 pub mod spill;
+pub mod steps;
 pub mod tree;
 mod trust;
 pub mod undo;

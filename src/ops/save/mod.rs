@@ -247,6 +247,7 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         remove: None,
         session,
         log: None,
+        step: None,
         unknown: Map::new(),
     }
 }
