@@ -163,8 +163,8 @@ mod tests {
         steps[0].status = StepStatus::Invalid;
         steps[1].uses = vec!["step1".into()];
         steps[1].status = StepStatus::Failed;
-        for n in 2..5 {
-            steps[n].uses = vec!["step2".into()];
+        for step in &mut steps[2..] {
+            step.uses = vec!["step2".into()];
         }
         let changed = |steps: &[Step], paths: &[&str]| {
             let paths = paths.iter().map(|p| (*p).into()).collect();
