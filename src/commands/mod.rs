@@ -22,6 +22,7 @@ mod opened;
 mod prune;
 mod rename;
 mod repair;
+mod replay;
 mod restore;
 mod resume;
 mod save;
@@ -29,6 +30,7 @@ mod setup;
 mod show;
 mod start;
 mod status;
+mod step;
 mod switch;
 pub mod ui;
 mod usage;
@@ -158,6 +160,8 @@ enum Command {
     Redo(restore::RedoArgs),
     Fork(fork::Args),
     Compare(fork::CompareArgs),
+    Step(step::Args),
+    Replay(replay::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
@@ -258,6 +262,8 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Redo(args) => restore::redo(args, context),
         Command::Fork(args) => fork::run(args, context),
         Command::Compare(args) => fork::compare(args, context),
+        Command::Step(args) => step::run(args, context),
+        Command::Replay(args) => replay::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),

@@ -6,6 +6,7 @@
 
 #[cfg(unix)]
 mod change;
+pub mod child;
 pub mod dir;
 mod file;
 pub mod interrupt;

@@ -6,6 +6,7 @@
 
 pub mod autosave;
 pub mod checkpoint;
+pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
@@ -16,6 +17,7 @@ pub mod graph;
 pub mod history;
 pub mod hooks;
 mod ident;
+pub mod identity;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -33,6 +35,7 @@ pub mod restored;
 pub mod rewrite;
 pub mod session;
 pub mod spill;
+pub mod steps;
 pub mod tree;
 mod trust;
 pub mod undo;
@@ -54,12 +57,12 @@ pub use place::{
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
-/// Costs a look at four folders. Gives what could not be removed.
+/// Costs a look at five folders. Gives what could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
     let mut left = objects::sweep(repo)?;
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
-    let folders = [common.join("drafts"), common, own];
+    let folders = [common.join("drafts"), common.join("tips"), common, own];
     for (at, folder) in folders.iter().enumerate() {
         if !folders[..at].contains(folder) {
             left.extend(os::sweep_replacements(folder));
