@@ -167,6 +167,7 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
         by: compose::by(scene, &compose::people(scene)),
         record: None,
         remove: None,
+        put: None,
         session: Some(json!({ "status": Status::Active })),
         log: None,
         unknown: Map::new(),

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod graph;
 pub mod history;
 mod ident;
+pub mod identity;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -49,12 +50,12 @@ pub use place::{
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
-/// Costs a look at four folders. Gives what could not be removed.
+/// Costs a look at five folders. Gives what could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
     let mut left = objects::sweep(repo)?;
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
-    let folders = [common.join("drafts"), common, own];
+    let folders = [common.join("drafts"), common.join("tips"), common, own];
     for (at, folder) in folders.iter().enumerate() {
         if !folders[..at].contains(folder) {
             left.extend(os::sweep_replacements(folder));

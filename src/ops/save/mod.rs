@@ -245,6 +245,7 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         by: by.to_owned(),
         record,
         remove: None,
+        put: None,
         session,
         log: None,
         unknown: Map::new(),

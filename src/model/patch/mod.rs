@@ -5,9 +5,13 @@
 //! whole list empties it. A patch is *prepared* once, where it enters (ids, times and authors filled in), and may then
 //! be applied to any record any number of times with the same result.
 
+mod changing;
+
 use serde_json::{Map, Value};
 
-use super::{json, record::Record, time::Timestamp};
+pub use changing::{Changing, Missing};
+
+use super::{record::Record, time::Timestamp};
 
 /// The lists whose elements are items, and the field a bare string stands for.
 pub const LISTS: [(&str, &str); 15] = [
@@ -112,50 +116,30 @@ fn prepare_item(item: Value, text_field: &str, stamp: &mut Stamp<'_>) -> Option<
 
 /// Applies a prepared patch.
 pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
-    let Value::Object(patch) = patch else {
-        return Err(Error::NotAnObject);
-    };
-    let mut target = serde_json::to_value(record).expect("a record is plain data");
-    let map = target.as_object_mut().expect("a record is an object");
-    for (key, value) in patch {
-        let list = LISTS.iter().find(|(list, _)| list == key);
-        if let (Some(_), Value::Array(items)) = (list, value) {
-            let present = map.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
-            merge_items(present.as_array_mut().expect("known lists are arrays"), items);
-        } else if value.is_null() {
-            map.shift_remove(key);
-        } else {
-            json::merge_patch(map.entry(key.clone()).or_insert(Value::Null), value.clone());
-        }
-    }
-    from_value(target)
+    let mut changing = Changing::new(record);
+    changing.apply(patch, Missing::IsAdded)?;
+    changing.finish()
+}
+
+/// Whether a prepared patch says anything that no record could hold: for refusing it where it enters.
+///
+/// Only what it adds is looked at; a change of an item that exists depends on that item.
+pub fn check(patch: &Value) -> Result<(), Error> {
+    let mut changing = Changing::new(&Record::default());
+    changing.apply(patch, Missing::IsPassedOver)?;
+    changing.finish().map(|_| ())
 }
 
 /// Removes one item of a list.
 pub fn remove(record: &Record, list: &str, id: &str) -> Result<Record, Error> {
-    let missing = || Error::NoItem {
+    let mut changing = Changing::new(record);
+    if changing.remove(list, id) {
+        return changing.finish();
+    }
+    Err(Error::NoItem {
         list: list.to_owned(),
         id: id.to_owned(),
-    };
-    let mut target = serde_json::to_value(record).expect("a record is plain data");
-    let items = target.get_mut(list).and_then(Value::as_array_mut).ok_or_else(missing)?;
-    let at = items.iter().position(|item| has_id(item, id)).ok_or_else(missing)?;
-    items.remove(at);
-    from_value(target)
-}
-
-fn merge_items(present: &mut Vec<Value>, items: &[Value]) {
-    for item in items {
-        let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
-        match present.iter_mut().find(|p| has_id(p, id)) {
-            Some(found) => json::merge_patch(found, item.clone()),
-            None => present.push(item.clone()),
-        }
-    }
-}
-
-fn has_id(item: &Value, id: &str) -> bool {
-    item.get("id").and_then(Value::as_str) == Some(id)
+    })
 }
 
 /// Reads a record and names the member that does not fit.
@@ -198,7 +182,7 @@ fn from_value(value: Value) -> Result<Record, Error> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::json, *};
 
     fn change(record: &Record, patch: Value) -> Result<Record, Error> {
         let mut n = 0;
