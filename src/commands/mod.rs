@@ -27,6 +27,7 @@ mod restore;
 mod resume;
 mod save;
 mod setup;
+mod share;
 mod show;
 mod start;
 mod status;
@@ -97,6 +98,7 @@ Selectors, for sessions and checkpoints:
   auth@{yesterday}    where it stood then, in any form git reads
   :/parser            the newest checkpoint whose summary holds the text
   7f3ad2e1            the beginning of a commit id or of a digest
+  origin/auth         what was fetched of a session from a remote
 
 Environment:
   CHECKPOINT_SESSION  the session to use instead of the current one
@@ -170,6 +172,10 @@ enum Command {
     Hooks(hooks::Args),
     Verify(verify::Args),
     Repair(repair::Args),
+    Push(share::push::Args),
+    Fetch(share::fetch::Args),
+    Pull(share::pull::Args),
+    Remote(share::remote::Args),
     Setup(setup::Args),
 }
 
@@ -272,6 +278,10 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Watch(args) => watch::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
+        Command::Push(args) => share::push::run(args, context),
+        Command::Fetch(args) => share::fetch::run(args, context),
+        Command::Pull(args) => share::pull::run(args, context),
+        Command::Remote(args) => share::remote::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),
     }
 }

@@ -36,6 +36,7 @@ pub mod resume;
 pub mod safety;
 pub mod save;
 pub mod select;
+pub mod share;
 pub mod show;
 pub mod start;
 pub mod status;

@@ -18,6 +18,7 @@ pub mod history;
 pub mod hooks;
 mod ident;
 pub mod identity;
+pub mod incoming;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -31,6 +32,7 @@ pub mod pins;
 mod place;
 pub mod quarantine;
 pub mod refs;
+pub mod remote;
 pub mod restored;
 pub mod rewrite;
 pub mod session;
@@ -53,7 +55,7 @@ pub use ident::{author, who};
 pub use open::{Environment, open, open_beside, with_memory};
 pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
+    worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.

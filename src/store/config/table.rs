@@ -107,6 +107,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "how long to wait for another process that saves or restores",
     },
     Setting {
+        name: "maxFetchSize",
+        kind: Kind::Size,
+        default: "4g",
+        doc: "a fetch that receives more, or a fetched checkpoint whose files are larger, is refused",
+    },
+    Setting {
         name: "maxFileSize",
         kind: Kind::Size,
         default: "50m",
