@@ -12,6 +12,7 @@ pub mod interrupt;
 mod leftover;
 mod lock;
 mod machine;
+mod manual;
 mod program;
 mod replace;
 mod rules;
@@ -27,6 +28,7 @@ pub use file::{
 pub use leftover::Leftover;
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
+pub use manual::{has_manual, show_manual};
 pub use program::Program;
 pub use replace::{replace, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
