@@ -65,6 +65,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
     },
     Setting {
+        name: "graph",
+        kind: Kind::Word(&["auto", "ascii", "unicode"]),
+        default: "auto",
+        doc: "the characters that graphs are drawn with",
+    },
+    Setting {
         name: "interruptedAfter",
         kind: Kind::Span,
         default: "30m",
@@ -123,6 +129,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Size,
         default: "1g",
         doc: "untracked files are not saved beyond this size of all together",
+    },
+    Setting {
+        name: "pager",
+        kind: Kind::Text,
+        default: "",
+        doc: "pager for list, log, show and diff; GIT_PAGER goes before it, core.pager and PAGER come after",
     },
     Setting {
         name: "redact",
