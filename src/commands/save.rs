@@ -206,6 +206,9 @@ fn report_and(context: &mut Context, opened: &Opened, request: Request, push: bo
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
+    for line in views::submodule_lines(&receipt.document.git) {
+        context.ui.warning(&line);
+    }
     warn_redactions(context, &receipt.redactions);
     for session in &receipt.passed_over {
         context.ui.warning(&format!(
@@ -233,19 +236,13 @@ fn report_and(context: &mut Context, opened: &Opened, request: Request, push: bo
     } else if !context.ui.options().json && context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
-    // What was saved is told whether the push works or not.
-    let pushed = if push {
-        Some(send(context, opened, &receipt.session, &view))
-    } else {
-        None
-    };
-    if let Some(pushed) = pushed {
-        pushed?;
-        return if receipt.is_partial() {
-            Err(CommandError::silent(Kind::Partial))
-        } else {
-            Ok(())
-        };
+    if matches!(outcome, Outcome::Saved(_)) {
+        super::prune::by_itself(context, &opened.scene());
+    }
+    if push {
+        // What was saved is told whether the push works or not.
+        send(context, opened, &receipt.session, &view)?;
+        return partial(receipt.is_partial());
     }
     match outcome {
         Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
@@ -255,7 +252,11 @@ fn report_and(context: &mut Context, opened: &Opened, request: Request, push: bo
         }
         Outcome::Saved(_) | Outcome::Planned(_) => {}
     }
-    if receipt.is_partial() {
+    partial(receipt.is_partial())
+}
+
+fn partial(is_partial: bool) -> Result<(), CommandError> {
+    if is_partial {
         Err(CommandError::silent(Kind::Partial))
     } else {
         Ok(())

@@ -92,7 +92,11 @@ impl<'r> Checker<'r> {
     fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), Reason> {
         let mut seen = HashSet::new();
         let entries = self.entries(id)?;
-        if top && !entries.iter().any(|(_, name, _)| name == checkpoint::DOCUMENT.as_bytes()) {
+        if top
+            && !entries
+                .iter()
+                .any(|(_, name, _)| name == checkpoint::DOCUMENT.as_bytes())
+        {
             return Err(format!("it holds no '{}'", checkpoint::DOCUMENT));
         }
         for (mode, name, id) in entries {

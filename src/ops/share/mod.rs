@@ -5,6 +5,7 @@
 //! nothing. Sessions are compared by their chains of digests, not by commit ids: a prune changes these and keeps those.
 
 mod chain;
+mod change;
 mod check;
 mod error;
 pub mod fetch;

@@ -28,6 +28,7 @@ mod sparse;
 mod staged;
 mod stat;
 mod status;
+mod submodule;
 mod trees;
 mod unmerged;
 mod verify;
@@ -39,6 +40,7 @@ use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use status::{PathSummary, Status};
+pub use submodule::Unsaved;
 
 use crate::model::list::{Held, Lists};
 use crate::store::objects::Writer;
@@ -105,6 +107,8 @@ pub struct Snapshot {
     pub umask: u32,
     /// Work tree against index.
     pub status: Status,
+    /// Submodules that hold, or may hold, what no commit of theirs has, sorted.
+    pub submodules: Vec<Unsaved>,
 }
 
 /// Takes a snapshot of the work tree of `repo`, storing new objects with `writer`.
@@ -148,6 +152,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
+        status_only: false,
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
@@ -195,6 +200,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         held_blobs,
         umask: options.umask,
         status: found.tally.finish(),
+        submodules: submodule::unsaved(repo, root, found.submodules),
     })
 }
 
