@@ -136,6 +136,8 @@ impl Git {
             let status = child.wait().map_err(|source| failed(&shown, source))?;
             exchange.code = status.code();
         }
+        // Ctrl-C on a terminal also reaches the child itself.
+        exchange.stopped |= exchange.code != Some(0) && stopped();
         Ok(exchange)
     }
 }

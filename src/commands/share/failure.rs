@@ -27,8 +27,12 @@ impl From<Error> for CommandError {
                 }
             }
             Error::Mirror { ref remote } => of(Kind::Fatal)
-                .hint(format!("'git push {remote}' publishes the sessions with everything else"))
-                .hint(format!("or let it be no mirror: git config remote.{remote}.mirror false")),
+                .hint(format!(
+                    "'git push {remote}' publishes the sessions with everything else"
+                ))
+                .hint(format!(
+                    "or let it be no mirror: git config remote.{remote}.mirror false"
+                )),
             Error::Unreachable { denied: true, .. } => {
                 of(Kind::Denied).hint("credentials are git's: what works for 'git fetch' works here")
             }
@@ -69,10 +73,12 @@ impl From<Error> for CommandError {
                 ))
             }
             Error::Secrets { .. } => of(Kind::Refused)
-                .hint("take them out of the files, save again, and fork from before: what was pushed cannot be called back")
+                .hint("what was pushed cannot be called back; a checkpoint keeps them though the files lost them since")
+                .hint("leave them behind: git checkpoint fork <an earlier checkpoint>, save, and push the fork")
                 .hint("no secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
-            Error::Lfs { ref remote, .. } => of(Kind::Fatal)
-                .hint(format!("install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again")),
+            Error::Lfs { ref remote, .. } => of(Kind::Fatal).hint(format!(
+                "install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again"
+            )),
         }
     }
 }

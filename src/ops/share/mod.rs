@@ -63,7 +63,8 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
         if let Some((title, done, total)) = step {
             (wire.progress)(title, done, total);
         }
-        too_much = limit.filter(|limit| received(line).is_some_and(|bytes| bytes > *limit));
+        let over = |limit: &u64| received(line).is_some_and(|bytes| bytes > *limit);
+        too_much = too_much.or(limit.filter(over));
         too_much.is_none()
     };
     let exchange = git
@@ -104,7 +105,10 @@ fn step(line: &str) -> Option<(&str, u64, u64)> {
 
 /// The bytes that a line of progress says were received.
 fn received(line: &str) -> Option<u64> {
-    let (_, rest) = line.strip_prefix("Receiving objects: ")?.split_once("), ")?;
+    // A small pack is unpacked as it comes.
+    let titles = ["Receiving objects: ", "Unpacking objects: "];
+    let rest = titles.iter().find_map(|title| line.strip_prefix(title))?;
+    let (_, rest) = rest.split_once("), ")?;
     let mut words = rest.split([' ', '|', ',']);
     let number = words.next()?;
     let unit: u64 = match words.next()? {
@@ -129,8 +133,21 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
             line.trim_end_matches('.').to_owned()
         })
         .filter(|line| !line.is_empty())
-        .take(6)
         .collect();
+    // Where there is a reason, git's general advice behind it says nothing.
+    let general = [
+        "Could not read from remote repository",
+        "Please make sure you have the correct access",
+        "and the repository exists",
+    ];
+    let is_general = |line: &String| general.iter().any(|start| line.starts_with(start));
+    let told = why
+        .iter()
+        .filter(|line| !is_general(line))
+        .take(6)
+        .cloned()
+        .collect::<Vec<_>>();
+    let why = if told.is_empty() { why } else { told };
     let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
     Error::Unreachable {
         remote: remote.name.clone(),

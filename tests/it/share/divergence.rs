@@ -212,6 +212,34 @@ fn a_chain_that_was_pruned_is_the_same_session() {
     assert_eq!(log(&world, "auth"), ["four", "three", "start auth"]);
 }
 
+#[test]
+fn what_prune_makes_is_pushed_and_pulled() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    for summary in ["one", "two", "three"] {
+        save(&world, summary);
+    }
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    world.enter("repo");
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    assert_eq!(log(&world, "auth"), ["three", "start auth"]);
+    world.checkpoint(["push"]).success().stdout_has("pruned");
+    save(&world, "four");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull"]).success().stdout_has("1 checkpoint");
+    assert_eq!(log(&world, "auth"), ["four", "three", "start auth"]);
+    save(&world, "five");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["pull"]).success();
+    assert_eq!(log(&world, "auth"), ["five", "four", "three", "start auth"]);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
 /// The chain of `tip` without what is between it and the start.
 fn prune_middle(world: &crate::support::World, tip: &str) -> String {
     let start = world.git_line(["rev-list", "--first-parent", "--max-parents=0", tip]);

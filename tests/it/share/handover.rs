@@ -189,12 +189,68 @@ fn completion_knows_remotes_and_fetched_sessions() {
     world.checkpoint(["push"]).success();
     let complete = |words: &[&str]| {
         let index = words.len().to_string();
-        let line = [&["setup", "complete", &index, "git-checkpoint"], words].concat();
-        world.checkpoint(line).stdout().to_owned()
+        let line = [&["setup", "--candidates", &index, "--", "git-checkpoint"], words].concat();
+        world.checkpoint(line).success().stdout().to_owned()
     };
-    let found = complete(&["push", ""]);
-    if !found.is_empty() {
-        assert!(found.contains("origin\t"), "{found}");
-    }
+    assert!(complete(&["push", ""]).starts_with("origin\t../hub\n"));
+    assert!(complete(&["push", "origin", "a"]).starts_with("auth\t"));
+    assert!(complete(&["pull", "origin", ""]).starts_with("auth\t"));
+    assert!(complete(&["show", "origin/"]).starts_with("origin/auth\t"));
+    assert!(!complete(&["push", "origin", "o"]).contains("origin/auth"));
     world.checkpoint(["show", "origin/auth"]).success();
+}
+
+#[test]
+fn save_pushes_when_asked_and_saves_in_any_case() {
+    let world = shared();
+    world.file("a.txt", "a\n");
+    let receipt = world
+        .checkpoint(["save", "-m", "one", "--push", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(receipt["push"]["sessions"][0]["result"], "new");
+    let name = format!("refs/checkpoints/{}", receipt["session"].as_str().unwrap());
+    assert_eq!(at(&world, "hub", &name), receipt["id"].as_str().unwrap());
+    world.git(["remote", "set-url", "origin", "../nowhere"]).success();
+    world.file("a.txt", "b\n");
+    let output = world.checkpoint(["save", "-m", "two", "--push", "--json"]);
+    let receipt = output.code(128).stdout_json();
+    assert_eq!(
+        (&receipt["outcome"], &receipt["push"]),
+        (&"saved".into(), &serde_json::Value::Null)
+    );
+    output.stderr_has("cannot talk to remote 'origin'");
+    assert_eq!(at(&world, "repo", &name), receipt["id"].as_str().unwrap());
+}
+
+#[test]
+fn autosaves_go_when_asked_under_the_name_of_the_machine() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let id = save(&world, "one");
+    let document = world
+        .git(["show", &format!("{id}:checkpoint.json")])
+        .success()
+        .stdout_json();
+    let session = document["session"]["id"].as_str().unwrap();
+    let name = format!("refs/checkpoints-autosave/{session}/main");
+    world.git(["update-ref", &name, &id]).success();
+    world.checkpoint(["push"]).success();
+    let hub = world.root().join("hub");
+    let refs = || {
+        let line = [
+            "-C",
+            hub.to_str().unwrap(),
+            "for-each-ref",
+            "--format=%(refname)",
+            "refs/checkpoints-autosave",
+        ];
+        world.git_line(line)
+    };
+    assert_eq!(refs(), "");
+    world
+        .checkpoint(["push", "--autosaves"])
+        .success()
+        .stdout_has("1 autosave pushed");
+    assert!(refs().starts_with(&format!("{name}.")), "{}", refs());
 }

@@ -309,6 +309,20 @@ fn a_session_that_is_too_large_is_refused_within_bounds() {
         .stdout_has("more than 1048576 bytes (checkpoint.maxFetchSize)");
     world.git(["config", "checkpoint.maxFetchSize", "1g"]).success();
     world.checkpoint(["fetch"]).success();
+    // Also what does not compress, which is told while it comes.
+    world.enter("repo");
+    let noise = (0..1_000_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).rotate_left(n % 31).to_le_bytes());
+    world.file("noise", noise.collect::<Vec<_>>());
+    save(&world, "two");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.git(["config", "checkpoint.maxFetchSize", "1m"]).success();
+    world
+        .checkpoint(["fetch"])
+        .code(128)
+        .stderr_has("the remote sends more than 1048576 bytes")
+        .stderr_has("checkpoint.maxFetchSize=");
+    no_quarantine(&world);
 }
 
 #[test]
