@@ -95,6 +95,9 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::FirstOfSession { ref session } => {
+                of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+            }
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

@@ -18,6 +18,7 @@ mod fork;
 mod list;
 mod log;
 mod opened;
+mod purge;
 mod rename;
 mod repair;
 mod restore;
@@ -158,6 +159,7 @@ enum Command {
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -255,6 +257,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

@@ -20,6 +20,7 @@ pub mod graph;
 pub mod list;
 pub mod pin;
 mod place;
+pub mod purge;
 pub mod receipt;
 mod record;
 pub mod redact;

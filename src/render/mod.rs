@@ -12,6 +12,7 @@ pub mod graph;
 pub mod markdown;
 pub mod patch;
 pub mod prompt;
+pub mod purge;
 pub mod receipt;
 pub mod report;
 pub mod restore;
