@@ -121,6 +121,9 @@ impl From<Error> for CommandError {
                 .hint("they would run with your rights; read them first")
                 .hint("then allow them: git checkpoint replay --run --trust"),
             Error::Child(_) => of(Kind::Step),
+            Error::FirstOfSession { ref session } => {
+                of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+            }
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

@@ -21,6 +21,7 @@ mod list;
 mod log;
 mod opened;
 mod prune;
+mod purge;
 mod rename;
 mod repair;
 mod replay;
@@ -180,6 +181,7 @@ enum Command {
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Push(share::push::Args),
@@ -293,6 +295,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Push(args) => share::push::run(args, context),
