@@ -29,7 +29,7 @@ pub use leftover::Leftover;
 pub use lock::{Lock, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
 pub use program::Program;
-pub use replace::{replace, replace_with, sweep_replacements};
+pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 

@@ -3,6 +3,8 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod documents;
+mod feature;
 mod fork;
 mod history;
 mod interrupted;
@@ -12,3 +14,4 @@ mod property;
 mod restore;
 mod save;
 mod session;
+mod steps;
