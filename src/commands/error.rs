@@ -143,6 +143,19 @@ impl Kind {
     }
 }
 
+/// Every exit code there is, with what it means and the words in `error.code` that lead to it, by number.
+pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
+    let mut out = vec![(0, "done, or there was nothing to do", Vec::new())];
+    for kind in Kind::ALL {
+        match out.iter_mut().find(|(code, ..)| *code == kind.exit_code()) {
+            Some((.., words)) => words.push(kind.code()),
+            None => out.push((kind.exit_code(), kind.meaning(), vec![kind.code()])),
+        }
+    }
+    out.sort_unstable_by_key(|(code, ..)| *code);
+    out
+}
+
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
@@ -212,6 +225,11 @@ impl CommandError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// The message, without the word before it.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// What kind of failure.

@@ -95,6 +95,8 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::Future { .. } => of(Kind::Refused).hint("set the clock, or prune by number: --keep-last"),
+            Error::Rewriting(_) => of(Kind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
             Error::NoStep { .. } => of(Kind::NotFound).hint("see the steps: git checkpoint step list"),
             Error::StepIs { status, .. } => {
                 let hint = match status {

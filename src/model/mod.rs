@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod document;
 pub mod excerpt;
 pub mod facts;
+pub mod hook;
 pub mod id;
 pub mod json;
 pub mod list;

@@ -205,6 +205,17 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// A checkpoint is from the future, so ages mean nothing.
+    #[error("session '{session}' was saved at {at}, which is still to come: the clock is wrong, or was")]
+    Future {
+        /// The session.
+        session: String,
+        /// When its newest checkpoint was made.
+        at: Timestamp,
+    },
+    /// A checkpoint could not be written again.
+    #[error(transparent)]
+    Rewriting(store::rewrite::Rewriting),
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,
@@ -257,6 +268,15 @@ pub enum Error {
     /// The system gave no random bytes.
     #[error("cannot get random bytes: {0}")]
     Random(io::Error),
+}
+
+impl From<store::rewrite::Rewriting> for Error {
+    fn from(error: store::rewrite::Rewriting) -> Self {
+        match error {
+            store::rewrite::Rewriting::Store(error) => Self::Store(error),
+            error @ store::rewrite::Rewriting::Fault(_) => Self::Rewriting(error),
+        }
+    }
 }
 
 impl Error {

@@ -5,6 +5,7 @@
 //! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
 pub mod apply;
+pub mod autosave;
 pub mod bring;
 pub mod changes;
 mod choose;
@@ -20,9 +21,11 @@ pub mod fork;
 mod fresh;
 mod goal;
 pub mod graph;
+pub mod hooks;
 pub mod list;
 pub mod pin;
 mod place;
+pub mod prune;
 pub mod receipt;
 mod record;
 pub mod redact;
@@ -34,6 +37,7 @@ pub mod resume;
 pub mod safety;
 pub mod save;
 pub mod select;
+pub mod share;
 pub mod show;
 pub mod start;
 pub mod status;

@@ -20,7 +20,7 @@ pub struct Redaction {
 }
 
 /// A rule given as `NAME=REGEX`; without a name it is called `own`.
-fn own_rule(text: &str) -> OwnRule {
+pub(super) fn own_rule(text: &str) -> OwnRule {
     let (kind, pattern) = text.split_once('=').unwrap_or(("own", text));
     OwnRule {
         kind: kind.trim().to_owned(),

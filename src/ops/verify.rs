@@ -18,7 +18,7 @@ use crate::{
         checkpoint::{self, Checkpoint, Fault},
         objects::Unsound,
         refs::{self, Damage},
-        session,
+        rewrite, session,
         walk::Walk,
     },
 };
@@ -240,6 +240,14 @@ impl<'a, 'p> Check<'a, 'p> {
             self.issue(name, id, None, "chain", message);
         }
         expected.clone_from(&checkpoint.document.previous);
+        if let Some(digest) = &*expected
+            && rewrite::lines(self.scene.repo, &checkpoint.entry)
+                .is_ok_and(|gone| gone.iter().any(|l| l.digest == *digest))
+        {
+            // What stood before it was pruned or purged, and it says so.
+            *expected = None;
+            return self.rest(name, id, previous, &checkpoint);
+        }
         if previous.is_none() && checkpoint.document.kind == CheckpointKind::Start && expected.is_some() {
             self.issue(
                 name,
@@ -258,8 +266,19 @@ impl<'a, 'p> Check<'a, 'p> {
                 "it names no predecessor, but has one".to_owned(),
             );
         }
+        self.rest(name, id, previous, &checkpoint)
+    }
+
+    /// The part that does not concern the chain.
+    fn rest(
+        &mut self,
+        name: &str,
+        id: ObjectId,
+        previous: Option<ObjectId>,
+        checkpoint: &Checkpoint,
+    ) -> Option<ObjectId> {
         if self.commit(name, id, id, "commit") {
-            self.objects(name, &checkpoint);
+            self.objects(name, checkpoint);
         }
         previous
     }
