@@ -12,6 +12,7 @@ mod delete;
 mod diff;
 pub mod environment;
 pub mod error;
+mod export;
 mod failure;
 mod finish;
 mod fork;
@@ -175,6 +176,7 @@ enum Command {
     Compare(fork::CompareArgs),
     Step(step::Args),
     Replay(replay::Args),
+    Export(export::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
@@ -289,6 +291,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Compare(args) => fork::compare(args, context),
         Command::Step(args) => step::run(args, context),
         Command::Replay(args) => replay::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),

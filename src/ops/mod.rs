@@ -16,6 +16,7 @@ pub mod diff;
 pub mod draft;
 mod error;
 pub mod events;
+pub mod export;
 pub mod fork;
 mod fresh;
 mod goal;

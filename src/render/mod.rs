@@ -5,6 +5,7 @@ pub mod age;
 pub mod checkpoint;
 pub mod count;
 pub mod diff;
+pub mod document;
 pub mod escape;
 pub mod fence;
 pub mod fork;
