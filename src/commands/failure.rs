@@ -70,7 +70,23 @@ impl From<Error> for CommandError {
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
                 .hint("go on from the newest whole checkpoint: git checkpoint repair"),
-            Error::NoSession { any: false, .. } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession {
+                any: false,
+                ref fetched,
+                ref remote,
+                ..
+            } => {
+                let out = of(Kind::NotFound).hint("make the first one: git checkpoint save");
+                match (fetched, remote) {
+                    (Some(fetched), _) => out.hint(format!(
+                        "or take up one that was fetched: git checkpoint resume {fetched}"
+                    )),
+                    (None, Some(remote)) => {
+                        out.hint(format!("or see what others pushed: git checkpoint fetch {remote}"))
+                    }
+                    (None, None) => out,
+                }
+            }
             Error::NoSession { any: true, .. } => of(Kind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),

@@ -124,6 +124,10 @@ pub enum Error {
         any: bool,
         /// Sessions that are there but damaged.
         damaged: Vec<String>,
+        /// A session that was fetched, as `<remote>/<session>`.
+        fetched: Option<String>,
+        /// The remote that could be fetched from.
+        remote: Option<String>,
     },
     /// A chain has fewer checkpoints than a selector steps back.
     #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
