@@ -43,7 +43,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         view["unknown_settings"] = unknown.iter().map(place).collect();
         context.ui.json(&view)?;
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(text(&status, dirty, scene.now));
+        context
+            .ui
+            .data(text(&status, dirty, context.ui.table_width(), scene.now));
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
@@ -96,13 +98,13 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
     })
 }
 
-fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Text {
+fn text(status: &Status, dirty: bool, columns: usize, now: crate::model::time::Timestamp) -> Text {
     let mut text = Text::new();
     let mut row = |label: &str, value: Line| {
         let mut line = Line::new().with(Slot::Heading, label);
         line.pad_to(11);
         line.append(&value);
-        text.push(line);
+        text.push(line.cut(columns));
     };
     match &status.session {
         None if status.damaged.is_some() => {
@@ -135,7 +137,7 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
-            row("newest", line.cut(69));
+            row("newest", line);
             if current.draft > 0 {
                 row(
                     "draft",
