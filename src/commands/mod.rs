@@ -15,24 +15,30 @@ pub mod error;
 mod failure;
 mod finish;
 mod fork;
+mod hooks;
 mod help;
 mod list;
 mod log;
 mod opened;
+mod prune;
 mod rename;
 mod repair;
+mod replay;
 mod restore;
 mod resume;
 mod save;
 mod setup;
+mod share;
 mod show;
 mod start;
 mod status;
+mod step;
 mod switch;
 pub mod ui;
 mod usage;
 mod verify;
 mod views;
+mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -93,6 +99,7 @@ Selectors, for sessions and checkpoints:
   auth@{yesterday}    where it stood then, in any form git reads
   :/parser            the newest checkpoint whose summary holds the text
   7f3ad2e1            the beginning of a commit id or of a digest
+  origin/auth         what was fetched of a session from a remote
 
 Environment:
   CHECKPOINT_SESSION  the session to use instead of the current one
@@ -165,11 +172,20 @@ enum Command {
     Redo(restore::RedoArgs),
     Fork(fork::Args),
     Compare(fork::CompareArgs),
+    Step(step::Args),
+    Replay(replay::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Watch(watch::Args),
+    Prune(prune::Args),
+    Hooks(hooks::Args),
     Verify(verify::Args),
     Repair(repair::Args),
+    Push(share::push::Args),
+    Fetch(share::fetch::Args),
+    Pull(share::pull::Args),
+    Remote(share::remote::Args),
     Setup(setup::Args),
     Help(help::Args),
 }
@@ -269,11 +285,20 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Redo(args) => restore::redo(args, context),
         Command::Fork(args) => fork::run(args, context),
         Command::Compare(args) => fork::compare(args, context),
+        Command::Step(args) => step::run(args, context),
+        Command::Replay(args) => replay::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Hooks(args) => hooks::run(args, context),
+        Command::Prune(args) => prune::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
+        Command::Push(args) => share::push::run(args, context),
+        Command::Fetch(args) => share::fetch::run(args, context),
+        Command::Pull(args) => share::pull::run(args, context),
+        Command::Remote(args) => share::remote::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),
         Command::Help(args) => help::run(args, &Cli::command(), context),
     }
