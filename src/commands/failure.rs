@@ -56,8 +56,18 @@ impl From<Error> for CommandError {
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
                     .hint("go on from the newest whole checkpoint: git checkpoint repair")
             }
-            Error::NotFound { ref candidates, .. } if candidates.is_empty() => {
-                of(Kind::NotFound).hint("see what there is: git checkpoint list")
+            Error::NotFound {
+                ref candidates,
+                ref text,
+            } if candidates.is_empty() => {
+                let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                let out = of(Kind::NotFound);
+                let out = if short {
+                    out.hint("the beginning of an id needs 4 digits or more")
+                } else {
+                    out
+                };
+                out.hint("see what there is: git checkpoint list")
             }
             Error::NotFound { ref candidates, .. } => with_candidates(
                 Kind::NotFound,

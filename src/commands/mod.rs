@@ -212,7 +212,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = usage::without_end_of_options(args.into_iter().collect());
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
