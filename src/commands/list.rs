@@ -116,7 +116,10 @@ impl DateArg {
         } else {
             "iso-strict"
         };
-        DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| CommandError::of(Kind::Usage, &e))
+        DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| {
+            CommandError::of(Kind::Usage, &e)
+                .hint("there are relative, iso, iso-strict, short, unix, human and format:<as in strftime>")
+        })
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
     os,
     render::{
         age, checkpoint, markdown,
-        prompt::Prompt,
+        prompt::{LEAST, Prompt},
         report,
         sessions::List,
         slot::Slot,
@@ -68,8 +68,8 @@ pub(super) struct Args {
     /// How to print it; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
-    /// The most characters of a prompt
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    /// The most characters of a prompt, 1000 at least
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
     /// Take up an autosave that is newer than the newest checkpoint without asking, as is done without a terminal
     #[arg(long, overrides_with = "no_recover")]
@@ -85,6 +85,13 @@ pub(super) struct Args {
     max_age: Option<std::time::Duration>,
     #[command(flatten)]
     date: DateArg,
+}
+
+fn most(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= LEAST => Ok(n),
+        _ => Err(format!("it must be a number, {LEAST} at least")),
+    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {

@@ -220,6 +220,12 @@ pub enum Error {
     /// A checkpoint could not be written again.
     #[error(transparent)]
     Rewriting(store::rewrite::Rewriting),
+    /// The first checkpoint of a session cannot go without the session.
+    #[error("the checkpoint is the first of session '{session}', which cannot be without it")]
+    FirstOfSession {
+        /// The session.
+        session: Name,
+    },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,
