@@ -95,6 +95,11 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::Summarizer { .. } => {
+                of(Kind::Fatal).hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand")
+            }
+            Error::RequestTooLong { .. } => of(Kind::Invalid)
+                .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

@@ -8,6 +8,9 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agent;
+mod compact;
+mod context;
 mod delete;
 mod diff;
 pub mod environment;
@@ -17,9 +20,11 @@ mod finish;
 mod fork;
 mod list;
 mod log;
+mod message;
 mod opened;
 mod rename;
 mod repair;
+mod request;
 mod restore;
 mod resume;
 mod save;
@@ -28,6 +33,7 @@ mod show;
 mod start;
 mod status;
 mod switch;
+mod tokens;
 pub mod ui;
 mod usage;
 mod verify;
@@ -158,6 +164,13 @@ enum Command {
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Message(message::Args),
+    Tokens(tokens::Args),
+    Context(context::Args),
+    Agent(agent::Args),
+    Request(request::Args),
+    Compact(compact::Args),
+    Clear(compact::ClearArgs),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -255,6 +268,13 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Message(args) => message::run(args, context),
+        Command::Tokens(args) => tokens::run(args, context),
+        Command::Context(args) => context::run(args, context),
+        Command::Agent(args) => agent::run(args, context),
+        Command::Request(args) => request::run(args, context),
+        Command::Compact(args) => compact::run(args, context),
+        Command::Clear(args) => compact::clear(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

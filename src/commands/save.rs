@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Context,
+    compact::{self, Events},
     error::{CommandError, Kind},
     opened::{self, Opened, Whom},
     views,
@@ -17,6 +18,7 @@ use crate::{
         name::Name,
     },
     ops::{
+        chat::Change,
         receipt::Outcome,
         redact::Redaction,
         save::{self, Request},
@@ -116,6 +118,8 @@ struct Common {
     /// Say what would be saved, and save nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    events: Events,
 }
 
 fn step(text: &str) -> Result<(u32, u32), String> {
@@ -182,13 +186,26 @@ fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(),
     request.trigger = args.trigger;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
-    report(context, &opened, request)
+    if !args.dry_run
+        && let Some(prepared) = compact::automatic(context, &opened, &args.events)
+    {
+        request.chat = Change::Compact(Box::new(prepared));
+    }
+    report_with(context, &opened, request, &args.events)
 }
 
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
 pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -> Result<(), CommandError> {
+    report_with(context, opened, request, &Events::default())
+}
+
+fn report_with(context: &mut Context, opened: &Opened, request: Request, events: &Events) -> Result<(), CommandError> {
+    let change = request.chat.clone();
     let outcome = save::save(&opened.scene(), request)?;
     let receipt = outcome.receipt();
+    if let Change::Compact(prepared) = change {
+        compact::completed(context, events, &prepared, receipt);
+    }
     let ids = views::Ids::of(receipt);
     let view = views::receipt(&outcome, &ids);
     for line in views::skipped_lines(&receipt.skipped) {

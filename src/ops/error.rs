@@ -204,6 +204,20 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// The program that summarises the chat gave nothing that can be used.
+    #[error("cannot summarise the chat: {why}")]
+    Summarizer {
+        /// Why.
+        why: String,
+    },
+    /// The parts of a request that cannot be left out are too long.
+    #[error("the request has {tokens} tokens without any message, more than the {limit} allowed")]
+    RequestTooLong {
+        /// Its tokens.
+        tokens: u64,
+        /// The most that are allowed.
+        limit: u64,
+    },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,

@@ -7,6 +7,7 @@
 pub mod apply;
 pub mod bring;
 pub mod changes;
+pub mod chat;
 mod choose;
 pub mod compare;
 mod compose;

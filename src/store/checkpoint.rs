@@ -199,6 +199,11 @@ impl Siblings {
         }
     }
 
+    /// Leaves this name out.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     /// The object under this name.
     pub fn get(&self, name: &str) -> Option<ObjectId> {
         self.0.get(name).map(|(_, id)| *id)

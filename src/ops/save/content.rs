@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use super::{
     super::{
-        Error,
+        Error, chat,
         compose::{self, Before},
         fresh, summary,
     },
@@ -57,6 +57,7 @@ impl Attempt<'_> {
         for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
             siblings.keep(previous, kept);
         }
+        chat::attach(self.scene, writer, &mut document, &mut siblings, &request.chat)?;
         self.attach_files(writer, &mut document, &mut siblings)?;
         self.attach_log(writer, &subject.log, previous, &mut siblings)?;
         let snapshot =
@@ -158,7 +159,10 @@ impl Attempt<'_> {
             && new.session == old.session
             && new.session.status == stood
             && record == old.record
-            && new.trees.get("log") == old.trees.get("log")
+            && ["log", "chat", "context.md", "agent.md"]
+                .iter()
+                .all(|name| new.trees.get(*name) == old.trees.get(*name))
+            && new.compaction == old.compaction
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
             && files
     }
