@@ -211,6 +211,9 @@ fn report_with(context: &mut Context, opened: &Opened, request: Request, events:
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
+    for line in views::submodule_lines(&receipt.document.git) {
+        context.ui.warning(&line);
+    }
     warn_redactions(context, &receipt.redactions);
     for session in &receipt.passed_over {
         context.ui.warning(&format!(
@@ -237,6 +240,9 @@ fn report_with(context: &mut Context, opened: &Opened, request: Request, events:
         context.ui.json(&view)?;
     } else if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
+    }
+    if matches!(outcome, Outcome::Saved(_)) {
+        super::prune::by_itself(context, &opened.scene());
     }
     match outcome {
         Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),

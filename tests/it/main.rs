@@ -17,6 +17,7 @@
 mod changes;
 #[cfg(unix)]
 mod chat;
+mod citizen;
 mod format;
 mod layers;
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use super::{
         fresh,
         redact::{Redaction, Redactor},
     },
-    running, stored,
+    receiving, stored,
 };
 use crate::{
     model::{
@@ -46,7 +46,7 @@ pub struct Added {
 
 /// Adds a message; it is on disk when this returns. Costs the same whatever the chat's length.
 pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
-    let chosen = running(scene)?;
+    let chosen = receiving(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let message = Message {
         id: fresh::item_id()?,
@@ -67,7 +67,7 @@ pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
 }
 
 /// The message without secrets.
-pub(super) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message {
+pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message {
     redactor.json(&mut message.content, "message");
     for (members, place) in [(&mut message.meta, "message/meta"), (&mut message.unknown, "message")] {
         let mut value = Value::Object(std::mem::take(members));
@@ -83,7 +83,7 @@ pub(super) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message
     message
 }
 
-pub(super) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> Result<(), Error> {
+pub(in crate::ops) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> Result<(), Error> {
     let id = fresh::item_id()?;
     stored::add(scene.repo, &chosen.tip.document.session.id, entries, || id, scene.wait)?;
     Ok(())
@@ -91,7 +91,7 @@ pub(super) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> R
 
 /// Replaces `context.md` or `agent.md` of the session with the next save. Gives its name and the secrets found.
 pub fn set_text(scene: &Scene<'_>, name: &str, mut text: String) -> Result<(Name, Vec<Redaction>), Error> {
-    let chosen = running(scene)?;
+    let chosen = receiving(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redactor.text(&mut text, name);
     let entry = Entry::Text {

@@ -17,7 +17,7 @@ use crate::{
 
 /// After a session went from one checkpoint to another of its own: messages that only the first one holds wait again,
 /// and those that only the second one holds wait no more.
-pub(super) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&Oid>) -> Result<(), Error> {
+pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&Oid>) -> Result<(), Error> {
     let (Some(from), Some(to)) = (from, to) else {
         return Ok(());
     };
@@ -53,7 +53,7 @@ pub(super) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&Oid>) -> 
 /// Folds what waits into a checkpoint that is being composed, and makes the change that is asked for.
 ///
 /// `document` has the chat, tokens and compaction of the checkpoint before, `siblings` its folders.
-pub(super) fn attach(
+pub(in crate::ops) fn attach(
     scene: &Scene<'_>,
     writer: &Writer,
     document: &mut Document,
@@ -96,8 +96,8 @@ pub(super) fn attach(
             length.count = Some(messages().map(tokens).fold(count, u64::saturating_add));
         }
     }
-    for entry in entries {
-        match entry {
+    for entry in &entries {
+        match *entry {
             Entry::Text { name, text } if text.is_empty() => siblings.remove(name),
             Entry::Text { name, text } => siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?),
             Entry::Message(_) => {}
@@ -106,10 +106,18 @@ pub(super) fn attach(
     match change {
         Change::Keep => {}
         Change::Compact(prepared) => {
-            let overlay = writer.overlay(scene.repo);
-            let total = document.chat.as_ref().map_or(0, |chat| chat.messages);
-            let chat = Saved::at(&overlay, siblings.get("chat"), total).map_err(damaged())?;
-            if let Some(kept) = prepared.put(document, &chat).map_err(damaged())? {
+            let from = prepared.compaction.messages.saturating_sub(1);
+            let before = Saved::at(scene.repo, previous, saved).map_err(damaged())?;
+            let mut rest = Vec::new();
+            before
+                .each(from, |at, message| {
+                    rest.push((at, message));
+                    Ok(())
+                })
+                .map_err(damaged())?;
+            let added = messages().cloned().zip(saved..).map(|(message, at)| (at, message));
+            rest.extend(added.filter(|(at, _)| *at >= from));
+            if let Some(kept) = prepared.put(document, &rest) {
                 length = kept;
             }
         }

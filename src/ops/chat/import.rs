@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Chat, Error, Scene, append, redacted, running};
+use super::{Chat, Error, Scene, append, receiving, redacted};
 use crate::{
     model::{
         chat::{Message, Role, hex},
@@ -46,7 +46,7 @@ pub struct Report {
 
 /// Imports a file.
 pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
-    let chosen = running(scene)?;
+    let chosen = receiving(scene)?;
     let (records, mut report) = records(bytes);
     let mut known = HashSet::new();
     Chat::open(scene)?.each(0, |_, message| {

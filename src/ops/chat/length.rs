@@ -86,7 +86,7 @@ impl Standing {
 }
 
 /// Looks how long a chat is. It is counted only where its bytes say that it may be near the limit.
-pub(super) fn standing(scene: &Scene<'_>, chosen: &Chosen) -> Result<Standing, Error> {
+pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &Chosen) -> Result<Standing, Error> {
     let document = &chosen.tip.document;
     let limit = scene.settings.compact_at;
     let waiting = stored::waits(scene.repo, &document.session.id, &document.folded)?;

@@ -14,7 +14,7 @@ pub mod request;
 use super::{
     Error, Scene,
     choose::{self, Chosen},
-    compose, fresh,
+    draft,
 };
 use crate::{
     model::{
@@ -230,6 +230,18 @@ pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
     }
 }
 
+/// The session that something is added to. Where none is meant it is the one that any draft command would take: the one
+/// paused last here, else a new one.
+pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
+    match running(scene) {
+        Err(Error::NoSession { damaged, .. }) if damaged.is_empty() => {}
+        Err(Error::NotFound { .. }) if scene.session.is_some() => {}
+        found => return found,
+    }
+    draft::append(scene, Vec::new())?;
+    running(scene)
+}
+
 /// The same, unless the session has ended.
 pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
     let chosen = meant(scene)?;
@@ -241,9 +253,4 @@ pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
         });
     }
     Ok(chosen)
-}
-
-/// Who is named as the writer of what a chat operation logs.
-pub(super) fn by(scene: &Scene<'_>) -> String {
-    compose::by(scene, &compose::people(scene))
 }

@@ -5,7 +5,7 @@
 //! meets another writer composes its document again on the new tip, so both stay.
 
 mod attempt;
-mod content;
+pub(super) mod content;
 
 use std::cell::RefCell;
 
@@ -70,6 +70,8 @@ pub struct Request {
     pub start: bool,
     /// What becomes of the chat.
     pub chat: chat::Change,
+    /// Whether the operation of git's that is in progress is about to end, as in its last hook.
+    pub operation_ends: bool,
 }
 
 impl Request {
@@ -91,6 +93,7 @@ impl Request {
             leave: false,
             start: true,
             chat: chat::Change::Keep,
+            operation_ends: false,
         }
     }
 }
@@ -248,8 +251,10 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         by: by.to_owned(),
         record,
         remove: None,
+        put: None,
         session,
         log: None,
+        step: None,
         unknown: Map::new(),
     }
 }

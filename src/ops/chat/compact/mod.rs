@@ -12,22 +12,23 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{COUNTED, Chat, Error, Length, Scene, compaction, fresh, is_near, running, tokens};
+use super::{COUNTED, Chat, Error, Length, Scene, compaction, is_near, running, tokens};
 use crate::{
     model::{
         chat::{Compaction, Message, Role, Summary},
         document::{Document, Kind},
         json,
-        operation::{LogLine, Operation},
+        name::Name,
         time::Timestamp,
     },
     ops::{
+        draft,
         receipt::Outcome,
         redact::{Redaction, Redactor},
         save,
     },
     os::Stopwatch,
-    store::{self, chat::Saved, checkpoint::Fault, draft, lock},
+    store::{self, lock},
 };
 
 /// The variable that a summarising program has in its environment: what it starts never compacts.
@@ -47,35 +48,27 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Puts the summary into a document, unless its session was compacted or cleared meanwhile. Gives the length of what
+    /// Puts the summary into a document, unless its session was compacted or cleared meanwhile. `rest` are the messages
+    /// of the chat with their positions, from the last one on that the summary stands for. Gives the length of what
     /// stays.
-    pub(super) fn put(&self, document: &mut Document, chat: &Saved<'_>) -> Result<Option<Length>, Fault> {
+    pub(super) fn put(&self, document: &mut Document, rest: &[(u64, Message)]) -> Option<Length> {
         let version = compaction(document).map_or(0, |compaction| compaction.version);
         let covered = self.compaction.messages;
-        if version != self.base || covered == 0 || chat.messages < covered {
-            return Ok(None);
+        let ((at, last), stays) = rest.split_first()?;
+        if version != self.base || at + 1 != covered || last.id != self.last {
+            return None;
         }
-        let mut same = false;
-        let (mut kept, mut count) = (Length::default(), 0);
-        chat.each(covered - 1, |at, message| {
-            if at < covered {
-                same = message.id == self.last;
-            } else {
-                kept.messages += 1;
-                kept.bytes += json::to_line(&message).len() as u64;
-                count += tokens(&message);
-            }
-            Ok::<(), Fault>(())
-        })?;
-        if !same {
-            return Ok(None);
-        }
+        let bytes = stays.iter().map(|(_, message)| json::to_line(message).len() as u64);
+        let count = stays.iter().map(|(_, message)| tokens(message)).sum::<u64>();
         let mut compaction = self.compaction.clone();
         compaction.tokens_after = COUNTED.count(&compaction.summary.markdown()) + count;
         document.compaction = serde_json::to_value(compaction).ok();
-        kept.count = Some(count);
-        kept.encoding = Some(COUNTED.name().to_owned());
-        Ok(Some(kept))
+        Some(Length {
+            messages: stays.len() as u64,
+            bytes: bytes.sum(),
+            count: Some(count),
+            encoding: Some(COUNTED.name().to_owned()),
+        })
     }
 }
 
@@ -183,7 +176,7 @@ pub fn prepare(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<Pr
         Err(error) => {
             let whom = json!({ "session": chat.session, "error": error.to_string() });
             (request.events)(("compaction:error", whom));
-            note(scene, &session, &error)?;
+            note(scene, &chosen.name, &error)?;
             Err(error)
         }
     }
@@ -259,7 +252,8 @@ fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared
     let markdown = summary.markdown();
     let summary_tokens = COUNTED.count(&markdown);
     let duration_ms = watch.millis();
-    check(&summary, summary_tokens, plan, limit)?;
+    let replaced = plan.tokens - plan.kept_tokens + earlier.map_or(0, |earlier| COUNTED.count(&earlier.markdown()));
+    check(&summary, summary_tokens, replaced, limit)?;
     let (oldest, newest) = edges.unwrap_or((scene.now, scene.now));
     let base = before.map_or(0, |before| before.version);
     Ok(Prepared {
@@ -283,8 +277,8 @@ fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared
     })
 }
 
-/// Whether a summary is one: it says something, and it is shorter than what it stands for.
-fn check(summary: &Summary, tokens: u64, plan: &Plan, limit: u64) -> Result<(), Error> {
+/// Whether a summary is one: it says something, and it is shorter than what it replaces.
+fn check(summary: &Summary, tokens: u64, replaced: u64, limit: u64) -> Result<(), Error> {
     let fail = |why: String| Err(Error::Summarizer { why });
     if summary.is_empty() {
         return fail("the summary is empty".to_owned());
@@ -293,11 +287,8 @@ fn check(summary: &Summary, tokens: u64, plan: &Plan, limit: u64) -> Result<(), 
     if tokens > most {
         return fail(format!("the summary has {tokens} tokens, more than the {most} allowed"));
     }
-    if tokens >= plan.tokens - plan.kept_tokens {
-        return fail(format!(
-            "the summary has {tokens} tokens, and the messages only {}",
-            plan.tokens - plan.kept_tokens
-        ));
+    if tokens >= replaced {
+        return fail(format!("the summary has {tokens} tokens, and what it would replace only {replaced}"));
     }
     Ok(())
 }
@@ -313,27 +304,16 @@ fn covered(chat: &Chat<'_>, from: u64, to: u64, mut each: impl FnMut(Message)) -
 }
 
 /// Notes in the session's log that a compaction failed.
-fn note(scene: &Scene<'_>, session: &str, error: &Error) -> Result<(), Error> {
-    let mut message = format!("compaction failed: {error}");
-    Redactor::new(scene)?.text(&mut message, "log");
-    let operation = Operation {
-        id: fresh::item_id()?,
-        at: scene.now,
-        by: super::by(scene),
-        record: None,
-        remove: None,
-        session: None,
-        log: Some(LogLine {
-            at: scene.now,
-            level: "error".to_owned(),
-            message,
-            agent: scene.agent.map(str::to_owned),
-        }),
-        unknown: Map::new(),
+fn note(scene: &Scene<'_>, session: &Name, error: &Error) -> Result<(), Error> {
+    let log = draft::Change::Log {
+        level: "error".to_owned(),
+        message: format!("compaction failed: {error}"),
     };
-    let draft = fresh::item_id()?;
-    draft::append(scene.repo, session, &[operation], || draft, scene.wait)?;
-    Ok(())
+    let scene = &Scene {
+        session: Some(session),
+        ..*scene
+    };
+    draft::append(scene, vec![log]).map(drop)
 }
 
 /// How long a summarising program may take.
