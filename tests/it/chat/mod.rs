@@ -268,7 +268,10 @@ fn an_import_survives_what_crashes_leave_and_repeats_nothing() {
         .stdout_json();
     assert_eq!(third["added"], 0);
     assert_eq!(messages(&world)[0]["at"], "2026-01-01T00:00:00+00:00");
-    world.checkpoint(["message", "list", "--full"]).success().stdout_has("long long");
+    world
+        .checkpoint(["message", "list", "--full"])
+        .success()
+        .stdout_has("long long");
 }
 
 #[test]
