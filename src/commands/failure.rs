@@ -121,6 +121,11 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::Summarizer { .. } => {
+                of(Kind::Fatal).hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand")
+            }
+            Error::RequestTooLong { .. } => of(Kind::Invalid)
+                .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Future { .. } => of(Kind::Refused).hint("set the clock, or prune by number: --keep-last"),
             Error::Rewriting(_) => of(Kind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
             Error::NoStep { .. } => of(Kind::NotFound).hint("see the steps: git checkpoint step list"),

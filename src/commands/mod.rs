@@ -8,6 +8,9 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agent;
+mod compact;
+mod context;
 mod delete;
 mod diff;
 pub mod environment;
@@ -20,12 +23,14 @@ mod help;
 mod hooks;
 mod list;
 mod log;
+mod message;
 mod opened;
 mod prune;
 mod purge;
 mod rename;
 mod repair;
 mod replay;
+mod request;
 mod restore;
 mod resume;
 mod save;
@@ -36,6 +41,7 @@ mod start;
 mod status;
 mod step;
 mod switch;
+mod tokens;
 pub mod ui;
 mod usage;
 mod verify;
@@ -180,6 +186,13 @@ enum Command {
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Message(message::Args),
+    Tokens(tokens::Args),
+    Context(context::Args),
+    Agent(agent::Args),
+    Request(request::Args),
+    Compact(compact::Args),
+    Clear(compact::ClearArgs),
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
@@ -295,6 +308,13 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Message(args) => message::run(args, context),
+        Command::Tokens(args) => tokens::run(args, context),
+        Command::Context(args) => context::run(args, context),
+        Command::Agent(args) => agent::run(args, context),
+        Command::Request(args) => request::run(args, context),
+        Command::Compact(args) => compact::run(args, context),
+        Command::Clear(args) => compact::clear(args, context),
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Context,
+    compact::{self, Events},
     error::{CommandError, Kind},
     failure,
     opened::{self, Opened, Whom},
@@ -18,6 +19,7 @@ use crate::{
         name::Name,
     },
     ops::{
+        chat::Change,
         receipt::Outcome,
         redact::Redaction,
         save::{self, Request},
@@ -123,6 +125,8 @@ struct Common {
     /// Push the session afterwards, to the usual remote
     #[arg(long, conflicts_with = "dry_run")]
     push: bool,
+    #[command(flatten)]
+    events: Events,
 }
 
 fn step(text: &str) -> Result<(u32, u32), String> {
@@ -189,18 +193,33 @@ fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(),
     request.trigger = args.trigger;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
-    report_and(context, &opened, request, args.push)
+    if !args.dry_run
+        && let Some(prepared) = compact::automatic(context, &opened, &args.events)
+    {
+        request.chat = Change::Compact(Box::new(prepared));
+    }
+    report_and(context, &opened, request, &args.events, args.push)
 }
 
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
 pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -> Result<(), CommandError> {
-    report_and(context, opened, request, false)
+    report_and(context, opened, request, &Events::default(), false)
 }
 
-/// The same, and with `push` the session is pushed.
-fn report_and(context: &mut Context, opened: &Opened, request: Request, push: bool) -> Result<(), CommandError> {
+/// The same; a compaction is told to `events`, and with `push` the session is pushed.
+fn report_and(
+    context: &mut Context,
+    opened: &Opened,
+    request: Request,
+    events: &Events,
+    push: bool,
+) -> Result<(), CommandError> {
+    let change = request.chat.clone();
     let outcome = save::save(&opened.scene(), request)?;
     let receipt = outcome.receipt();
+    if let Change::Compact(prepared) = change {
+        compact::completed(context, events, &prepared, receipt);
+    }
     let ids = views::Ids::of(receipt);
     let view = views::receipt(&outcome, &ids);
     for line in views::skipped_lines(&receipt.skipped) {

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     model::time::Timestamp,
-    ops::status::{self, Current, Status},
+    ops::{
+        chat::Standing,
+        status::{self, Current, Status},
+    },
     render::{
         age, receipt,
         slot::Slot,
@@ -55,6 +58,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
             ));
         }
+        if let Some(chat) = status
+            .session
+            .as_ref()
+            .map(|current| &current.chat)
+            .filter(|chat| chat.is_near())
+        {
+            context.ui.warning(&format!(
+                "the chat has {} of {} tokens; the next save or request compacts it at the limit",
+                chat.tokens, chat.limit
+            ));
+        }
         for (key, place) in &unknown {
             context
                 .ui
@@ -88,6 +102,17 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
             "draft_operations": current.draft,
             "draft_unreadable": current.unreadable,
             "files_changed": current.changed,
+            "chat": {
+                "messages": current.chat.messages,
+                "summarised": current.chat.summarised,
+                "unsaved": current.chat.waiting,
+                "tokens": current.chat.tokens,
+                "method": if current.chat.exact { "exact" } else { "estimated" },
+                "limit": current.chat.limit,
+                "near_limit": current.chat.is_near(),
+                "summary_version": current.chat.version,
+                "compactions": current.chat.compactions,
+            },
         })
     });
     json!({
@@ -179,7 +204,10 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
-            row("newest", line);
+            row("newest", line.cut(69));
+            if current.chat.messages > 0 || current.chat.waiting {
+                row("chat", chat_line(&current.chat));
+            }
             if current.draft > 0 {
                 row(
                     "draft",
@@ -217,6 +245,28 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
         row("to save", line);
     }
     text
+}
+
+/// The chat: how many messages and tokens, and what was summarised.
+fn chat_line(chat: &Standing) -> Line {
+    let count =
+        |n: u64, one| crate::render::count::Count::new(usize::try_from(n).unwrap_or(usize::MAX), one).to_string();
+    let mut line = Line::plain(count(chat.messages, "message"));
+    if chat.waiting {
+        line.push(Slot::Caution, " and unsaved ones");
+    }
+    let about = if chat.exact { "" } else { "about " };
+    line.push(Slot::Plain, format!(", {about}{} tokens", chat.tokens));
+    if !chat.exact {
+        line.push(Slot::Plain, " (estimated)");
+    }
+    if chat.compactions > 0 {
+        line.push(
+            Slot::Plain,
+            format!(", summary {} ({})", chat.version, count(chat.compactions, "compaction")),
+        );
+    }
+    line
 }
 
 fn receipt_count(sessions: usize) -> String {

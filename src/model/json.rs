@@ -50,7 +50,7 @@ pub fn parse_input(bytes: &[u8]) -> Result<Value, Error> {
 }
 
 /// Whether a value has more than so many levels.
-fn is_deeper(value: &Value, levels: usize) -> bool {
+pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
         Value::Object(map) => levels == 0 || map.values().any(|item| is_deeper(item, levels - 1)),

@@ -3,7 +3,9 @@
 //! No I/O, no clock, no randomness and no git library: times and identities come in as arguments, and bytes go out.
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
+pub mod base64;
 pub mod change;
+pub mod chat;
 pub mod comparison;
 pub mod document;
 pub mod excerpt;

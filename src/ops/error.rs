@@ -209,6 +209,20 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// The program that summarises the chat gave nothing that can be used.
+    #[error("cannot summarise the chat: {why}")]
+    Summarizer {
+        /// Why.
+        why: String,
+    },
+    /// The parts of a request that cannot be left out are too long.
+    #[error("the request has {tokens} tokens without any message, more than the {limit} allowed")]
+    RequestTooLong {
+        /// Its tokens.
+        tokens: u64,
+        /// The most that are allowed.
+        limit: u64,
+    },
     /// A checkpoint is from the future, so ages mean nothing.
     #[error("session '{session}' was saved at {at}, which is still to come: the clock is wrong, or was")]
     Future {

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod autosave;
 pub mod bring;
 pub mod changes;
+pub mod chat;
 mod choose;
 pub mod compare;
 mod compose;

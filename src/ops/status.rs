@@ -1,7 +1,7 @@
 //! `status`: the current session, its draft, and the files now against its newest checkpoint.
 
 use super::{
-    Error, Scene, choose,
+    Error, Scene, chat, choose,
     compose::{self, Present},
     list::{self, Standing},
 };
@@ -54,12 +54,14 @@ pub struct Current {
     pub changed: Option<usize>,
     /// Whether HEAD, branch and index are as they were saved.
     pub same_place: bool,
+    /// Its chat.
+    pub chat: chat::Standing,
 }
 
 impl Current {
     /// Whether a save would say something new.
     pub fn is_dirty(&self) -> bool {
-        self.draft > 0 || self.changed != Some(0) || !self.same_place
+        self.draft > 0 || self.chat.waiting || self.changed != Some(0) || !self.same_place
     }
 }
 
@@ -82,6 +84,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         Some(chosen) => {
             let draft = store::draft::read(scene.repo, &chosen.tip.document.session.id)?;
             Some(Current {
+                chat: chat::standing(scene, &chosen)?,
                 standing: list::standing(scene, &chosen.tip.entry).taken_up(),
                 draft: draft.waiting(&chosen.tip.document.folded),
                 unreadable: draft.unreadable,

@@ -182,6 +182,11 @@ impl Taking<'_> {
             return Ok(taken);
         }
         self.move_refs(&edits)?;
+        if self.entry.operation == "finish" {
+            for (_, from, to) in &edits {
+                super::chat::carry(scene, from.as_ref(), to.as_ref())?;
+            }
+        }
         if let Some((session, present, wanted)) = record {
             record::replace(scene, session, present, wanted.clone())?;
         }

@@ -4,6 +4,7 @@
 //! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
+mod ask;
 #[cfg(unix)]
 mod change;
 pub mod child;
@@ -22,6 +23,7 @@ mod scratch;
 pub mod terminal;
 mod worker;
 
+pub use ask::{Answer, Question, Stopwatch, ask};
 #[cfg(unix)]
 pub use change::set_mode;
 pub use file::{

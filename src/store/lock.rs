@@ -35,6 +35,12 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error>
     )
 }
 
+/// The lock that whoever compacts the chat of a session holds; nobody waits for it.
+pub fn compaction(repo: &Repository, id: &str) -> Result<Held, Error> {
+    let what = format!("a compaction of session '{id}'");
+    common(repo, &format!("compact-{}", file_name(id)), &what, Duration::ZERO)
+}
+
 /// The lock of what is fetched from one remote, by its encoded name.
 pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<Held, Error> {
     common(

@@ -5,6 +5,7 @@
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
 pub mod autosave;
+pub mod chat;
 pub mod checkpoint;
 pub mod commands;
 pub mod config;

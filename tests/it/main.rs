@@ -16,6 +16,7 @@
 
 mod changes;
 #[cfg(unix)]
+mod chat;
 mod citizen;
 mod format;
 mod layers;

@@ -48,6 +48,11 @@ impl Ui {
         self.message(&lines.collect());
     }
 
+    /// Something that happened, as one JSON line on standard error, for programs that asked for it.
+    pub fn event(&self, event: &serde_json::Value) {
+        self.write_error(&(escape::json(&event.to_string()).into_owned() + "\n"));
+    }
+
     /// Advice for people, each line after `hint:`. `name` makes its setting, `advice.checkpoint<Name>`, which the hint
     /// tells until it is set. Only at a terminal, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`.
     pub fn hint(&self, name: &str, text: &str) {

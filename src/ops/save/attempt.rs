@@ -240,6 +240,7 @@ impl Attempt<'_> {
         let before = current::read(scene.repo);
         let trouble = [
             cleared,
+            store::chat::forget(scene.repo, &whom.id, &receipt.document.folded, scene.wait),
             self.move_current(whom.clone()),
             objects::consolidate(scene.repo).map(|_| ()),
         ];

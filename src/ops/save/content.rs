@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use super::{
     super::{
-        Error, Scene,
+        Error, Scene, chat,
         compose::{self, Before},
         fresh, summary,
     },
@@ -60,6 +60,7 @@ impl Attempt<'_> {
         for kept in ["chat", "context.md", "agent.md", "log"] {
             siblings.keep(previous, kept);
         }
+        chat::attach(self.scene, writer, &mut document, &mut siblings, &request.chat)?;
         let changes = &subject.steps;
         steps::fold(self.scene.repo, writer, previous, changes, &mut siblings)
             .map_err(Error::steps(&document.session.name))?;
@@ -140,8 +141,10 @@ impl Attempt<'_> {
             && new.session == old.session
             && new.session.status == stood
             && record == old.record
-            && new.trees.get("log") == old.trees.get("log")
-            && new.trees.get(steps::FOLDER) == old.trees.get(steps::FOLDER)
+            && ["log", "chat", "context.md", "agent.md", steps::FOLDER]
+                .iter()
+                .all(|name| new.trees.get(*name) == old.trees.get(*name))
+            && new.compaction == old.compaction
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
             && files
     }

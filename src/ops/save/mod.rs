@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use self::attempt::Attempt;
 use super::{
-    Error, Scene,
+    Error, Scene, chat,
     choose::{self, Chosen},
     compose, fresh,
     receipt::Outcome,
@@ -68,6 +68,8 @@ pub struct Request {
     pub leave: bool,
     /// Whether a session is started when there is none to continue.
     pub start: bool,
+    /// What becomes of the chat.
+    pub chat: chat::Change,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,
 }
@@ -90,6 +92,7 @@ impl Request {
             dry_run: false,
             leave: false,
             start: true,
+            chat: chat::Change::Keep,
             operation_ends: false,
         }
     }

@@ -12,6 +12,8 @@ const COMMON: &str = include_str!("common.json");
 
 /// The name and text of each schema, by name.
 const FILES: &[(&str, &str)] = &[
+    ("clear", include_str!("clear.json")),
+    ("compact", include_str!("compact.json")),
     ("compare", include_str!("compare.json")),
     ("delete", include_str!("delete.json")),
     ("diff", include_str!("diff.json")),
@@ -21,16 +23,22 @@ const FILES: &[(&str, &str)] = &[
     ("help", include_str!("help.json")),
     ("list", include_str!("list.json")),
     ("log", include_str!("log.json")),
+    ("message", include_str!("message.json")),
+    ("message-import", include_str!("message-import.json")),
+    ("messages", include_str!("messages.json")),
     ("pin", include_str!("pin.json")),
     ("receipt", include_str!("receipt.json")),
     ("rename", include_str!("rename.json")),
     ("repair", include_str!("repair.json")),
+    ("request", include_str!("request.json")),
     ("restore", include_str!("restore.json")),
     ("resume", include_str!("resume.json")),
     ("setup", include_str!("setup.json")),
     ("show", include_str!("show.json")),
     ("status", include_str!("status.json")),
     ("switch", include_str!("switch.json")),
+    ("text", include_str!("text.json")),
+    ("tokens", include_str!("tokens.json")),
     ("verify", include_str!("verify.json")),
     ("warning", include_str!("warning.json")),
 ];

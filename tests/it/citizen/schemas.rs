@@ -57,6 +57,27 @@ finish -m 'merged'
 ? finish --status failed -m again
 $ git config checkpoint.maxfilesiz 3
 status
+start talk
+$ printf '{\"role\":\"user\",\"content\":\"a\",\"x\":1}\\n{\"role\":\"tool\",\"content\":\"\\\\ud800\"}\\nnot json' >chat.jsonl; echo context >context.md
+message add --role user hello
+message add --role assistant --meta '{\"model\":\"m\"}' 'a token ghp_0123456789abcdefghijklmnopqrstuvwxyz'
+message import chat.jsonl
+message list
+message show 1
+tokens
+tokens context.md --model claude-opus-4-6
+context set context.md
+context show
+agent describe context.md
+request hello --preview
+request hello
+compact
+compact --dry-run --force
+compact --force
+message list --full
+status
+clear --messages --yes
+clear --messages --yes
 setup --dry-run
 help
 help save

@@ -1,0 +1,346 @@
+//! `compact` and `clear`: a summary in the place of messages, or no messages; and the compaction that other commands do
+//! by themselves.
+
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Opened, Whom},
+    save::warn_redactions,
+    views,
+};
+use crate::{
+    ops::{
+        self,
+        chat::{
+            self, Chat,
+            clear::{self, What},
+            compact::{self, Event, Prepared, Request},
+            request,
+        },
+        receipt::Receipt,
+    },
+    render::{
+        chat as render,
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store,
+};
+
+/// Put a summary in the place of all but the last messages
+///
+/// Nothing is erased: 'message list --full' shows the whole chat. The summary comes from the program in
+/// checkpoint.compactCommand, else it is extractive: lines taken from the messages by simple rules, offline. Saving and
+/// requesting do this by themselves at checkpoint.compactAt tokens.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what would happen, then do it although the chat is short:
+    git checkpoint compact --dry-run
+    git checkpoint compact --force
+  Let a program of yours write the summary:
+    git config checkpoint.compactCommand 'my-summarizer --json'")]
+pub(super) struct Args {
+    #[command(flatten)]
+    whom: Whom,
+    /// Compact even below the limit
+    #[arg(long)]
+    force: bool,
+    /// Say what would be compacted, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    events: Events,
+}
+
+/// The option of commands that may compact.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Events {
+    /// Print what happens as JSON lines on standard error: compaction:start, compaction:complete, compaction:error
+    #[arg(long)]
+    pub(super) events: bool,
+}
+
+/// Clear the chat of the session, after asking
+///
+/// The checkpoint before keeps it, and 'git checkpoint undo' brings it back.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Begin an iteration with an empty chat; record, context and summary stay:
+    git checkpoint clear --messages --yes
+  Begin anew, without the record as well:
+    git checkpoint clear --all")]
+pub(super) struct ClearArgs {
+    #[command(flatten)]
+    whom: Whom,
+    /// Clear the messages
+    #[arg(long, required_unless_present = "all", conflicts_with = "all")]
+    messages: bool,
+    /// Clear messages, summary, context, agent description and record
+    #[arg(long)]
+    all: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// Prints events as they happen.
+fn tell(context: &Context, events: &Events, event: &Event) {
+    if events.events {
+        let (name, members) = event;
+        let mut value = json!({ "event": name });
+        if let (Value::Object(out), Value::Object(members)) = (&mut value, members) {
+            out.extend(members.clone());
+        }
+        context.ui.event(&value);
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let scene = opened.scene();
+    if context.env.flag(compact::MARK) == Some(true) {
+        return Err(CommandError::new(
+            Kind::Refused,
+            "a compaction is running: a summarising program cannot start one",
+        ));
+    }
+    let chat = Chat::open(&scene)?;
+    let fixed = fixed(&opened, &chat)?;
+    if args.dry_run {
+        let plan = compact::plan(&scene, &chat, args.force, &fixed)?;
+        return dry_run(context, &chat, plan.as_ref(), scene.settings.compact_at);
+    }
+    drop(chat);
+    let (shown, events) = (&*context, &args.events);
+    let done = compact::compact(
+        &scene,
+        &mut Request {
+            force: args.force,
+            fixed: &fixed,
+            events: &mut |event| tell(shown, events, &event),
+        },
+    )?;
+    let Some((outcome, prepared)) = done else {
+        let chat = Chat::open(&scene)?;
+        return dry_run(context, &chat, None, scene.settings.compact_at);
+    };
+    let receipt = outcome.receipt();
+    warn_redactions(context, &prepared.redactions);
+    for trouble in &receipt.trouble {
+        context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
+    }
+    let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
+    let Some(found) = found else {
+        return Err(CommandError::new(
+            Kind::Locked,
+            "the chat was changed by others meanwhile, and was not compacted",
+        )
+        .hint("try again"));
+    };
+    if context.ui.options().json {
+        let ids = views::Ids::of(receipt);
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.compact/1",
+            "outcome": "compacted",
+            "session": receipt.session,
+            "id": ids.id,
+            "digest": ids.digest,
+            "compaction": found,
+        }));
+    }
+    let mut line = Line::new().with(Slot::Changed, "Compacted");
+    line.push(Slot::Plain, format!(" {} of ", messages(found.messages)));
+    line.push(Slot::Session, receipt.session.as_str());
+    line.push(
+        Slot::Plain,
+        format!(": {} tokens, now {}", found.tokens_before, found.tokens_after),
+    );
+    line.push(
+        Slot::Dim,
+        if found.by == "extractive" {
+            " (extractive summary)"
+        } else {
+            " (summary by checkpoint.compactCommand)"
+        },
+    );
+    context.ui.receipt(line);
+    context
+        .ui
+        .hint("Compact", "see the whole chat with: git checkpoint message list --full");
+    Ok(())
+}
+
+fn messages(number: u64) -> String {
+    Count::new(usize::try_from(number).unwrap_or(usize::MAX), "message").to_string()
+}
+
+fn dry_run(context: &Context, chat: &Chat<'_>, plan: Option<&compact::Plan>, limit: u64) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.compact/1",
+            "outcome": if plan.is_some() { "planned" } else { "nothing" },
+            "session": chat.session,
+            "limit": limit,
+            "plan": plan.map(|plan| json!({
+                "messages": plan.covered, "kept": plan.kept, "tokens": plan.tokens, "kept_tokens": plan.kept_tokens,
+            })),
+        }));
+    }
+    let text = match plan {
+        Some(plan) => format!(
+            "would summarise {} ({} tokens), and keep the last {} ({} tokens)",
+            messages(plan.covered),
+            plan.tokens - plan.kept_tokens,
+            plan.kept,
+            plan.kept_tokens
+        ),
+        None if limit == 0 => "nothing to do: checkpoint.compactAt is 0; --force compacts now".to_owned(),
+        None => format!("nothing to do: the chat is below the limit of {limit} tokens; --force compacts now"),
+    };
+    context.ui.receipt(Line::plain(text));
+    Ok(())
+}
+
+/// The text of a request beside its messages.
+fn fixed(opened: &Opened, chat: &Chat<'_>) -> Result<String, CommandError> {
+    let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
+    Ok(request::fixed(&opened.scene(), chat, &checkpoint)?)
+}
+
+/// A summary for the checkpoint that is about to be saved, if the chat is too long. Failing is told and is no failure of
+/// the save: everything stays as it was.
+///
+/// Not within a summarising program, and not when another one compacts at this moment.
+pub(super) fn automatic(context: &Context, opened: &Opened, events: &Events) -> Option<Prepared> {
+    let scene = opened.scene();
+    if scene.settings.compact_at == 0 || context.env.flag(compact::MARK) == Some(true) || !chat::may_be_long(&scene) {
+        return None;
+    }
+    let fixed = Chat::open(&scene).ok().and_then(|chat| fixed(opened, &chat).ok())?;
+    let prepared = compact::prepare(
+        &scene,
+        &mut Request {
+            force: false,
+            fixed: &fixed,
+            events: &mut |event| tell(context, events, &event),
+        },
+    );
+    match prepared {
+        Ok(prepared) => prepared,
+        Err(ops::Error::Store(store::Error::Busy { .. })) => None,
+        Err(error) => {
+            context.ui.warning(&format!("the chat was not compacted: {error}"));
+            None
+        }
+    }
+}
+
+/// Tells whether a checkpoint holds the summary that was made for it.
+pub(super) fn completed(context: &Context, events: &Events, prepared: &Prepared, receipt: &Receipt) {
+    warn_redactions(context, &prepared.redactions);
+    let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
+    if let Some(found) = found {
+        tell(
+            context,
+            events,
+            &compact::complete(receipt.session.as_str(), &receipt.document),
+        );
+        context.ui.status(Line::plain(format!(
+            "compacted {} of the chat: {} tokens, now {}",
+            messages(found.messages),
+            found.tokens_before,
+            found.tokens_after
+        )));
+    }
+}
+
+/// Compacts with a checkpoint of its own, if the chat is too long; for commands that save nothing themselves.
+pub(super) fn before_reading(context: &Context, opened: &Opened, events: &Events) {
+    let scene = opened.scene();
+    if scene.settings.compact_at == 0 || context.env.flag(compact::MARK) == Some(true) || !chat::may_be_long(&scene) {
+        return;
+    }
+    let Some(fixed) = Chat::open(&scene).ok().and_then(|chat| fixed(opened, &chat).ok()) else {
+        return;
+    };
+    let done = compact::compact(
+        &scene,
+        &mut Request {
+            force: false,
+            fixed: &fixed,
+            events: &mut |event| tell(context, events, &event),
+        },
+    );
+    match done {
+        Ok(Some((outcome, prepared))) => {
+            warn_redactions(context, &prepared.redactions);
+            let found = &prepared.compaction;
+            context.ui.status(Line::plain(format!(
+                "compacted {} of {}: {} tokens before",
+                messages(found.messages),
+                outcome.receipt().session,
+                found.tokens_before
+            )));
+        }
+        Ok(None) | Err(ops::Error::Store(store::Error::Busy { .. })) => {}
+        Err(error) => context.ui.warning(&format!("the chat was not compacted: {error}")),
+    }
+}
+
+pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let scene = opened.scene();
+    let chat = Chat::open(&scene)?;
+    let (what, words) = if args.all {
+        (What::All, "messages, summary, context, agent description and record")
+    } else {
+        (What::Messages, "messages")
+    };
+    let question = format!(
+        "clear the {words} of session {} ({})?",
+        chat.session,
+        messages(chat.len())
+    );
+    if !args.yes && !context.ui.confirm(&question, "--yes")? {
+        return Err(CommandError::silent(Kind::Negative));
+    }
+    drop(chat);
+    let done = clear::clear(&scene, what)?;
+    let Some(outcome) = done else {
+        if context.ui.options().json {
+            return context
+                .ui
+                .json(&json!({ "schema": "git-checkpoint.clear/1", "outcome": "nothing" }));
+        }
+        context
+            .ui
+            .receipt(Line::plain("nothing to clear: there are no messages"));
+        return Ok(());
+    };
+    let receipt = outcome.receipt();
+    for trouble in &receipt.trouble {
+        context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
+    }
+    if context.ui.options().json {
+        let ids = views::Ids::of(receipt);
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.clear/1",
+            "outcome": "cleared",
+            "session": receipt.session,
+            "id": ids.id,
+            "digest": ids.digest,
+            "all": args.all,
+        }));
+    }
+    let mut line = Line::new().with(Slot::Removed, "Cleared");
+    line.push(Slot::Plain, format!(" {words} of "));
+    line.push(Slot::Session, receipt.session.as_str());
+    context.ui.data(Text::from(line));
+    context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `context`: what the project is about, kept with the session and part of its requests.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    message,
+    opened::{self, Whom},
+    save::warn_redactions,
+};
+use crate::{
+    ops::chat::{self, Chat},
+    render::{
+        slot::Slot,
+        text::{Line, Text},
+    },
+};
+
+/// Keep what the project is about with the session
+///
+/// It is saved as 'context.md' beside the record and stands in every request.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Give the session its context, and read it:
+    git checkpoint context set docs/context.md
+    git checkpoint context show")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Replace the context by a file; '-' is standard input, an empty one removes it
+    Set(Set),
+    /// Show the context
+    Show(Show),
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    #[command(flatten)]
+    whom: Whom,
+    /// The file, Markdown
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct Show {
+    #[command(flatten)]
+    whom: Whom,
+}
+
+/// The most bytes of such a text: 1 MiB, more than any model reads.
+const LIMIT: u64 = 1 << 20;
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.command {
+        Command::Set(args) => set(&args.whom, &args.file, chat::CONTEXT, "the context", context),
+        Command::Show(args) => show(&args.whom, chat::CONTEXT, "context", context),
+    }
+}
+
+/// Replaces one of the texts beside the record by a file.
+pub(super) fn set(
+    whom: &Whom,
+    file: &std::path::Path,
+    name: &str,
+    what: &str,
+    context: &mut Context,
+) -> Result<(), CommandError> {
+    let opened = opened::open(context, whom)?;
+    let bytes = message::input(context, file, what, LIMIT)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| CommandError::new(Kind::Invalid, format!("{what} in '{}' is not UTF-8", file.display())))?;
+    let size = text.len();
+    let (session, redactions) = chat::set_text(&message::drafting(&opened), name, text)?;
+    warn_redactions(context, &redactions);
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.text/1",
+            "session": session,
+            "name": name,
+            "bytes": size,
+            "redactions": redactions.len(),
+        }));
+    }
+    let word = if size == 0 { "Removed" } else { "Set" };
+    let mut line = Line::new()
+        .with(Slot::Added, word)
+        .with(Slot::Plain, format!(" {what} of "));
+    line.push(Slot::Session, session.as_str());
+    line.push(Slot::Plain, ", with the next save");
+    context.ui.receipt(line);
+    Ok(())
+}
+
+fn show(whom: &Whom, name: &str, what: &str, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, whom)?;
+    let scene = opened.scene();
+    let chat = Chat::open(&scene)?;
+    let text = chat.text(&scene, name)?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.text/1",
+            "session": chat.session,
+            "name": name,
+            "text": text,
+        }));
+    }
+    match text {
+        Some(text) => context.ui.data(Text::block(&text)),
+        None => context
+            .ui
+            .status(Line::plain(format!("session {} has no {what}", chat.session))),
+    }
+    Ok(())
+}

@@ -1,0 +1,442 @@
+//! `message`: the chat of a session, message by message.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Opened, Whom},
+    save::{read_file, warn_redactions},
+};
+use crate::{
+    model::{
+        base64,
+        chat::{Message, Role},
+        json as strict,
+    },
+    ops::{
+        Scene,
+        chat::{self, Chat, New, import},
+        redact::Redaction,
+        select,
+    },
+    render::{chat as render, count::Count, slot::Slot, text::Line},
+};
+
+/// Add messages to the chat of the session, and read them
+///
+/// Adding only appends: it costs the same whatever the chat's length. The next save puts the messages into the
+/// checkpoint. Secrets are replaced before anything is written.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Add what was said:
+    git checkpoint message add --role user 'make the refresh tests green'
+    my-agent | git checkpoint message add --role assistant --agent claude -
+  Read it again, with what a compaction has summarised:
+    git checkpoint message list --full
+    git checkpoint message show 3
+  Take over a transcript; a second time adds nothing:
+    git checkpoint message import transcript.jsonl")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Add a message
+    Add(Add),
+    /// List the messages, one a line
+    List(List),
+    /// Show messages in full
+    Show(Show),
+    /// Add the messages of a file in JSONL: {role, content, timestamp}
+    Import(Import),
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    #[command(flatten)]
+    whom: Whom,
+    /// Who speaks
+    #[arg(long, value_name = "ROLE", value_parser = ["user", "assistant", "system", "tool"])]
+    role: String,
+    /// What is to be kept with it, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    meta: Option<String>,
+    /// Take the content from this file as JSON, a list of blocks; '-' is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    blocks: Option<PathBuf>,
+    /// A picture that belongs to it; may be given several times
+    #[arg(long = "image", value_name = "FILE")]
+    images: Vec<PathBuf>,
+    /// The text; '-' or nothing is standard input
+    #[arg(value_name = "TEXT")]
+    text: Option<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+struct List {
+    #[command(flatten)]
+    whom: Whom,
+    /// With the messages that a summary stands for
+    #[arg(long)]
+    full: bool,
+    /// Only the newest so many
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<u64>,
+    /// The chat as this checkpoint holds it; without one with what is not saved yet
+    #[arg(value_name = "CHECKPOINT")]
+    selector: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Show {
+    #[command(flatten)]
+    whom: Whom,
+    /// With the messages that a summary stands for
+    #[arg(long)]
+    full: bool,
+    /// The chat as this checkpoint holds it
+    #[arg(long = "at", value_name = "CHECKPOINT")]
+    selector: Option<String>,
+    /// Which messages, by number or id; all of them without one
+    #[arg(value_name = "MESSAGE")]
+    which: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Import {
+    #[command(flatten)]
+    whom: Whom,
+    /// The file; '-' is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// The most bytes of one message: 16 MiB, as of any JSON from outside.
+const MESSAGE: u64 = strict::INPUT_LIMIT as u64;
+/// The most bytes of a file of messages: 1 GiB.
+const FILE: u64 = 1 << 30;
+/// How long a command that only adds to the draft waits for its lock.
+pub(super) const DRAFT_WAIT: Duration = Duration::from_secs(2);
+/// How many findings in an imported file are told one by one.
+const TOLD: usize = 20;
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.command {
+        Command::Add(args) => add(args, context),
+        Command::List(args) => list(args, context),
+        Command::Show(args) => show(args, context),
+        Command::Import(args) => import(args, context),
+    }
+}
+
+/// The scene of a command that only adds to the draft.
+pub(super) fn drafting(opened: &Opened) -> Scene<'_> {
+    let scene = opened.scene();
+    Scene {
+        wait: scene.wait.min(DRAFT_WAIT),
+        ..scene
+    }
+}
+
+fn add(args: Add, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let role = Role::parse(&args.role).ok_or_else(|| CommandError::new(Kind::Usage, "unknown role"))?;
+    let meta = match &args.meta {
+        None => Map::new(),
+        Some(text) => match json_of("--meta", text.as_bytes())? {
+            Value::Object(meta) => meta,
+            _ => return Err(CommandError::new(Kind::Usage, "--meta must be a JSON object")),
+        },
+    };
+    let mut content = match &args.blocks {
+        Some(path) => {
+            let value = json_of("the blocks", &input(context, path, "the blocks", MESSAGE)?)?;
+            if !value.is_array() && !value.is_string() {
+                return Err(CommandError::new(Kind::Invalid, "the blocks must be a JSON list"));
+            }
+            value
+        }
+        None => Value::String(text(context, args.text.as_deref(), "the message")?),
+    };
+    for path in &args.images {
+        content = with_image(content, picture(context, path)?);
+    }
+    let new = New {
+        role,
+        content,
+        meta,
+        at: None,
+    };
+    let added = chat::add(&drafting(&opened), new)?;
+    warn_redactions(context, &added.redactions);
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.message/1",
+            "session": added.session,
+            "id": added.message.id,
+            "at": added.message.at,
+            "role": added.message.role,
+            "redactions": added.redactions.len(),
+        }));
+    }
+    let mut line = Line::new().with(Slot::Added, "Added").with(Slot::Plain, " message ");
+    line.push(Slot::Id, &added.message.id);
+    line.push(Slot::Plain, format!(" of {} to ", role.word()));
+    line.push(Slot::Session, added.session.as_str());
+    context.ui.receipt(line);
+    Ok(())
+}
+
+fn with_image(content: Value, image: Value) -> Value {
+    match content {
+        Value::Array(mut blocks) => {
+            blocks.push(image);
+            Value::Array(blocks)
+        }
+        Value::String(text) if text.is_empty() => json!([image]),
+        other => json!([{ "type": "text", "text": other }, image]),
+    }
+}
+
+fn picture(context: &Context, path: &std::path::Path) -> Result<Value, CommandError> {
+    let bytes = read_file(context, path, MESSAGE / 2, "the picture")?;
+    let media = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => {
+            let message = format!("'{}' is no PNG, JPEG, GIF or WebP", path.display());
+            return Err(
+                CommandError::new(Kind::Invalid, message).hint("attach other files with: git checkpoint save --attach")
+            );
+        }
+    };
+    Ok(json!({ "type": "image", "source": { "type": "base64", "media_type": media, "data": base64::encode(&bytes) } }))
+}
+
+/// A text from the command line, or from standard input for `-` and for none. Bytes that are not UTF-8 are replaced,
+/// with a warning.
+pub(super) fn text(context: &Context, given: Option<&std::ffi::OsStr>, what: &str) -> Result<String, CommandError> {
+    let bytes = match given {
+        Some(text) if text != "-" => text.as_encoded_bytes().to_vec(),
+        _ => context.ui.read_input(what, MESSAGE)?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        context
+            .ui
+            .warning(&format!("{what} has bytes that are not UTF-8; they were replaced"));
+    }
+    Ok(text.into_owned())
+}
+
+/// A file, or standard input for `-`.
+pub(super) fn input(
+    context: &Context,
+    path: &std::path::Path,
+    what: &str,
+    limit: u64,
+) -> Result<Vec<u8>, CommandError> {
+    if path.as_os_str() == "-" {
+        context.ui.read_input(what, limit)
+    } else {
+        read_file(context, path, limit, what)
+    }
+}
+
+fn json_of(what: &str, bytes: &[u8]) -> Result<Value, CommandError> {
+    strict::parse_input(bytes).map_err(|source| {
+        crate::ops::Error::Json {
+            what: what.to_owned(),
+            source,
+        }
+        .into()
+    })
+}
+
+/// The chat of the session that is meant, or as a checkpoint holds it.
+fn chosen<'r>(opened: &'r Opened, selector: Option<&str>) -> Result<Chat<'r>, CommandError> {
+    let scene = opened.scene();
+    let Some(text) = selector else {
+        return Ok(Chat::open(&scene)?);
+    };
+    let found = select::checkpoint(&scene, &failure::selector(text)?)?;
+    let document = found.checkpoint.document;
+    let name = found.session.unwrap_or_else(|| document.session.name.clone());
+    Ok(Chat::at(&scene, name, document)?)
+}
+
+fn list(args: List, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let chat = chosen(&opened, args.selector.as_deref())?;
+    let from = if args.full { 0 } else { chat.live() };
+    let from = args
+        .limit
+        .map_or(from, |limit| from.max(chat.len().saturating_sub(limit)));
+    if context.ui.options().json {
+        return json_list(context, &chat, from, None);
+    }
+    if chat.is_empty() {
+        context.ui.status(Line::plain("there are no messages yet"));
+        return Ok(());
+    }
+    context.ui.page();
+    let width = context.ui.table_width();
+    if from > 0 && !args.full && args.limit.is_none() {
+        let number = usize::try_from(from).unwrap_or(usize::MAX);
+        let line = format!(
+            "{} before are summarised; see them with --full",
+            Count::new(number, "message")
+        );
+        context.ui.data(Line::new().with(Slot::Dim, line));
+    }
+    chat.each(from, |at, message| {
+        context.ui.data(render::row(at + 1, &message, width));
+        Ok(())
+    })?;
+    warn_unreadable(context, &chat);
+    Ok(())
+}
+
+fn warn_unreadable(context: &Context, chat: &Chat<'_>) {
+    if !chat.unreadable.is_empty() {
+        let lines: Vec<_> = chat.unreadable.iter().map(ToString::to_string).collect();
+        context.ui.warning(&format!(
+            "the messages that are not saved yet have unreadable lines ({}); they stay",
+            lines.join(", ")
+        ));
+    }
+}
+
+fn json_list(context: &Context, chat: &Chat<'_>, from: u64, which: Option<&[String]>) -> Result<(), CommandError> {
+    let mut messages = Vec::new();
+    chat.each(from, |at, mut message| {
+        if which.is_none_or(|which| is_named(which, at, &message)) {
+            chat.saved.attach(&mut message);
+            let mut value = serde_json::to_value(&message).unwrap_or_default();
+            value["n"] = json!(at + 1);
+            messages.push(value);
+        }
+        Ok(())
+    })?;
+    missing(which, messages.len())?;
+    context.ui.json(&json!({
+        "schema": "git-checkpoint.messages/1",
+        "session": chat.session,
+        "total": chat.len(),
+        "summarised": chat.live(),
+        "compaction": chat.compaction,
+        "messages": messages,
+        "unreadable": chat.unreadable,
+    }))
+}
+
+fn is_named(which: &[String], at: u64, message: &Message) -> bool {
+    which.is_empty()
+        || which
+            .iter()
+            .any(|name| *name == (at + 1).to_string() || *name == message.id)
+}
+
+fn missing(which: Option<&[String]>, found: usize) -> Result<(), CommandError> {
+    match which {
+        Some(which) if !which.is_empty() && found == 0 => {
+            let message = format!("no message '{}'", which.join("', '").escape_debug());
+            Err(CommandError::new(Kind::NotFound, message)
+                .hint("see what there is: git checkpoint message list --full"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn show(args: Show, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let chat = chosen(&opened, args.selector.as_deref())?;
+    // What is named is meant, summarised or not.
+    let from = if args.full || !args.which.is_empty() {
+        0
+    } else {
+        chat.live()
+    };
+    if context.ui.options().json {
+        return json_list(context, &chat, from, Some(&args.which));
+    }
+    context.ui.page();
+    let mut found = 0;
+    chat.each(from, |at, message| {
+        if is_named(&args.which, at, &message) {
+            found += 1;
+            context.ui.data(render::full(at + 1, &message));
+        }
+        Ok(())
+    })?;
+    missing(Some(&args.which), found)?;
+    warn_unreadable(context, &chat);
+    Ok(())
+}
+
+fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let bytes = input(context, &args.file, "the messages", FILE)?;
+    let done = import::import(&drafting(&opened), &bytes)?;
+    report(context, &done.report);
+    let (first, rest) = done.redactions.split_at(done.redactions.len().min(TOLD));
+    warn_redactions(context, first);
+    if !rest.is_empty() {
+        context.ui.warning(&format!("and {} more like these", rest.len()));
+    }
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.message-import/1",
+            "session": done.session,
+            "added": done.added,
+            "known": done.known,
+            "repaired": done.report.repaired.iter().map(|(line, what)| json!({ "line": line, "what": what })).collect::<Vec<_>>(),
+            "skipped": done.report.skipped.iter().map(|(line, why)| json!({ "line": line, "why": why })).collect::<Vec<_>>(),
+            "redactions": done.redactions.iter().filter(|found: &&Redaction| found.replaced).count(),
+        }));
+    }
+    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let mut line = Line::new().with(Slot::Added, "Imported");
+    line.push(
+        Slot::Plain,
+        format!(" {} to ", Count::new(number(done.added), "message")),
+    );
+    line.push(Slot::Session, done.session.as_str());
+    if done.known > 0 {
+        line.push(Slot::Plain, format!(", {} known already", done.known));
+    }
+    if !done.report.skipped.is_empty() {
+        line.push(Slot::Caution, format!(", {} skipped", done.report.skipped.len()));
+    }
+    context.ui.receipt(line);
+    Ok(())
+}
+
+/// Tells what was repaired and what was skipped, the first of each.
+fn report(context: &Context, report: &import::Report) {
+    let repaired = report
+        .repaired
+        .iter()
+        .map(|(line, what)| format!("line {line}: {what}"));
+    let skipped = report
+        .skipped
+        .iter()
+        .map(|(line, why)| format!("line {line} was skipped: {why}"));
+    for lines in [repaired.collect::<Vec<_>>(), skipped.collect::<Vec<_>>()] {
+        for line in lines.iter().take(TOLD) {
+            context.ui.warning(line);
+        }
+        if lines.len() > TOLD {
+            context.ui.warning(&format!("and {} lines more", lines.len() - TOLD));
+        }
+    }
+}

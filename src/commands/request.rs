@@ -1,0 +1,183 @@
+//! `request`: what a session holds as a prompt for a model.
+
+use std::ffi::OsString;
+
+use serde_json::json;
+
+use super::{
+    Context,
+    compact::{self, Events},
+    error::CommandError,
+    message,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::chat::{
+        Chat,
+        request::{self, Built, Request},
+    },
+    render::{
+        chat as render,
+        count::Count,
+        slot::Slot,
+        table::{Column, Table},
+        text::{Line, Text},
+    },
+    tokens::models::Counting,
+};
+
+/// Build a request to a model from what the session holds
+///
+/// The system prompt has the agent description, the context, the checkpoint and the messages; the user prompt is yours.
+/// A chat that is too long is compacted first; what still has no room is left out, the oldest messages first, and that
+/// is told.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what it costs:
+    git checkpoint request 'what is next?' --preview
+  Send it:
+    git checkpoint request 'what is next?' --json | my-client
+  With room for less:
+    git checkpoint request - --max-tokens 20000 < question.md")]
+pub(super) struct Args {
+    #[command(flatten)]
+    whom: Whom,
+    /// Show only how many tokens each part has
+    #[arg(long)]
+    preview: bool,
+    /// The most tokens; checkpoint.compactAt without it, 0 for no limit
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// The model to count for
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    #[command(flatten)]
+    events: Events,
+    /// The user prompt; '-' is standard input
+    #[arg(value_name = "MESSAGE")]
+    message: Option<OsString>,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let user = match args.message.as_deref() {
+        None => None,
+        given => Some(message::text(context, given, "the message")?),
+    };
+    compact::before_reading(context, &opened, &args.events);
+    let scene = opened.scene();
+    let chat = Chat::open(&scene)?;
+    let counting = Counting::of(args.model.as_deref());
+    let limit = args.max_tokens.unwrap_or(scene.settings.compact_at);
+    let built = request::build(
+        &scene,
+        Request {
+            checkpoint: render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref()),
+            user,
+            limit,
+            counting,
+            chat: &chat,
+        },
+    )?;
+    if built.left_out > 0 {
+        let number = usize::try_from(built.left_out).unwrap_or(usize::MAX);
+        context.ui.warning(&format!(
+            "{} left out, the oldest: the request may have {limit} tokens",
+            Count::new(number, "message")
+        ));
+    }
+    if context.ui.options().json {
+        return json_of(context, &chat, &built, &counting, args.preview);
+    }
+    if args.preview {
+        context.ui.data(preview(&built, &counting));
+        return Ok(());
+    }
+    let mut text = built.system();
+    if !built.user.text.is_empty() {
+        text.push_str(&format!("# User prompt\n\n{}\n", built.user.text.trim_end()));
+    }
+    context.ui.bytes(text.as_bytes());
+    context.ui.status(Line::plain(format!(
+        "{} tokens, {}",
+        built.total,
+        how(&built, &counting)
+    )));
+    Ok(())
+}
+
+fn how(built: &Built, counting: &Counting) -> String {
+    if counting.source.is_empty() {
+        format!("{} ({})", built.method.word(), counting.encoding.name())
+    } else {
+        format!("{}: {}", built.method.word(), counting.source)
+    }
+}
+
+fn preview(built: &Built, counting: &Counting) -> Text {
+    let mut table = Table::new([Column::left("part"), Column::right("tokens"), Column::left("")]);
+    let notes = [
+        ("agent", built.agent.tokens, String::new()),
+        ("context", built.context.tokens, String::new()),
+        ("checkpoint", built.checkpoint.tokens, summarised(built)),
+        ("messages", built.messages.tokens, included(built)),
+        ("user prompt", built.user.tokens, String::new()),
+        ("total", built.total, how(built, counting)),
+    ];
+    for (part, tokens, note) in notes {
+        table.row([
+            Line::new().with(Slot::Heading, part),
+            Line::plain(tokens.to_string()),
+            Line::new().with(Slot::Dim, note),
+        ]);
+    }
+    table.render(usize::MAX)
+}
+
+fn summarised(built: &Built) -> String {
+    match built.summarised {
+        0 => String::new(),
+        n => format!(
+            "with a summary of {}",
+            Count::new(usize::try_from(n).unwrap_or(usize::MAX), "message")
+        ),
+    }
+}
+
+fn included(built: &Built) -> String {
+    match built.left_out {
+        0 => Count::new(usize::try_from(built.included).unwrap_or(usize::MAX), "message").to_string(),
+        left => format!("{} of {}", built.included, built.included + left),
+    }
+}
+
+fn json_of(
+    context: &Context,
+    chat: &Chat<'_>,
+    built: &Built,
+    counting: &Counting,
+    preview: bool,
+) -> Result<(), CommandError> {
+    let mut value = json!({
+        "schema": "git-checkpoint.request/1",
+        "session": chat.session,
+        "tokens": {
+            "agent": built.agent.tokens,
+            "context": built.context.tokens,
+            "checkpoint": built.checkpoint.tokens,
+            "messages": built.messages.tokens,
+            "user": built.user.tokens,
+            "total": built.total,
+        },
+        "method": built.method.word(),
+        "encoding": counting.encoding.name(),
+        "source": Some(counting.source).filter(|source| !source.is_empty()),
+        "messages": { "included": built.included, "left_out": built.left_out, "summarised": built.summarised },
+    });
+    if !preview {
+        value["system"] = built.system().into();
+        value["user"] = built.user.text.clone().into();
+    }
+    context.ui.json(&value)
+}

@@ -1,0 +1,192 @@
+//! `tokens`: how many tokens a text or a chat has, and how that is known.
+
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure, message,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::{
+        chat::{Chat, request},
+        select,
+    },
+    render::{chat as render, slot::Slot, text::Line},
+    tokens::models::{Counting, Method},
+};
+
+/// Count tokens, and say whether the number is recorded, exact or estimated
+///
+/// For models of OpenAI the count is exact (o200k_base, cl100k_base). Where the tokenizer is not public, usage recorded
+/// in the messages counts; without it the number is estimated with a factor, whose source is told.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The chat of the current session, with context and record:
+    git checkpoint tokens
+  A file, or standard input, as another model counts it:
+    git checkpoint tokens prompt.md --model gpt-4
+    git diff | git checkpoint tokens - --model claude-opus-4-6")]
+pub(super) struct Args {
+    #[command(flatten)]
+    whom: Whom,
+    /// The model, such as 'gpt-4o', 'gpt-4' or 'claude-sonnet-4-5'; 'o200k_base' without one
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// A session or checkpoint, a file, or '-' for standard input
+    #[arg(value_name = "WHAT")]
+    what: Option<String>,
+}
+
+/// The most bytes that are counted: 1 GiB.
+const LIMIT: u64 = 1 << 30;
+
+/// A number and how it is known.
+struct Found {
+    tokens: u64,
+    method: Method,
+    of: String,
+    /// Where the number comes from, when it is not exact.
+    source: String,
+    bytes: Option<u64>,
+    messages: Option<u64>,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let counting = Counting::of(args.model.as_deref());
+    let file = args.what.as_deref().filter(|what| is_file(context, what));
+    let found = match file {
+        Some(what) => {
+            let bytes = message::input(context, what.as_ref(), "the text", LIMIT)?;
+            let of = if what == "-" {
+                "standard input".to_owned()
+            } else {
+                what.to_owned()
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            Found {
+                tokens: counting.count(&text),
+                method: counting.method,
+                of,
+                source: counting.source.to_owned(),
+                bytes: Some(bytes.len() as u64),
+                messages: None,
+            }
+        }
+        None => chat(&args, &counting, context)?,
+    };
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.tokens/1",
+            "of": found.of,
+            "tokens": found.tokens,
+            "method": found.method.word(),
+            "model": args.model,
+            "encoding": counting.encoding.name(),
+            "source": Some(found.source).filter(|source| !source.is_empty()),
+            "bytes": found.bytes,
+            "messages": found.messages,
+        }));
+    }
+    let mut line = Line::new().with(Slot::Id, found.tokens.to_string());
+    line.push(Slot::Plain, " tokens, ");
+    let slot = if found.method == Method::Estimated {
+        Slot::Caution
+    } else {
+        Slot::Good
+    };
+    line.push(slot, found.method.word());
+    if found.method == Method::Exact {
+        line.push(Slot::Plain, format!(" ({})", counting.encoding.name()));
+    } else {
+        line.push(Slot::Plain, format!(": {}", found.source));
+    }
+    context.ui.data(line);
+    Ok(())
+}
+
+/// Whether a word means a file rather than a session; a session is found before a file of the same name is.
+fn is_file(context: &mut Context, what: &str) -> bool {
+    if what == "-" {
+        return true;
+    }
+    if !context.env.cwd.join(what).is_file() {
+        return false;
+    }
+    let Ok(opened) = opened::open(context, &Whom::default()) else {
+        return true;
+    };
+    let selected = failure::selector(what).map(|selector| select::checkpoint(&opened.scene(), &selector));
+    !matches!(selected, Ok(Ok(_)))
+}
+
+fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found, CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let scene = opened.scene();
+    let chat = match &args.what {
+        None => Chat::open(&scene)?,
+        Some(text) => {
+            let selector = failure::selector(text)?;
+            let found = select::checkpoint(&scene, &selector).map_err(|error| {
+                let out = CommandError::from(error);
+                if out.kind() == Kind::NotFound {
+                    out.hint("or name a file that exists, or '-'")
+                } else {
+                    out
+                }
+            })?;
+            let document = found.checkpoint.document;
+            let name = found.session.unwrap_or_else(|| document.session.name.clone());
+            Chat::at(&scene, name, document)?
+        }
+    };
+    let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
+    let fixed = request::fixed(&scene, &chat, &checkpoint)?;
+    // Counted: what no provider has recorded. A recorded context holds everything before it.
+    let (mut counted, mut recorded, mut after) = (0, None, 0_u64);
+    chat.each(chat.live(), |_, message| {
+        counted += counting.encoding.count(&message.section());
+        after += 1;
+        let same = |model: &str| {
+            message
+                .meta
+                .get("model")
+                .and_then(Value::as_str)
+                .is_none_or(|m| m == model)
+        };
+        if args.model.as_deref().is_none_or(same)
+            && let Some(tokens) = message.recorded_context()
+        {
+            (recorded, counted, after) = (Some(tokens), 0, 0);
+        }
+        Ok(())
+    })?;
+    let (tokens, method, source) = match recorded {
+        Some(recorded) if after == 0 => (
+            recorded,
+            Method::Recorded,
+            "usage of the last message, the whole context".to_owned(),
+        ),
+        Some(recorded) => {
+            let source = format!(
+                "{recorded} recorded, and the {after} messages after counted with {}",
+                counting.encoding.name()
+            );
+            (recorded + counting.scale(counted), Method::Estimated, source)
+        }
+        None => {
+            let counted = counted + counting.encoding.count(&fixed);
+            (counting.scale(counted), counting.method, counting.source.to_owned())
+        }
+    };
+    Ok(Found {
+        tokens,
+        method,
+        of: chat.session.to_string(),
+        source,
+        bytes: None,
+        messages: Some(chat.len() - chat.live()),
+    })
+}

@@ -1,0 +1,103 @@
+//! Adding to the chat: messages and the texts beside the record, appended to what waits, without their secrets.
+
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        Error, Scene,
+        choose::Chosen,
+        fresh,
+        redact::{Redaction, Redactor},
+    },
+    receiving, stored,
+};
+use crate::{
+    model::{
+        chat::{Message, Role},
+        name::Name,
+        time::Timestamp,
+    },
+    store::chat::Entry,
+};
+
+/// A message to add.
+#[derive(Debug)]
+pub struct New {
+    /// Who speaks.
+    pub role: Role,
+    /// A string or a list of blocks.
+    pub content: Value,
+    /// What is kept with it.
+    pub meta: Map<String, Value>,
+    /// When it was said, unless now.
+    pub at: Option<Timestamp>,
+}
+
+/// What was added.
+#[derive(Debug)]
+pub struct Added {
+    /// The session.
+    pub session: Name,
+    /// The message.
+    pub message: Message,
+    /// Secrets found in it.
+    pub redactions: Vec<Redaction>,
+}
+
+/// Adds a message; it is on disk when this returns. Costs the same whatever the chat's length.
+pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
+    let chosen = receiving(scene)?;
+    let mut redactor = Redactor::new(scene)?;
+    let message = Message {
+        id: fresh::item_id()?,
+        at: new.at.unwrap_or(scene.now),
+        role: new.role,
+        agent: scene.agent.map(str::to_owned),
+        content: new.content,
+        meta: new.meta,
+        unknown: Map::new(),
+    };
+    let message = redacted(message, &mut redactor);
+    append(scene, &chosen, &[Entry::Message(message.clone())])?;
+    Ok(Added {
+        session: chosen.name,
+        message,
+        redactions: redactor.found,
+    })
+}
+
+/// The message without secrets.
+pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message {
+    redactor.json(&mut message.content, "message");
+    for (members, place) in [(&mut message.meta, "message/meta"), (&mut message.unknown, "message")] {
+        let mut value = Value::Object(std::mem::take(members));
+        redactor.json(&mut value, place);
+        if let Value::Object(clean) = value {
+            *members = clean;
+        }
+    }
+    if let Some(agent) = &mut message.agent {
+        redactor.text(agent, "agent");
+    }
+    redactor.text(&mut message.id, "message/id");
+    message
+}
+
+pub(in crate::ops) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> Result<(), Error> {
+    let id = fresh::item_id()?;
+    stored::add(scene.repo, &chosen.tip.document.session.id, entries, || id, scene.wait)?;
+    Ok(())
+}
+
+/// Replaces `context.md` or `agent.md` of the session with the next save. Gives its name and the secrets found.
+pub fn set_text(scene: &Scene<'_>, name: &str, mut text: String) -> Result<(Name, Vec<Redaction>), Error> {
+    let chosen = receiving(scene)?;
+    let mut redactor = Redactor::new(scene)?;
+    redactor.text(&mut text, name);
+    let entry = Entry::Text {
+        name: name.to_owned(),
+        text,
+    };
+    append(scene, &chosen, &[entry])?;
+    Ok((chosen.name, redactor.found))
+}

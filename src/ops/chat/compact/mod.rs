@@ -1,0 +1,320 @@
+//! Compaction: a summary takes the place of all but the last messages. Nothing is erased: the messages stay in the
+//! chat, in front of a mark.
+//!
+//! The summary is written without any lock on the session, because a program may take long over it. It is put into a
+//! checkpoint only if the session still has the summary and the messages it was made from; messages that came meanwhile
+//! stay. One lock that nobody waits for keeps two from compacting one session at once.
+
+mod command;
+mod extract;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{COUNTED, Chat, Error, Length, Scene, compaction, is_near, running, tokens};
+use crate::{
+    model::{
+        chat::{Compaction, Message, Role, Summary},
+        document::{Document, Kind},
+        json,
+        name::Name,
+        time::Timestamp,
+    },
+    ops::{
+        draft,
+        receipt::Outcome,
+        redact::{Redaction, Redactor},
+        save,
+    },
+    os::Stopwatch,
+    store::{self, lock},
+};
+
+/// The variable that a summarising program has in its environment: what it starts never compacts.
+pub const MARK: &str = "CHECKPOINT_COMPACTING";
+
+/// A summary, ready to be put into a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// What the document is to hold.
+    pub compaction: Compaction,
+    /// The last message it stands for.
+    last: String,
+    /// The version of the summary it continues; 0 for none.
+    base: u64,
+    /// Secrets found in the answer of a program.
+    pub redactions: Vec<Redaction>,
+}
+
+impl Prepared {
+    /// Puts the summary into a document, unless its session was compacted or cleared meanwhile. `rest` are the messages
+    /// of the chat with their positions, from the last one on that the summary stands for. Gives the length of what
+    /// stays.
+    pub(super) fn put(&self, document: &mut Document, rest: &[(u64, Message)]) -> Option<Length> {
+        let version = compaction(document).map_or(0, |compaction| compaction.version);
+        let covered = self.compaction.messages;
+        let ((at, last), stays) = rest.split_first()?;
+        if version != self.base || at + 1 != covered || last.id != self.last {
+            return None;
+        }
+        let bytes = stays.iter().map(|(_, message)| json::to_line(message).len() as u64);
+        let count = stays.iter().map(|(_, message)| tokens(message)).sum::<u64>();
+        let mut compaction = self.compaction.clone();
+        compaction.tokens_after = COUNTED.count(&compaction.summary.markdown()) + count;
+        document.compaction = serde_json::to_value(compaction).ok();
+        Some(Length {
+            messages: stays.len() as u64,
+            bytes: bytes.sum(),
+            count: Some(count),
+            encoding: Some(COUNTED.name().to_owned()),
+        })
+    }
+}
+
+/// Something that happened, for programs that watch: its name and its members.
+pub type Event = (&'static str, Value);
+
+/// How to compact.
+pub struct Request<'a> {
+    /// Whether to compact a chat that is not too long.
+    pub force: bool,
+    /// What stands in a request beside the messages, of which the tokens count too.
+    pub fixed: &'a str,
+    /// Told of what happens.
+    pub events: &'a mut dyn FnMut(Event),
+}
+
+/// What there is to compact.
+#[derive(Debug)]
+pub struct Plan {
+    /// Messages that the summary will stand for, those of an earlier summary included.
+    pub covered: u64,
+    /// Messages that stay.
+    pub kept: u64,
+    /// Tokens of the live chat.
+    pub tokens: u64,
+    /// Of these, those of the messages that stay.
+    pub kept_tokens: u64,
+    /// The limit; 0 for none.
+    pub limit: u64,
+}
+
+/// Looks whether the chat is too long, or with `force` whether there is anything to summarise. `None` if not.
+pub fn plan(scene: &Scene<'_>, chat: &Chat<'_>, force: bool, fixed: &str) -> Result<Option<Plan>, Error> {
+    let limit = scene.settings.compact_at;
+    // Bytes bound tokens, so most chats are not counted at all.
+    let bound = Length::of(&chat.document).bytes + fixed.len() as u64;
+    let waiting: u64 = chat
+        .waiting
+        .iter()
+        .map(|message| json::to_line(message).len() as u64)
+        .sum();
+    if !force && !is_near(bound + waiting, limit) {
+        return Ok(None);
+    }
+    let mut counts = Vec::new();
+    chat.each(chat.live(), |_, message| {
+        counts.push((tokens(&message), message.role));
+        Ok(())
+    })?;
+    let total: u64 = counts.iter().map(|(count, _)| count).sum();
+    if !force && total + COUNTED.count(fixed) < limit {
+        return Ok(None);
+    }
+    // A chat that is short is compacted because somebody wants it: half of it may stay.
+    let budget = if limit == 0 {
+        total / 2
+    } else {
+        (limit / 4).min(total / 2)
+    };
+    let (mut kept, mut kept_tokens) = (0, 0);
+    for (count, _) in counts.iter().rev() {
+        if kept_tokens + count > budget {
+            break;
+        }
+        kept += 1;
+        kept_tokens += count;
+    }
+    // What stays begins with somebody speaking, not with a tool answering what is summarised.
+    while kept > 0 && counts[counts.len() - kept].1 == Role::Tool {
+        kept_tokens -= counts[counts.len() - kept].0;
+        kept -= 1;
+    }
+    if kept == counts.len() {
+        return Ok(None);
+    }
+    Ok(Some(Plan {
+        covered: chat.len() - kept as u64,
+        kept: kept as u64,
+        tokens: total,
+        kept_tokens,
+        limit,
+    }))
+}
+
+/// Makes a summary if the chat is too long. `None` if it is not. What fails leaves everything as it was, and is noted in
+/// the session's log.
+pub fn prepare(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<Prepared>, Error> {
+    let chosen = running(scene)?;
+    let session = chosen.tip.document.session.id.clone();
+    // Before anything is read, whether there can be anything to do.
+    let waiting = store::chat::waits(scene.repo, &session, &chosen.tip.document.folded)?.unwrap_or(0);
+    let bound = Length::of(&chosen.tip.document).bytes + waiting + request.fixed.len() as u64;
+    if !request.force && !is_near(bound, scene.settings.compact_at) {
+        return Ok(None);
+    }
+    let _alone = lock::compaction(scene.repo, &session)?;
+    let chat = Chat::open(scene)?;
+    let Some(plan) = plan(scene, &chat, request.force, request.fixed)? else {
+        return Ok(None);
+    };
+    let whom = json!({ "session": chat.session, "messages": plan.covered, "tokens": plan.tokens });
+    (request.events)(("compaction:start", whom));
+    match summarise(scene, &chat, &plan) {
+        Ok(prepared) => Ok(Some(prepared)),
+        Err(error) => {
+            let whom = json!({ "session": chat.session, "error": error.to_string() });
+            (request.events)(("compaction:error", whom));
+            note(scene, &chosen.name, &error)?;
+            Err(error)
+        }
+    }
+}
+
+/// Summarises and puts the summary on the session at once, with a checkpoint of its own.
+pub fn compact(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<(Outcome, Prepared)>, Error> {
+    let Some(prepared) = prepare(scene, request)? else {
+        return Ok(None);
+    };
+    let mut save = save::Request::new(Kind::Compact);
+    save.status = running(scene)?.tip.document.session.status;
+    save.start = false;
+    save.summary = Some(format!(
+        "compacted {} messages of the chat",
+        prepared.compaction.messages
+    ));
+    save.chat = super::Change::Compact(Box::new(prepared.clone()));
+    let outcome = save::save(scene, save)?;
+    (request.events)(complete(
+        outcome.receipt().session.as_str(),
+        &outcome.receipt().document,
+    ));
+    Ok(Some((outcome, prepared)))
+}
+
+/// The event that tells of a compaction, with its figures.
+pub fn complete(session: &str, document: &Document) -> Event {
+    let compaction = compaction(document);
+    let figures = compaction.map(|done| {
+        json!({
+            "version": done.version, "messages": done.messages, "tokens_before": done.tokens_before,
+            "tokens_after": done.tokens_after, "duration_ms": done.duration_ms, "by": done.by,
+        })
+    });
+    (
+        "compaction:complete",
+        json!({ "session": session, "compaction": figures }),
+    )
+}
+
+fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared, Error> {
+    let watch = Stopwatch::start();
+    let before = chat.compaction.as_ref();
+    let mut edges: Option<(Timestamp, Timestamp)> = before.map(|before| (before.oldest, before.newest));
+    let mut last = String::new();
+    let mut each = |message: &Message| {
+        let (oldest, newest) = edges.unwrap_or((message.at, message.at));
+        edges = Some((oldest.min(message.at), newest.max(message.at)));
+        last.clone_from(&message.id);
+    };
+    let live = chat.live();
+    let earlier = before.map(|before| &before.summary);
+    let limit = if plan.limit == 0 { plan.tokens } else { plan.limit };
+    let mut redactor = Redactor::new(scene)?;
+    let (summary, by) = if let Some(line) = &scene.settings.compact_command {
+        let mut prompt = command::Prompt::new(earlier);
+        covered(chat, live, plan.covered, |message| {
+            each(&message);
+            prompt.add(&message);
+        })?;
+        let mut value = command::ask(scene, line, &prompt)?;
+        redactor.json(&mut value, "summary");
+        (command::read(value)?, "command")
+    } else {
+        let mut extract = extract::Extract::new(earlier);
+        covered(chat, live, plan.covered, |message| {
+            each(&message);
+            extract.add(&message);
+        })?;
+        (extract.finish(extract::budget(limit)), "extractive")
+    };
+    let markdown = summary.markdown();
+    let summary_tokens = COUNTED.count(&markdown);
+    let duration_ms = watch.millis();
+    let replaced = plan.tokens - plan.kept_tokens + earlier.map_or(0, |earlier| COUNTED.count(&earlier.markdown()));
+    check(&summary, summary_tokens, replaced, limit)?;
+    let (oldest, newest) = edges.unwrap_or((scene.now, scene.now));
+    let base = before.map_or(0, |before| before.version);
+    Ok(Prepared {
+        compaction: Compaction {
+            version: base + 1,
+            summary,
+            messages: plan.covered,
+            oldest,
+            newest,
+            at: scene.now,
+            tokens_before: plan.tokens,
+            tokens_after: summary_tokens + plan.kept_tokens,
+            duration_ms,
+            count: before.map_or(0, |before| before.count) + 1,
+            by: by.to_owned(),
+            unknown: Map::new(),
+        },
+        last,
+        base,
+        redactions: redactor.found,
+    })
+}
+
+/// Whether a summary is one: it says something, and it is shorter than what it replaces.
+fn check(summary: &Summary, tokens: u64, replaced: u64, limit: u64) -> Result<(), Error> {
+    let fail = |why: String| Err(Error::Summarizer { why });
+    if summary.is_empty() {
+        return fail("the summary is empty".to_owned());
+    }
+    let most = (limit / 4).max(1);
+    if tokens > most {
+        return fail(format!("the summary has {tokens} tokens, more than the {most} allowed"));
+    }
+    if tokens >= replaced {
+        return fail(format!("the summary has {tokens} tokens, and what it would replace only {replaced}"));
+    }
+    Ok(())
+}
+
+/// The messages from one position up to another.
+fn covered(chat: &Chat<'_>, from: u64, to: u64, mut each: impl FnMut(Message)) -> Result<(), Error> {
+    chat.each(from, |at, message| {
+        if at < to {
+            each(message);
+        }
+        Ok(())
+    })
+}
+
+/// Notes in the session's log that a compaction failed.
+fn note(scene: &Scene<'_>, session: &Name, error: &Error) -> Result<(), Error> {
+    let log = draft::Change::Log {
+        level: "error".to_owned(),
+        message: format!("compaction failed: {error}"),
+    };
+    let scene = &Scene {
+        session: Some(session),
+        ..*scene
+    };
+    draft::append(scene, vec![log]).map(drop)
+}
+
+/// How long a summarising program may take.
+const TIME: Duration = Duration::from_secs(30);

@@ -1,0 +1,146 @@
+//! What a save makes of the chat: what waits is folded in, a summary is put in place, or all is cleared; and what an
+//! undo gives back.
+
+use super::{
+    super::{Error, Scene, choose, fresh},
+    COUNTED, Change, Chat, Length, TEXTS, compaction, is_near, stored, tokens,
+};
+use crate::{
+    model::{chat::Compaction, document::Document, id::Oid},
+    store::{
+        Kind as ObjectKind,
+        chat::{Entry, Saved},
+        checkpoint::{Siblings, object_id},
+        objects::Writer,
+    },
+};
+
+/// After a session went from one checkpoint to another of its own: messages that only the first one holds wait again,
+/// and those that only the second one holds wait no more.
+pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&Oid>) -> Result<(), Error> {
+    let (Some(from), Some(to)) = (from, to) else {
+        return Ok(());
+    };
+    let load = |id: &Oid| choose::load(scene, id.short(), object_id(id)).map(|found| found.document);
+    let (from, to) = (load(from)?, load(to)?);
+    let messages = |document: &Document| document.chat.as_ref().map_or(0, |chat| chat.messages);
+    let session = to.session.id.clone();
+    if from.session.id != session || messages(&from) == messages(&to) {
+        return Ok(());
+    }
+    let waits_again = messages(&from) > messages(&to);
+    let (more, less) = if waits_again {
+        (from, messages(&to))
+    } else {
+        (to, messages(&from))
+    };
+    let chat = Chat::at(scene, more.session.name.clone(), more)?;
+    let mut entries = Vec::new();
+    chat.each(less, |_, mut message| {
+        chat.saved.attach(&mut message);
+        entries.push(Entry::Message(message));
+        Ok(())
+    })?;
+    if waits_again {
+        let id = fresh::item_id()?;
+        stored::add(scene.repo, &session, &entries, || id, scene.wait)?;
+    } else {
+        stored::take_out(scene.repo, &session, &entries, scene.wait)?;
+    }
+    Ok(())
+}
+
+/// Folds what waits into a checkpoint that is being composed, and makes the change that is asked for.
+///
+/// `document` has the chat, tokens and compaction of the checkpoint before, `siblings` its folders.
+pub(in crate::ops) fn attach(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    document: &mut Document,
+    siblings: &mut Siblings,
+    change: &Change,
+) -> Result<(), Error> {
+    let session = document.session.name.to_string();
+    let waiting = stored::read(scene.repo, &document.session.id)?;
+    let entries: Vec<&Entry> = waiting.after(&document.folded).collect();
+    if let (Some(id), Some(last)) = (&waiting.id, waiting.last()) {
+        document.folded.insert(id.clone(), last);
+    }
+    let messages = || {
+        entries.iter().filter_map(|entry| match entry {
+            Entry::Message(message) => Some(message),
+            Entry::Text { .. } => None,
+        })
+    };
+    let previous = siblings.get("chat");
+    let mut length = Length::of(document);
+    let saved = document.chat.as_ref().map_or(0, |chat| chat.messages);
+    let damaged = || Error::damaged(session.as_str());
+    let added = stored::append(scene.repo, writer, previous, messages(), document, siblings)?.map_err(damaged())?;
+    length.messages += added.messages;
+    length.bytes += added.bytes;
+    if added.messages > 0 {
+        let known = length.count.take();
+        if is_near(length.bytes, scene.settings.compact_at) {
+            let mut count = known.unwrap_or(0);
+            if known.is_none() {
+                let live = compaction(document).map_or(0, |compaction| compaction.messages);
+                let saved = Saved::at(scene.repo, previous, saved).map_err(damaged())?;
+                saved
+                    .each(live, |_, message| {
+                        count += tokens(&message);
+                        Ok(())
+                    })
+                    .map_err(damaged())?;
+            }
+            length.count = Some(messages().map(tokens).fold(count, u64::saturating_add));
+        }
+    }
+    for entry in &entries {
+        match *entry {
+            Entry::Text { name, text } if text.is_empty() => siblings.remove(name),
+            Entry::Text { name, text } => siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?),
+            Entry::Message(_) => {}
+        }
+    }
+    match change {
+        Change::Keep => {}
+        Change::Compact(prepared) => {
+            let from = prepared.compaction.messages.saturating_sub(1);
+            let before = Saved::at(scene.repo, previous, saved).map_err(damaged())?;
+            let mut rest = Vec::new();
+            before
+                .each(from, |at, message| {
+                    rest.push((at, message));
+                    Ok(())
+                })
+                .map_err(damaged())?;
+            let added = messages().cloned().zip(saved..).map(|(message, at)| (at, message));
+            rest.extend(added.filter(|(at, _)| *at >= from));
+            if let Some(kept) = prepared.put(document, &rest) {
+                length = kept;
+            }
+        }
+        Change::ClearMessages | Change::ClearAll => {
+            siblings.remove("chat");
+            document.chat = None;
+            length = Length::default();
+            let kept = compaction(document).filter(|_| *change == Change::ClearMessages);
+            document.compaction = kept.and_then(|kept| {
+                let kept = Compaction { messages: 0, ..kept };
+                serde_json::to_value(kept).ok()
+            });
+            if *change == Change::ClearAll {
+                for name in TEXTS {
+                    siblings.remove(name);
+                }
+            }
+        }
+    }
+    if let Some(chat) = &mut document.chat {
+        chat.tokens = length.count;
+    }
+    length.encoding = length.count.map(|_| COUNTED.name().to_owned());
+    document.tokens = length.value();
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The chat of a session: adding messages, reading them with those that wait, and what a save makes of them.
+//!
+//! Adding only appends. A save folds what waits into the checkpoint; how long the live chat is, it keeps in the
+//! document, so that nothing has to be read again to know it.
+
+mod add;
+pub mod clear;
+pub mod compact;
+mod fold;
+pub mod import;
+mod length;
+pub mod request;
+
+use super::{
+    Error, Scene,
+    choose::{self, Chosen},
+    draft,
+};
+use crate::{
+    model::{
+        chat::{Compaction, Message},
+        document::{Document, Status},
+        json,
+        name::Name,
+        record::Record,
+    },
+    store::{
+        chat::{self as stored, Entry, Saved, Waiting},
+        checkpoint::Fault,
+    },
+};
+
+pub use add::{Added, New, add, set_text};
+pub(super) use add::{append, redacted};
+pub(super) use fold::{attach, carry};
+pub(super) use length::standing;
+pub use length::{COUNTED, Length, Standing, is_near, may_be_long, tokens};
+
+/// The texts beside a document that a chat needs.
+pub const TEXTS: [&str; 2] = [CONTEXT, AGENT];
+/// What the project is about.
+pub const CONTEXT: &str = "context.md";
+/// What the agent is to be.
+pub const AGENT: &str = "agent.md";
+
+/// What a save makes of the chat, beside folding in what waits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// A summary takes the place of the messages it stands for.
+    Compact(Box<compact::Prepared>),
+    /// No message stays; the summary, the context and the agent description do.
+    ClearMessages,
+    /// Nothing of it stays.
+    ClearAll,
+}
+
+/// The summary a document holds.
+pub fn compaction(document: &Document) -> Option<Compaction> {
+    let value = document.compaction.clone()?;
+    serde_json::from_value(value).ok()
+}
+
+/// The chat of a session as it stands: what is saved, and what waits.
+#[derive(Debug)]
+pub struct Chat<'r> {
+    /// The session's name.
+    pub session: Name,
+    /// The document of its newest checkpoint.
+    pub document: Document,
+    /// What is saved.
+    pub saved: Saved<'r>,
+    /// Messages that wait.
+    pub waiting: Vec<Message>,
+    /// Lines of the file of waiting messages that cannot be read.
+    pub unreadable: Vec<usize>,
+    /// The summary of the beginning.
+    pub compaction: Option<Compaction>,
+    /// The record with its draft, and the summary of the newest checkpoint.
+    pub record: Record,
+    texts: Vec<(String, String)>,
+}
+
+impl<'r> Chat<'r> {
+    /// The chat of the session that is meant.
+    pub fn open(scene: &Scene<'r>) -> Result<Self, Error> {
+        let chosen = meant(scene)?;
+        let waiting = stored::read(scene.repo, &chosen.tip.document.session.id)?;
+        let mut subject = choose::carried(&chosen.tip, &chosen.name);
+        choose::with_draft(scene, &chosen.tip, &mut subject)?;
+        let mut out = Self::new(scene, chosen.name, chosen.tip.document, &waiting)?;
+        let summary = out.record.summary.take();
+        out.record = subject.record;
+        out.record.auto_summary = out.record.summary.is_none() && out.document.record.auto_summary;
+        out.record.summary = out.record.summary.or(summary);
+        Ok(out)
+    }
+
+    /// The chat as a checkpoint holds it.
+    pub fn at(scene: &Scene<'r>, session: Name, document: Document) -> Result<Self, Error> {
+        Self::new(scene, session, document, &Waiting::default())
+    }
+
+    fn new(scene: &Scene<'r>, session: Name, document: Document, waiting: &Waiting) -> Result<Self, Error> {
+        let saved = Saved::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
+        let (mut messages, mut texts) = (Vec::new(), Vec::new());
+        for entry in waiting.after(&document.folded) {
+            match entry {
+                Entry::Message(message) => messages.push(message.clone()),
+                Entry::Text { name, text } => texts.push((name.clone(), text.clone())),
+            }
+        }
+        Ok(Self {
+            compaction: compaction(&document),
+            record: document.record.clone(),
+            unreadable: waiting.unreadable.clone(),
+            waiting: messages,
+            session,
+            document,
+            saved,
+            texts,
+        })
+    }
+
+    /// How many messages there are, those that a summary stands for included.
+    pub fn len(&self) -> u64 {
+        self.saved.messages + self.waiting.len() as u64
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The position of the first message that no summary stands for.
+    pub fn live(&self) -> u64 {
+        self.compaction.as_ref().map_or(0, |compaction| compaction.messages)
+    }
+
+    /// Calls `each` with every message from a position on, counted from 0.
+    pub fn each(&self, from: u64, mut each: impl FnMut(u64, Message) -> Result<(), Error>) -> Result<(), Error> {
+        let damaged = |fault: Fault| Error::damaged(self.session.as_str())(fault);
+        self.saved
+            .each(from, |at, message| each(at, message).map_err(Stop::Other))
+            .map_err(|stop| match stop {
+                Stop::Fault(fault) => damaged(fault),
+                Stop::Other(error) => error,
+            })?;
+        for (message, at) in self.waiting.iter().zip(self.saved.messages..) {
+            if at >= from {
+                each(at, message.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of this name, one that waits first; `None` when there is none.
+    pub fn text(&self, scene: &Scene<'_>, name: &str) -> Result<Option<String>, Error> {
+        let waiting = self.texts.iter().rev().find(|(known, _)| known == name);
+        let text = match waiting {
+            Some((_, text)) => Some(text.clone()),
+            None => {
+                stored::read_text(scene.repo, &self.document, name).map_err(Error::damaged(self.session.as_str()))?
+            }
+        };
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    /// How long the live chat is: counted exactly where the bytes say that it may be near the limit.
+    pub fn length(&self, limit: u64) -> Result<Length, Error> {
+        let saved = Length::of(&self.document);
+        let new: u64 = self
+            .waiting
+            .iter()
+            .map(|message| json::to_line(message).len() as u64)
+            .sum();
+        let mut out = Length {
+            messages: saved.messages + self.waiting.len() as u64,
+            bytes: saved.bytes + new,
+            count: None,
+            encoding: None,
+        };
+        if !is_near(out.bytes, limit) {
+            return Ok(out);
+        }
+        let known = saved
+            .count
+            .filter(|_| saved.encoding.as_deref() == Some(COUNTED.name()));
+        let mut count = known.unwrap_or(0);
+        let from = if known.is_some() {
+            self.saved.messages
+        } else {
+            self.live()
+        };
+        self.each(from, |_, message| {
+            count += tokens(&message);
+            Ok(())
+        })?;
+        out.count = Some(count);
+        out.encoding = Some(COUNTED.name().to_owned());
+        Ok(out)
+    }
+}
+
+/// Why reading messages stopped.
+enum Stop {
+    Fault(Fault),
+    Other(Error),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The session that is meant, or the error that says what to do without one.
+pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
+    if let Some(chosen) = choose::meant(scene)? {
+        return Ok(chosen);
+    }
+    match scene.session {
+        Some(name) => Err(Error::NotFound {
+            text: name.to_string(),
+            candidates: super::select::similar(scene, name.as_str())?,
+        }),
+        None => Err(choose::none_current(scene)),
+    }
+}
+
+/// The session that something is added to. Where none is meant it is the one that any draft command would take: the one
+/// paused last here, else a new one.
+pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
+    match running(scene) {
+        Err(Error::NoSession { damaged, .. }) if damaged.is_empty() => {}
+        Err(Error::NotFound { .. }) if scene.session.is_some() => {}
+        found => return found,
+    }
+    draft::append(scene, Vec::new())?;
+    running(scene)
+}
+
+/// The same, unless the session has ended.
+pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
+    let chosen = meant(scene)?;
+    let status = chosen.tip.document.session.status;
+    if matches!(status, Status::Completed | Status::Failed) {
+        return Err(Error::Finished {
+            session: chosen.name,
+            status,
+        });
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,143 @@
+//! A request to a model, built from what a session holds: agent description, context, checkpoint and messages, and the
+//! question.
+
+use super::{AGENT, CONTEXT, Chat, Error, Scene};
+use crate::tokens::models::{Counting, Method};
+
+/// What a request is made of.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The record and the summary of earlier messages as Markdown, with their headings.
+    pub checkpoint: String,
+    /// The question; `None` for none.
+    pub user: Option<String>,
+    /// The most tokens; 0 for no limit.
+    pub limit: u64,
+    /// How tokens are counted.
+    pub counting: Counting,
+    /// The chat.
+    pub chat: &'a Chat<'a>,
+}
+
+/// A part of a request with its tokens.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// Markdown, its heading included; empty when there is none.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// A request as it is sent.
+#[derive(Debug)]
+pub struct Built {
+    /// The agent description.
+    pub agent: Part,
+    /// The context.
+    pub context: Part,
+    /// The record, and the summary of earlier messages.
+    pub checkpoint: Part,
+    /// The messages that have room.
+    pub messages: Part,
+    /// The question.
+    pub user: Part,
+    /// How many messages are in it.
+    pub included: u64,
+    /// How many messages were left out because of the limit, the oldest.
+    pub left_out: u64,
+    /// How many messages the summary stands for.
+    pub summarised: u64,
+    /// The tokens of the whole.
+    pub total: u64,
+    /// How they were counted.
+    pub method: Method,
+}
+
+impl Built {
+    /// The system prompt.
+    pub fn system(&self) -> String {
+        let parts = [&self.agent, &self.context, &self.checkpoint, &self.messages];
+        parts.map(|part| part.text.as_str()).concat()
+    }
+}
+
+/// The text of the parts that a limit does not shorten, for whoever has to know how long they are.
+pub fn fixed(scene: &Scene<'_>, chat: &Chat<'_>, checkpoint: &str) -> Result<String, Error> {
+    let [agent, context] = texts(scene, chat)?;
+    Ok(agent + &context + checkpoint)
+}
+
+fn texts(scene: &Scene<'_>, chat: &Chat<'_>) -> Result<[String; 2], Error> {
+    let of = |name, title| -> Result<String, Error> {
+        let text = chat.text(scene, name)?;
+        Ok(text.map_or_else(String::new, |text| format!("# {title}\n\n{}\n\n", text.trim())))
+    };
+    Ok([of(AGENT, "Agent")?, of(CONTEXT, "Context")?])
+}
+
+/// Builds it. Where it is too long, the oldest messages are left out; if it is too long without any,
+/// [`Error::RequestTooLong`].
+pub fn build(scene: &Scene<'_>, request: Request<'_>) -> Result<Built, Error> {
+    let counting = request.counting;
+    let part = |text: String| Part {
+        tokens: counting.count(&text),
+        text,
+    };
+    let chat = request.chat;
+    let [agent, context] = texts(scene, chat)?.map(part);
+    let mut sections = Vec::new();
+    chat.each(chat.live(), |_, message| {
+        sections.push(message.section());
+        Ok(())
+    })?;
+    let mut out = Built {
+        agent,
+        context,
+        checkpoint: part(request.checkpoint),
+        messages: Part::default(),
+        user: part(request.user.unwrap_or_default()),
+        included: 0,
+        left_out: 0,
+        summarised: chat.live(),
+        total: 0,
+        method: counting.method,
+    };
+    let fixed = [&out.agent, &out.context, &out.checkpoint, &out.user]
+        .map(|part| part.tokens)
+        .iter()
+        .sum::<u64>();
+    if request.limit > 0 && fixed > request.limit {
+        return Err(Error::RequestTooLong {
+            tokens: fixed,
+            limit: request.limit,
+        });
+    }
+    let heading = "# Messages\n\n";
+    let counts: Vec<u64> = sections.iter().map(|section| counting.count(section)).collect();
+    let mut first = 0;
+    if request.limit > 0 {
+        let room = request.limit - fixed;
+        let mut sum = counting.count(heading) + counts.iter().sum::<u64>();
+        while first < counts.len() && sum > room {
+            sum -= counts[first];
+            first += 1;
+        }
+    }
+    loop {
+        let kept = &sections[first..];
+        out.messages = if kept.is_empty() {
+            Part::default()
+        } else {
+            part(format!("{heading}{}", kept.concat()))
+        };
+        out.total = counting.count(&out.system()) + out.user.tokens;
+        // Counted as a whole a text may have a token more than its parts.
+        if request.limit == 0 || out.total <= request.limit || first == sections.len() {
+            break;
+        }
+        first += 1;
+    }
+    out.included = (sections.len() - first) as u64;
+    out.left_out = first as u64;
+    Ok(out)
+}

@@ -1,0 +1,117 @@
+//! The chat as text: a line a message, a message in full, and the part of a request that the record and the summary of
+//! earlier messages make.
+
+use super::{
+    count::Count,
+    escape, markdown,
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{
+    chat::{Compaction, Message},
+    record::Record,
+};
+
+/// A message in one line: number, who, when, and how it begins.
+pub fn row(number: u64, message: &Message, width: usize) -> Line {
+    let mut line = Line::new().with(Slot::Id, format!("{number:>6}"));
+    line.push(Slot::Plain, "  ");
+    line.push(Slot::Person, who(message));
+    line.pad_to(28);
+    line.push(Slot::Plain, "  ");
+    let at = message.at.to_string();
+    line.push(Slot::Date, at.get(..16).unwrap_or(&at).replace('T', " "));
+    line.push(Slot::Plain, "  ");
+    let text = message.text();
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    // Cut before it is escaped: a line may have megabytes.
+    let first: String = first.trim().chars().take(200).collect();
+    line.push(Slot::Plain, first);
+    line.cut(width)
+}
+
+fn who(message: &Message) -> String {
+    match &message.agent {
+        Some(agent) => format!("{} {agent}", message.role.word()),
+        None => message.role.word().to_owned(),
+    }
+}
+
+/// A message in full.
+pub fn full(number: u64, message: &Message) -> Text {
+    let mut out = Text::new();
+    let mut head = Line::new().with(Slot::Id, format!("{number}"));
+    head.push(Slot::Plain, "  ");
+    head.push(Slot::Person, who(message));
+    head.push(Slot::Plain, "  ");
+    head.push(Slot::Date, message.at.to_string());
+    head.push(Slot::Dim, format!("  {}", message.id));
+    out.push(head);
+    for line in Text::block(&message.text()).lines() {
+        let mut indented = Line::plain("    ");
+        indented.append(line);
+        out.push(indented);
+    }
+    out.push(Line::new());
+    out
+}
+
+/// The section `Checkpoint` of a request: session, summary, record, and what stands for earlier messages.
+pub fn checkpoint(session: &str, record: &Record, compaction: Option<&Compaction>) -> String {
+    let mut out = format!("# Checkpoint\n\nSession: {}\n", escape::line(session));
+    if let Some(summary) = record
+        .summary
+        .as_deref()
+        .filter(|text| !text.trim().is_empty() && !record.auto_summary)
+    {
+        out.push_str(&format!("\n{}\n", markdown::block(summary)));
+    }
+    out.push_str(&markdown::record(record));
+    if let Some(earlier) = compaction {
+        let how = match earlier.by.as_str() {
+            "extractive" => "extractive: lines taken from them, nothing was understood",
+            _ => "written by checkpoint.compactCommand",
+        };
+        let number = usize::try_from(earlier.messages).unwrap_or(usize::MAX);
+        out.push_str(&format!(
+            "\n## Earlier messages, summarised ({}, {how})\n\n{}",
+            Count::new(number, "message"),
+            earlier.summary.markdown().trim_end()
+        ));
+        out.push('\n');
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::chat::{Role, tests::message};
+
+    #[test]
+    fn a_row_is_one_line_with_nothing_hidden() {
+        let row = row(3, &message("a", Role::Assistant, json!("\n\n\u{1b}[31mred\nmore")), 80).to_string();
+        assert!(
+            row.starts_with("     3  assistant") && row.ends_with("\\x1b[31mred"),
+            "{row}"
+        );
+        assert!(super::row(1, &message("a", Role::User, json!("x".repeat(500))), 60).width() <= 60);
+    }
+
+    #[test]
+    fn the_checkpoint_says_who_summarised() {
+        let record = Record {
+            summary: Some("parser done".into()),
+            ..Record::default()
+        };
+        let text = checkpoint("auth", &record, None);
+        assert!(
+            text.starts_with("# Checkpoint\n\nSession: auth\n\nparser done\n"),
+            "{text}"
+        );
+        assert!(!text.contains("Earlier"));
+    }
+}

@@ -1,0 +1,579 @@
+//! The chat: adding, reading, importing and saving messages, requests, and what may never be lost or leak.
+
+mod compact;
+mod load;
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// A world with a session `s` that is current.
+fn session() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world
+}
+
+fn say(world: &World, role: &str, text: &str) {
+    let added = world.command(crate::support::PROGRAM, ["message", "add", "--role", role, "-"]);
+    added.input(text).run().success();
+}
+
+/// The messages as JSON, summarised ones included.
+fn messages(world: &World) -> Vec<Value> {
+    let list = world
+        .checkpoint(["message", "list", "--full", "--json"])
+        .success()
+        .stdout_json();
+    list["messages"].as_array().unwrap().clone()
+}
+
+/// Everything that is stored: all objects, and all of our own files.
+fn everything(world: &World) -> Vec<u8> {
+    let mut out = world
+        .git(["cat-file", "--batch-all-objects", "--batch"])
+        .success()
+        .stdout_bytes()
+        .to_vec();
+    let mut folders = vec![world.path(".git/checkpoint")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                out.extend(fs::read(path).unwrap());
+            }
+        }
+    }
+    out
+}
+
+fn holds(bytes: &[u8], part: &str) -> bool {
+    bytes.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+#[test]
+fn messages_wait_are_saved_and_read_back() {
+    let world = session();
+    let before = world.fingerprint();
+    say(&world, "user", "make the refresh tests green");
+    world
+        .checkpoint([
+            "message",
+            "add",
+            "--role",
+            "assistant",
+            "--agent",
+            "claude",
+            "--meta",
+            r#"{"model":"m","cost":0.10}"#,
+            "done",
+        ])
+        .success()
+        .stdout_has("of assistant to s");
+    assert_eq!(messages(&world).len(), 2, "they are seen before they are saved");
+    world.checkpoint(["status"]).success().stdout_has("unsaved");
+    world.checkpoint(["status", "--exit-code", "--quiet"]).code(1);
+    world.checkpoint(["save", "-m", "first"]).success();
+    assert_eq!(world.fingerprint(), before);
+    let stored = world.git_line(["show", "checkpoints/s:chat/000000.jsonl"]);
+    assert_eq!(stored.lines().count(), 2);
+    assert!(stored.contains(r#""cost":0.10"#), "numbers keep their digits: {stored}");
+    let document: Value = serde_json::from_str(&world.git_line(["show", "checkpoints/s:checkpoint.json"])).unwrap();
+    assert_eq!(document["chat"], json!({ "messages": 2, "chunks": 1 }));
+    world.checkpoint(["save"]).success().stdout_has("Nothing new");
+    say(&world, "tool", "third");
+    world.checkpoint(["save"]).success();
+    let texts: Vec<_> = messages(&world).iter().map(|m| m["content"].clone()).collect();
+    assert_eq!(texts, ["make the refresh tests green", "done", "third"]);
+    world
+        .checkpoint(["message", "show", "2"])
+        .success()
+        .stdout_has("claude")
+        .stdout_has("    done");
+    world
+        .checkpoint(["message", "show", "9"])
+        .code(3)
+        .stderr_has("no message '9'");
+    let older = world
+        .checkpoint(["message", "list", "s~1", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(older["total"], 2);
+    world.checkpoint(["verify"]).success();
+    world.git(["fsck", "--strict"]).success().no_stderr();
+}
+
+#[test]
+fn blocks_and_pictures_come_back_as_they_were() {
+    let world = session();
+    let mut picture = b"\x89PNG\r\n\x1a\n".to_vec();
+    picture.extend((0..9000_u32).map(|n| (n * 7 % 251) as u8));
+    world.file("shot.png", &picture);
+    let blocks = r#"[{"type":"text","text":"look","z":1.50,"a":null},
+        {"type":"tool_use","id":"t1","name":"read","input":{"path":"a.rs","n":123456789012345678901234567890}},
+        {"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"}]},{"type":"later","odd":[[]]}]"#;
+    world.file("blocks.json", blocks);
+    world
+        .checkpoint([
+            "message",
+            "add",
+            "--role",
+            "user",
+            "--blocks",
+            "blocks.json",
+            "--image",
+            "shot.png",
+        ])
+        .success();
+    let waiting = messages(&world);
+    world.checkpoint(["save"]).success();
+    assert_eq!(messages(&world), waiting, "saving changes nothing of it");
+    let data = waiting[0]["content"][4]["source"]["data"].as_str().unwrap().to_owned();
+    let chunk = world.git_line(["show", "checkpoints/s:chat/000000.jsonl"]);
+    assert!(!chunk.contains(&data[..60]) && chunk.contains("123456789012345678901234567890"));
+    let tree = world.git_line(["ls-tree", "checkpoints/s:chat"]);
+    let id = tree
+        .lines()
+        .find(|line| !line.contains("jsonl"))
+        .unwrap()
+        .split(['\t', ' '])
+        .nth(2)
+        .unwrap()
+        .to_owned();
+    assert_eq!(world.git(["cat-file", "blob", &id]).success().stdout_bytes(), picture);
+    world.file("no.png", "text");
+    world
+        .checkpoint(["message", "add", "--role", "user", "--image", "no.png", "x"])
+        .code(128)
+        .stderr_has("'no.png' is no PNG");
+}
+
+#[test]
+fn a_torn_line_is_cut_off_and_damage_is_told() {
+    let world = session();
+    say(&world, "user", "one");
+    let folder = world.path(".git/checkpoint/drafts");
+    let file = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.to_string_lossy().ends_with("chat.jsonl"))
+        .unwrap();
+    let whole = fs::read(&file).unwrap();
+    let mut torn = whole.clone();
+    torn.extend(b"{\"message\":{\"id\":\"x\",\"content\":\"never ackno");
+    fs::write(&file, &torn).unwrap();
+    assert_eq!(messages(&world).len(), 1);
+    say(&world, "user", "two");
+    assert_eq!(messages(&world).len(), 2);
+    let mut damaged = fs::read(&file).unwrap();
+    damaged.extend(b"\0\0\0\0\n");
+    fs::write(&file, &damaged).unwrap();
+    say(&world, "user", "three");
+    let list = world.checkpoint(["message", "list"]).success().stdout().to_owned();
+    assert_eq!(list.lines().count(), 3, "{list}");
+    world.checkpoint(["message", "list"]).stderr_has("unreadable lines (4)");
+    // A save that was killed before it could clear the file: the file is there again.
+    let before = fs::read(&file).unwrap();
+    world.checkpoint(["save"]).success();
+    fs::write(&file, before).unwrap();
+    assert_eq!(messages(&world).len(), 3, "nothing twice");
+    say(&world, "user", "four");
+    world.checkpoint(["save"]).success();
+    let texts: Vec<_> = messages(&world).iter().map(|m| m["content"].clone()).collect();
+    assert_eq!(texts, ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn many_add_at_once_and_none_is_lost() {
+    let world = session();
+    std::thread::scope(|scope| {
+        for n in 0..16 {
+            let (repo, env) = (world.repo(), world.environment());
+            scope.spawn(move || {
+                for k in 0..5 {
+                    let status = std::process::Command::new(crate::support::PROGRAM)
+                        .args(["--quiet", "message", "add", "--role", "user", &format!("{n}.{k}")])
+                        .current_dir(&repo)
+                        .env_clear()
+                        .envs(env.iter().map(|(k, v)| (*k, v.clone())))
+                        .status();
+                    assert!(status.unwrap().success());
+                }
+            });
+        }
+        let (repo, env) = (world.repo(), world.environment());
+        scope.spawn(move || {
+            for _ in 0..4 {
+                let status = std::process::Command::new(crate::support::PROGRAM)
+                    .args(["--quiet", "save"])
+                    .current_dir(&repo)
+                    .env_clear()
+                    .envs(env.iter().map(|(k, v)| (*k, v.clone())))
+                    .status();
+                assert!(status.unwrap().success());
+            }
+        });
+    });
+    world.checkpoint(["save"]).success();
+    let mut texts: Vec<String> = messages(&world)
+        .iter()
+        .map(|m| m["content"].as_str().unwrap().to_owned())
+        .collect();
+    texts.sort();
+    let mut expected: Vec<String> = (0..16).flat_map(|n| (0..5).map(move |k| format!("{n}.{k}"))).collect();
+    expected.sort();
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn an_import_survives_what_crashes_leave_and_repeats_nothing() {
+    let world = session();
+    let mut file = String::new();
+    for n in 0..5 {
+        file.push_str(&format!(
+            "{{\"role\":\"user\",\"content\":\"m{n}\",\"timestamp\":\"2026-01-01T00:00:0{n}Z\"}}\n"
+        ));
+    }
+    file.push_str("{\"role\":\"user\",\"content\":\"yes\"}\n{\"role\":\"user\",\"content\":\"yes\"}\n");
+    file.push_str("\0\0\0\0\n{\"role\":\"assistant\",\"content\":\"lone \\ud83d end\",\"timestamp\":1767000000}\n");
+    file.push_str(
+        "{\"role\":\"user\",\"content\":\"a\",\"id\":\"i1\"}{\"role\":\"user\",\"content\":\"b\",\"id\":\"i2\"}\n",
+    );
+    file.push_str(&format!(
+        "{{\"role\":\"tool\",\"content\":\"{}\"}}\n",
+        "long ".repeat(300_000)
+    ));
+    file.push_str("{\"role\":\"nobody\",\"content\":\"x\"}\nnot json\n{\"role\":\"user\",\"content\":\"torn");
+    world.file("chat.jsonl", &file);
+    let out = world.checkpoint(["message", "import", "chat.jsonl", "--json"]);
+    let report = out.success().stdout_json();
+    assert_eq!(
+        (&report["added"], &report["known"]),
+        (&json!(11), &json!(0)),
+        "{report}"
+    );
+    assert_eq!(report["skipped"].as_array().unwrap().len(), 3, "{report}");
+    assert_eq!(report["repaired"].as_array().unwrap().len(), 3, "{report}");
+    out.stderr_has("the last line is cut off").stderr_has("lone surrogates");
+    let again = world.checkpoint(["message", "import", "chat.jsonl"]);
+    again.success().stdout_has("Imported 0 messages to s, 11 known already");
+    world.checkpoint(["save"]).success();
+    let third = world
+        .checkpoint(["message", "import", "chat.jsonl", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(third["added"], 0);
+    assert_eq!(messages(&world)[0]["at"], "2026-01-01T00:00:00+00:00");
+    world
+        .checkpoint(["message", "list", "--full"])
+        .success()
+        .stdout_has("long long");
+}
+
+#[test]
+fn secrets_across_the_borders_of_chunks_are_in_no_object_and_no_file() {
+    let world = session();
+    world.git(["config", "checkpoint.compactAt", "0"]).success();
+    let secret = |n: usize| format!("ghp_{:0>6}{}", n, "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0");
+    let mut file = String::new();
+    // Long messages, so that the 256 KiB of a chunk end in the middle of one, at ever other places; a secret every few
+    // hundred bytes means that every border is near one.
+    for n in 0..60 {
+        let mut text = String::new();
+        for k in 0..40 {
+            let planted = secret(n * 100 + k);
+            text.push_str(&"word ".repeat(20 + (n * 7 + k) % 50));
+            text.push_str(&planted);
+            text.push(' ');
+        }
+        file.push_str(&format!(
+            "{}\n",
+            json!({ "role": "user", "content": [{ "type": "text", "text": text }], "n": n })
+        ));
+    }
+    // One message that is longer than a chunk, with a secret where a chunk of its length would end.
+    let planted = secret(999_999);
+    let text = format!("{}{planted} {}", "x ".repeat((256 << 9) - 30), "y ".repeat(1000));
+    file.push_str(&format!("{}\n", json!({ "role": "tool", "content": text })));
+    let outside = world.root().join("chat.jsonl");
+    fs::write(&outside, &file).unwrap();
+    world
+        .checkpoint(["--quiet", "message", "import", &outside.to_string_lossy()])
+        .success();
+    let inner = secret(7);
+    say(&world, "user", &format!("use {inner}"));
+    world
+        .checkpoint([
+            "message",
+            "add",
+            "--role",
+            "user",
+            "--meta",
+            &json!({ "k": secret(8) }).to_string(),
+            "x",
+        ])
+        .success()
+        .stderr_has("replaced before saving");
+    world.file("../context.md", format!("token {}\n", secret(9)));
+    world.checkpoint(["context", "set", "../context.md"]).success();
+    let check = |when: &str| {
+        let all = everything(&world);
+        assert!(all.len() > 100_000, "the search sees what is stored");
+        // What all of them have in common, and a beginning of it.
+        for part in ["aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0", "aB3dE6gH9jK2", "ghp_0", "ghp_9"] {
+            assert!(!holds(&all, part), "{when}: {part}");
+        }
+        assert!(holds(&all, "word word"), "{when}: the rest is there");
+    };
+    check("before the save");
+    world.checkpoint(["save"]).success();
+    check("after the save");
+    let chunks = world.git_line(["ls-tree", "--name-only", "checkpoints/s:chat"]);
+    assert!(chunks.lines().count() > 2, "{chunks}");
+    world.checkpoint(["compact", "--force"]).success();
+    check("after a compaction");
+}
+
+#[test]
+fn a_request_has_its_parts_and_keeps_its_limit() {
+    let world = session();
+    world.file("agent.md", "You write Rust.\n");
+    world.file("context.md", "A git plugin.\n");
+    world.checkpoint(["agent", "describe", "agent.md"]).success();
+    world.checkpoint(["context", "set", "context.md"]).success();
+    world
+        .checkpoint(["context", "show"])
+        .success()
+        .stdout_has("A git plugin.");
+    for n in 0..20 {
+        say(&world, "user", &format!("message number {n} with a few words more"));
+    }
+    world
+        .checkpoint(["save", "-m", "parser done", "-d", "keep v1"])
+        .success();
+    assert_eq!(world.git_line(["show", "checkpoints/s:agent.md"]), "You write Rust.");
+    let out = world
+        .checkpoint(["request", "what is next?"])
+        .success()
+        .stdout()
+        .to_owned();
+    for part in [
+        "# Agent\n\nYou write Rust.",
+        "# Context\n\nA git plugin.",
+        "# Checkpoint\n",
+        "keep v1",
+        "# Messages\n\n### user\n\nmessage number 0",
+        "# User prompt\n\nwhat is next?",
+    ] {
+        assert!(out.contains(part), "{part:?} in {out}");
+    }
+    let whole = world
+        .checkpoint(["request", "what is next?", "--json"])
+        .success()
+        .stdout_json();
+    let sum = |value: &Value| {
+        ["agent", "context", "checkpoint", "messages", "user"]
+            .iter()
+            .map(|part| value["tokens"][part].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    let total = whole["tokens"]["total"].as_u64().unwrap();
+    assert!(total.abs_diff(sum(&whole)) <= 5, "{whole}");
+    let cut = world.checkpoint(["request", "what is next?", "--json", "--max-tokens", "150"]);
+    let value = cut.success().stdout_json();
+    cut.stderr_has("left out, the oldest");
+    assert!(value["tokens"]["total"].as_u64().unwrap() <= 150, "{value}");
+    let system = value["system"].as_str().unwrap();
+    assert!(
+        system.contains("message number 19") && !system.contains("message number 0 "),
+        "{system}"
+    );
+    assert_eq!(
+        value["messages"]["included"].as_u64().unwrap() + value["messages"]["left_out"].as_u64().unwrap(),
+        20
+    );
+    world
+        .checkpoint(["request", "x", "--max-tokens", "10"])
+        .code(128)
+        .stderr_has("without any message");
+    world
+        .checkpoint(["request", "x", "--preview"])
+        .success()
+        .stdout_has("user prompt")
+        .stdout_has("exact (o200k_base)");
+    world.file("empty", "");
+    world
+        .checkpoint(["context", "set", "empty"])
+        .success()
+        .stdout_has("Removed");
+    world.checkpoint(["save"]).success();
+    world.git(["show", "checkpoints/s:context.md"]).code(128);
+}
+
+#[test]
+fn clearing_keeps_the_record_and_is_undone() {
+    let world = session();
+    world.file("context.md", "context\n");
+    world.checkpoint(["context", "set", "context.md"]).success();
+    say(&world, "user", "one");
+    world.checkpoint(["save", "-m", "x", "-d", "keep v1"]).success();
+    say(&world, "user", "two, not saved yet");
+    world.checkpoint(["clear", "--messages"]).code(129).stderr_has("--yes");
+    world
+        .checkpoint(["clear", "--messages", "--yes"])
+        .success()
+        .stdout_has("Cleared messages of s");
+    assert!(messages(&world).is_empty());
+    let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+    assert!(document.contains("keep v1") && !document.contains("\"chat\""));
+    world
+        .checkpoint(["clear", "--messages", "--yes"])
+        .success()
+        .stdout_has("nothing to clear");
+    world.checkpoint(["undo"]).success().stdout_has("cleared the chat");
+    assert_eq!(messages(&world).len(), 2, "also the one that was not saved");
+    world.checkpoint(["redo"]).success();
+    assert!(messages(&world).is_empty());
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["clear", "--all", "-y"]).success();
+    let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+    assert!(!document.contains("keep v1"), "{document}");
+    world.git(["show", "checkpoints/s:context.md"]).code(128);
+    world.checkpoint(["undo"]).success();
+    assert!(
+        world
+            .git_line(["show", "checkpoints/s:checkpoint.json"])
+            .contains("keep v1")
+    );
+    assert_eq!(world.git_line(["show", "checkpoints/s:context.md"]), "context");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_fork_has_the_chat_and_an_undone_finish_gives_it_back() {
+    let world = session();
+    say(&world, "user", "one");
+    world.checkpoint(["save"]).success();
+    world.checkpoint(["fork", "@", "--name", "t"]).success();
+    assert_eq!(messages(&world).len(), 1);
+    say(&world, "user", "two");
+    world.checkpoint(["save"]).success();
+    assert_eq!(messages(&world).len(), 2);
+    world.checkpoint(["switch", "s"]).success();
+    assert_eq!(messages(&world).len(), 1, "the source stays as it was");
+    say(&world, "user", "last words");
+    world.checkpoint(["finish"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "--session", "s", "late"])
+        .code(4)
+        .stderr_has("completed");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(messages(&world).len(), 2, "what was said waits again");
+    world.checkpoint(["redo"]).success();
+    let list = ["message", "list", "--session", "s", "--json"];
+    assert_eq!(
+        world.checkpoint(list).success().stdout_json()["total"],
+        2,
+        "and is there once"
+    );
+}
+
+#[test]
+fn tokens_say_how_they_are_known() {
+    let world = session();
+    world.file("prompt.md", "The quick brown fox jumps over the lazy dog.\n");
+    world
+        .checkpoint(["tokens", "prompt.md"])
+        .success()
+        .stdout_has("10 tokens, exact (o200k_base)");
+    world
+        .checkpoint(["tokens", "prompt.md", "--model", "gpt-4"])
+        .success()
+        .stdout_has("exact (cl100k_base)");
+    let estimated = world
+        .checkpoint(["tokens", "prompt.md", "--model", "claude-opus-4-6", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&estimated["method"], &estimated["tokens"]),
+        (&json!("estimated"), &json!(12))
+    );
+    assert!(estimated["source"].as_str().unwrap().contains("1.18"));
+    let run = world
+        .command(crate::support::PROGRAM, ["tokens", "-"])
+        .input(b"a\xffb".to_vec())
+        .run();
+    run.success().stdout_has("exact");
+    world
+        .checkpoint(["tokens", "no-such-thing"])
+        .code(3)
+        .stderr_has("or name a file");
+    let usage = json!({ "model": "claude-x", "usage": { "input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 7 } });
+    say(&world, "user", "hello");
+    world
+        .checkpoint([
+            "message",
+            "add",
+            "--role",
+            "assistant",
+            "--meta",
+            &usage.to_string(),
+            "hi",
+        ])
+        .success();
+    world
+        .checkpoint(["tokens", "--model", "claude-x"])
+        .success()
+        .stdout_has("127 tokens, recorded");
+    say(&world, "user", "more");
+    world
+        .checkpoint(["tokens", "--model", "claude-x"])
+        .success()
+        .stdout_has("estimated: 127 recorded, and the 1 messages after");
+    world
+        .checkpoint(["tokens", "--model", "gpt-4o"])
+        .success()
+        .stdout_has("exact");
+}
+
+#[test]
+fn without_a_session_one_is_taken_as_by_other_drafts() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["message", "list"])
+        .code(3)
+        .stderr_has("there are no sessions yet");
+    world
+        .checkpoint(["message", "add", "--role", "user", "first"])
+        .success()
+        .stdout_has("to main-");
+    assert_eq!(messages(&world).len(), 1);
+    world.checkpoint(["pause"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "second"])
+        .success();
+    assert_eq!(messages(&world).len(), 2, "the paused one goes on");
+    world
+        .checkpoint(["message", "list", "--session", "none"])
+        .code(3)
+        .stderr_has("none");
+    world.checkpoint(["message", "add", "--role", "nobody", "x"]).code(129);
+    world
+        .checkpoint(["message", "add", "--role", "user", "--meta", "[1]", "x"])
+        .code(129)
+        .stderr_has("JSON object");
+    world
+        .checkpoint(["message", "add", "--role", "user", "--meta", "{", "x"])
+        .code(128)
+        .stderr_has("cannot read --meta");
+    let hidden = world.command(crate::support::PROGRAM, ["message", "add", "--role", "user"]);
+    hidden.input("\x1b[31mred").run().success();
+    world
+        .checkpoint(["message", "list"])
+        .success()
+        .stdout_has("\\x1b[31mred");
+}
