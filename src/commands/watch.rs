@@ -3,6 +3,8 @@
 //! The repository is opened anew each time: what a long-lived handle remembers may be gone, and that it vanished is
 //! noticed so. Between two looks only flags are read. A look that takes long makes the interval longer, so that watching
 //! costs less than a hundredth of a processor.
+//!
+//! Over 400 lines because the loop and what it reports share their counts.
 
 use std::{
     path::PathBuf,
@@ -100,7 +102,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             store::private_path(scene.repo),
         ],
         state: State {
-            process: std::process::id(),
+            process: os::own_process(),
             host: scene.host.to_owned(),
             since: scene.now,
             interval: millis(args.interval),

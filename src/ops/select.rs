@@ -3,6 +3,8 @@
 //! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
 //! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
 //! matches of one kind are ambiguous and listed.
+//!
+//! Over 400 lines because every form of selector is looked up in one place.
 
 use std::collections::BTreeSet;
 

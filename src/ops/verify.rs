@@ -2,6 +2,8 @@
 //!
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
+//!
+//! Over 400 lines because one walk checks everything.
 
 use super::{Error, Scene, choose, select};
 use crate::{

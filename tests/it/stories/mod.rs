@@ -1,14 +1,17 @@
 //! Stories: what a user does with the program, told command by command and checked with git.
 
+mod autosave;
 mod bad_input;
 mod broken;
 mod damage;
 mod fork;
 mod history;
+mod hooks;
 mod interrupted;
 mod many;
 mod neutral;
 mod property;
+mod prune;
 mod restore;
 mod save;
 mod session;
