@@ -194,6 +194,9 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
+    for line in views::submodule_lines(&receipt.document.git) {
+        context.ui.warning(&line);
+    }
     warn_redactions(context, &receipt.redactions);
     for session in &receipt.passed_over {
         context.ui.warning(&format!(

@@ -6,6 +6,7 @@ use super::{
     Context,
     error::{CommandError, Kind},
     opened::{self, Whom},
+    views,
 };
 use crate::{
     model::time::Timestamp,
@@ -37,18 +38,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let status = status::status(&scene)?;
     let dirty = status.session.as_ref().is_none_or(Current::is_dirty);
+    let unknown = crate::store::config::unknown(scene.repo);
     if context.ui.options().json {
-        context.ui.json(&json_of(&status, dirty))?;
+        let mut view = json_of(&status, dirty);
+        let place = |(key, place): &(String, String)| json!({ "key": key, "place": place });
+        view["unknown_settings"] = unknown.iter().map(place).collect();
+        context.ui.json(&view)?;
     } else if context.ui.options().quiet == 0 {
         let hooks = super::hooks::summary(&scene);
         context.ui.data(text(&status, dirty, scene.now, scene.host, &hooks));
+        for line in views::submodule_lines(&status.facts) {
+            context.ui.warning(&line);
+        }
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
             ));
         }
-        for (key, place) in crate::store::config::unknown(scene.repo) {
-            context.ui.warning(&format!("unknown setting '{key}' in {place}"));
+        for (key, place) in &unknown {
+            context
+                .ui
+                .warning(&format!("unknown setting '{key}' in {place}{}", meant(key)));
         }
     }
     if args.exit_code && dirty {
@@ -56,6 +66,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else {
         Ok(())
     }
+}
+
+/// Which setting may have been meant by an unknown one.
+fn meant(key: &str) -> String {
+    let names = crate::store::config::SETTINGS.iter().map(|setting| setting.name);
+    let name = key.strip_prefix("checkpoint.").unwrap_or(key);
+    super::usage::similar(name, names)
+        .map(|near| format!("; did you mean 'checkpoint.{near}'?"))
+        .unwrap_or_default()
 }
 
 fn json_of(status: &Status, dirty: bool) -> serde_json::Value {

@@ -217,8 +217,10 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
         by: compose::by(scene, &compose::people(scene)),
         record: None,
         remove: None,
+        put: None,
         session: Some(json!({ "status": Status::Active })),
         log: None,
+        step: None,
         unknown: Map::new(),
     };
     let draft_id = fresh::item_id()?;

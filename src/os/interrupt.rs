@@ -76,6 +76,20 @@ impl Drop for Ending {
     }
 }
 
+/// Asks a child of ours to end, so that it can clean up behind itself: SIGTERM. `false` where that cannot be asked.
+pub fn end(child: &std::process::Child) -> bool {
+    #[cfg(unix)]
+    {
+        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = child;
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,12 +6,14 @@
 
 #[cfg(unix)]
 mod change;
+pub mod child;
 pub mod dir;
 mod file;
 pub mod interrupt;
 mod leftover;
 mod lock;
 mod machine;
+mod manual;
 mod process;
 mod program;
 mod replace;
@@ -29,6 +31,7 @@ pub use file::{
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
+pub use manual::{has_manual, show_manual};
 pub use process::{Process, own_process, processor_time};
 pub use program::Program;
 pub use replace::{replace, replace_with, sweep_replacements};

@@ -6,6 +6,7 @@
 
 pub mod autosave;
 pub mod checkpoint;
+pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
@@ -16,6 +17,8 @@ pub mod graph;
 pub mod history;
 pub mod hooks;
 mod ident;
+pub mod identity;
+pub mod incoming;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -29,10 +32,12 @@ pub mod pins;
 mod place;
 pub mod quarantine;
 pub mod refs;
+pub mod remote;
 pub mod restored;
 pub mod rewrite;
 pub mod session;
 pub mod spill;
+pub mod steps;
 pub mod tree;
 mod trust;
 pub mod undo;
@@ -50,16 +55,16 @@ pub use ident::{author, who};
 pub use open::{Environment, open, open_beside, with_memory};
 pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
+    worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
-/// Costs a look at four folders. Gives what could not be removed.
+/// Costs a look at five folders. Gives what could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
     let mut left = objects::sweep(repo)?;
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
-    let folders = [common.join("drafts"), common, own];
+    let folders = [common.join("drafts"), common.join("tips"), common, own];
     for (at, folder) in folders.iter().enumerate() {
         if !folders[..at].contains(folder) {
             left.extend(os::sweep_replacements(folder));

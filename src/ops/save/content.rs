@@ -21,7 +21,7 @@ use crate::{
         Kind as ObjectKind,
         checkpoint::{self, Siblings},
         objects::Writer,
-        restored,
+        restored, steps,
     },
 };
 
@@ -57,9 +57,12 @@ impl Attempt<'_> {
             document.record.error.clone_from(&request.error);
         }
         let mut siblings = Siblings::default();
-        for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
+        for kept in ["chat", "context.md", "agent.md", "log"] {
             siblings.keep(previous, kept);
         }
+        let changes = &subject.steps;
+        steps::fold(self.scene.repo, writer, previous, changes, &mut siblings)
+            .map_err(Error::steps(&document.session.name))?;
         self.attach_files(writer, &mut document, &mut siblings)?;
         attach_log(self.scene, writer, &subject.log, previous, &mut siblings)?;
         let snapshot =
@@ -138,6 +141,7 @@ impl Attempt<'_> {
             && new.session.status == stood
             && record == old.record
             && new.trees.get("log") == old.trees.get("log")
+            && new.trees.get(steps::FOLDER) == old.trees.get(steps::FOLDER)
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
             && files
     }

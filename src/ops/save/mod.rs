@@ -248,8 +248,10 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         by: by.to_owned(),
         record,
         remove: None,
+        put: None,
         session,
         log: None,
+        step: None,
         unknown: Map::new(),
     }
 }

@@ -65,6 +65,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
     },
     Setting {
+        name: "graph",
+        kind: Kind::Word(&["auto", "ascii", "unicode"]),
+        default: "auto",
+        doc: "the characters that graphs are drawn with",
+    },
+    Setting {
         name: "interruptedAfter",
         kind: Kind::Span,
         default: "30m",
@@ -107,6 +113,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "how long to wait for another process that saves or restores",
     },
     Setting {
+        name: "maxFetchSize",
+        kind: Kind::Size,
+        default: "4g",
+        doc: "a fetch that receives more, or a fetched checkpoint whose files are larger, is refused",
+    },
+    Setting {
         name: "maxFileSize",
         kind: Kind::Size,
         default: "50m",
@@ -117,6 +129,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Size,
         default: "1g",
         doc: "untracked files are not saved beyond this size of all together",
+    },
+    Setting {
+        name: "pager",
+        kind: Kind::Text,
+        default: "",
+        doc: "pager for list, log, show and diff; GIT_PAGER goes before it, core.pager and PAGER come after",
     },
     Setting {
         name: "redact",
