@@ -130,6 +130,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
     let repo = opened.scene().repo;
+    crate::store::work_tree(repo)?;
     let folder = hooks::folder(repo);
     let manager = hooks::manager(repo);
     if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {

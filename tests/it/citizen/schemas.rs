@@ -57,6 +57,11 @@ finish -m 'merged'
 ? finish --status failed -m again
 $ git config checkpoint.maxfilesiz 3
 status
+watch --once
+hooks install
+? hooks status
+hooks uninstall
+prune --keep-last 1 --dry-run
 setup --dry-run
 help
 help save
