@@ -3,6 +3,8 @@
 //! `hooks run` is what the hooks call. It must not fail, ask, print or take long: it starts itself anew as a worker and
 //! waits two seconds for it; a worker that needs longer goes on alone. What it did is told by `hooks status` and
 //! `status`.
+//!
+//! Over 400 lines because installing, telling and running share their words.
 
 use std::{
     ffi::OsString,
@@ -128,6 +130,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
     let repo = opened.scene().repo;
+    crate::store::work_tree(repo)?;
     let folder = hooks::folder(repo);
     let manager = hooks::manager(repo);
     if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {
@@ -467,7 +470,7 @@ fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) 
         outcome: outcome.to_owned(),
         what,
         took: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        process: std::process::id(),
+        process: os::own_process(),
     }
 }
 

@@ -190,13 +190,10 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
     }
     if let Some(offer) = &resumed.autosave {
         context.ui.warning(&format!(
-            "an autosave of {} is newer than this checkpoint",
-            age::age(offer.at, now)
+            "an autosave of {} is newer than this checkpoint; take it up with: git checkpoint resume {} --recover",
+            age::age(offer.at, now),
+            resumed.session
         ));
-        context.ui.hint(
-            "Autosave",
-            &format!("take it up with: git checkpoint resume {} --recover", resumed.session),
-        );
     }
     match args.format.as_str() {
         "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),

@@ -54,7 +54,12 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
             request.attachments = vec![("rewritten-commits".to_owned(), pairs.concat())];
             request.operation_ends = true;
         }
-        Hook::PostCommit | Hook::PostMerge | Hook::PostRewrite => request.summary = subject,
+        Hook::PostMerge => {
+            // git takes its note of the merge away after this.
+            request.summary = subject;
+            request.operation_ends = true;
+        }
+        Hook::PostCommit | Hook::PostRewrite => request.summary = subject,
         Hook::PostCheckout => {
             if arg(2) != Some("1") {
                 return Ok(Ran::Skipped("only files were checked out"));

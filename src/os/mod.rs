@@ -34,7 +34,7 @@ pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
-pub use process::{Process, processor_time};
+pub use process::{Process, own_process, processor_time};
 pub use program::Program;
 pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};

@@ -10,6 +10,11 @@ use std::time::Duration;
 /// Ticks of the clock in `/proc/<pid>/stat`: 100 a second on every architecture that Linux has today (`USER_HZ`).
 const TICKS: u64 = 100;
 
+/// The number of this process.
+pub fn own_process() -> u32 {
+    std::process::id()
+}
+
 /// A process to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {

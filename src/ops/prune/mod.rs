@@ -135,7 +135,7 @@ pub fn prune(scene: &Scene<'_>, rules: &Rules, dry_run: bool) -> Result<Pruned, 
 fn frees(scene: &Scene<'_>, plan: &Plan) -> Result<Option<u64>, Error> {
     let parts = |entry: &Entry| [Some(entry.tree), entry.parents.get(1).copied()].into_iter().flatten();
     let from: Vec<ObjectId> = plan.going().flat_map(parts).collect();
-    let kept: Vec<ObjectId> = plan.staying().flat_map(parts).collect();
+    let kept: Vec<ObjectId> = plan.held().flat_map(parts).collect();
     Ok(usage::only(scene.repo, &from, &kept)?)
 }
 

@@ -1,4 +1,6 @@
 //! What a prune takes and what it leaves, and why.
+//!
+//! Over 400 lines because all decisions are made from the same chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,6 +102,10 @@ pub(super) struct Plan {
     pub(super) chains: Vec<Chain>,
     pub(super) outcome: Pruned,
     dropped: BTreeMap<ObjectId, Entry>,
+    /// The checkpoints of what goes from the trash, and autosaves that go.
+    beside: Vec<Entry>,
+    /// Checkpoints that refs hold which stay as they are: safety checkpoints, what was fetched, the rest of the trash.
+    held: Vec<Entry>,
 }
 
 struct Protected {
@@ -157,6 +163,8 @@ impl Plan {
             chains,
             outcome,
             dropped: BTreeMap::new(),
+            beside: Vec::new(),
+            held: Vec::new(),
         };
         plan.whole_sessions(scene, rules, &protected);
         plan.checkpoints(scene, rules, &protected);
@@ -167,6 +175,7 @@ impl Plan {
             plan.trash(scene, rules)?;
         }
         plan.outcome.kept = plan.staying().count();
+        plan.weigh(scene)?;
         Ok(plan)
     }
 
@@ -304,6 +313,31 @@ impl Plan {
         Ok(())
     }
 
+    /// Finds out what else holds checkpoints, and which ones go beside those of sessions.
+    fn weigh(&mut self, scene: &Scene<'_>) -> Result<(), Error> {
+        let gone: BTreeSet<&str> = [&self.outcome.autosaves, &self.outcome.trash]
+            .into_iter()
+            .flatten()
+            .map(|gone| gone.name.as_str())
+            .collect();
+        for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
+            let Ok(id) = target else { continue };
+            let is_autosave = name.starts_with(autosave::PREFIX);
+            if name.starts_with(session::PREFIX) {
+                continue;
+            }
+            // An autosave is written again with its session, so it holds nothing but itself.
+            let number = if is_autosave { 1 } else { usize::MAX };
+            let entries = session::chain(scene.repo, id).map_while(Result::ok).take(number);
+            if gone.contains(name.as_str()) {
+                self.beside.extend(entries);
+            } else if !name.starts_with(TRASH) {
+                self.held.extend(entries);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn drops(&self, id: ObjectId) -> bool {
         self.dropped.contains_key(&id)
     }
@@ -320,7 +354,13 @@ impl Plan {
     /// The checkpoints that go, of sessions that go whole too.
     pub(super) fn going(&self) -> impl Iterator<Item = &Entry> {
         let whole = self.chains.iter().filter(|chain| chain.goes_whole);
-        self.dropped.values().chain(whole.flat_map(|chain| &chain.entries))
+        let of_sessions = self.dropped.values().chain(whole.flat_map(|chain| &chain.entries));
+        of_sessions.chain(&self.beside)
+    }
+
+    /// The checkpoints that stay, of sessions and of whatever else.
+    pub(super) fn held(&self) -> impl Iterator<Item = &Entry> {
+        self.staying().chain(&self.held)
     }
 
     /// The checkpoints of sessions that stay.

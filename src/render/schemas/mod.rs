@@ -21,12 +21,14 @@ const FILES: &[(&str, &str)] = &[
     ("error", include_str!("error.json")),
     ("fork", include_str!("fork.json")),
     ("help", include_str!("help.json")),
+    ("hooks", include_str!("hooks.json")),
     ("list", include_str!("list.json")),
     ("log", include_str!("log.json")),
     ("message", include_str!("message.json")),
     ("message-import", include_str!("message-import.json")),
     ("messages", include_str!("messages.json")),
     ("pin", include_str!("pin.json")),
+    ("prune", include_str!("prune.json")),
     ("receipt", include_str!("receipt.json")),
     ("rename", include_str!("rename.json")),
     ("repair", include_str!("repair.json")),
@@ -41,6 +43,7 @@ const FILES: &[(&str, &str)] = &[
     ("tokens", include_str!("tokens.json")),
     ("verify", include_str!("verify.json")),
     ("warning", include_str!("warning.json")),
+    ("watch", include_str!("watch.json")),
 ];
 
 /// The names of all schemas, sorted.

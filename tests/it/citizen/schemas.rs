@@ -78,6 +78,11 @@ message list --full
 status
 clear --messages --yes
 clear --messages --yes
+watch --once
+hooks install
+? hooks status
+hooks uninstall
+prune --keep-last 1 --dry-run
 setup --dry-run
 help
 help save

@@ -1,5 +1,6 @@
 //! Stories: what a user does with the program, told command by command and checked with git.
 
+mod autosave;
 mod bad_input;
 mod broken;
 mod damage;
@@ -7,10 +8,12 @@ mod documents;
 mod feature;
 mod fork;
 mod history;
+mod hooks;
 mod interrupted;
 mod many;
 mod neutral;
 mod property;
+mod prune;
 mod purge;
 mod restore;
 mod save;

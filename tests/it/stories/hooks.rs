@@ -1,0 +1,496 @@
+//! Hooks: a checkpoint for each commit, with the user's own hooks still running and untouched.
+//!
+//! Over 400 lines because each situation is a story of its own.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::time::{Duration, Instant};
+
+use crate::support::{PROGRAM, World};
+
+/// A world with hooks installed, a session, and the user's own post-commit hook, which fails.
+fn hooked() -> World {
+    let world = World::with_commit();
+    own_hook(&world, ".git/hooks/post-commit", OWN);
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install"]).success();
+    world
+}
+
+/// Counts its calls, and ends with a failure.
+const OWN: &str = "#!/bin/sh\necho \"own $*\" >>\"$HOME/calls\"\nexit 3\n";
+
+fn own_hook(world: &World, path: &str, text: &str) {
+    world.file(path, text);
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn calls(world: &World) -> usize {
+    fs::read_to_string(world.home().join("calls")).map_or(0, |text| text.lines().count())
+}
+
+/// Kind, trigger and summary of the session's checkpoints, newest first, without the start.
+fn log(world: &World, session: &str) -> Vec<(String, String)> {
+    let format = "--format=%(trailers:key=Checkpoint-Trigger,valueonly,separator=)%x09%s";
+    let log = world.git_line(["log", "--first-parent", format, &format!("refs/checkpoints/{session}")]);
+    let rows = log.lines().filter(|line| !line.ends_with(&format!("start {session}")));
+    rows.map(|line| {
+        line.split_once('\t')
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .unwrap()
+    })
+    .collect()
+}
+
+fn row(trigger: &str, summary: &str) -> (String, String) {
+    (trigger.to_owned(), summary.to_owned())
+}
+
+fn head_of(world: &World) -> String {
+    let text = world.git_line(["show", "refs/checkpoints/s:checkpoint.json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["git"]["operation"], serde_json::Value::Null);
+    document["git"]["head"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_commit_makes_a_checkpoint_and_the_own_hook_runs() {
+    let world = hooked();
+    world.file("src/main.txt", "two\n");
+    world.git(["commit", "-qam", "second: it works"]).success().no_stderr();
+    assert_eq!(log(&world, "s"), [row("post-commit", "second: it works")]);
+    assert_eq!(calls(&world), 1);
+    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+    let status = world.checkpoint(["hooks", "status", "--json"]).success().stdout_json();
+    assert_eq!(
+        (&status["active"], &status["last_run"]["outcome"]),
+        (&true.into(), &"saved".into())
+    );
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("post-commit, post-rewrite, post-merge");
+    // Amended: one checkpoint, of the amended commit.
+    world
+        .git(["commit", "-q", "--amend", "-m", "second, amended"])
+        .success();
+    assert_eq!(log(&world, "s")[0], row("post-commit", "second, amended"));
+    assert_eq!(log(&world, "s").len(), 2);
+    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn a_commit_of_one_path_with_its_temporary_index() {
+    let world = hooked();
+    world.file("src/main.txt", "committed\n");
+    world.file("README.md", "staged, not committed\n");
+    world.git(["add", "README.md"]).success();
+    world.git(["commit", "-qm", "partial", "--", "src/main.txt"]).success();
+    assert_eq!(log(&world, "s"), [row("post-commit", "partial")]);
+    // The index that is saved is the user's, with what is staged, not the temporary one.
+    assert_eq!(
+        world.git_line(["show", "refs/checkpoints/s^2^2:README.md"]),
+        "staged, not committed"
+    );
+    world
+        .git(["status", "--porcelain"])
+        .success()
+        .stdout_is("M  README.md\n");
+}
+
+#[test]
+fn a_rebase_of_a_hundred_commits_makes_one_checkpoint_that_maps_them() {
+    let world = hooked();
+    world.git(["branch", "base"]).success();
+    for n in 0..100 {
+        world.file("numbers", format!("{n}\n"));
+        world.git(["add", "numbers"]).success();
+        let commit = world.command("git", ["commit", "-qm", &format!("number {n}")]);
+        commit.env("CHECKPOINT_HOOK", "off").run().success();
+    }
+    assert_eq!(log(&world, "s"), [], "switched off by the variable");
+    let old = world.git_line(["rev-list", "base..HEAD"]);
+    world.git(["switch", "-q", "base"]).success();
+    world.file("upstream", "new\n");
+    world.git(["add", "upstream"]).success();
+    world
+        .command("git", ["commit", "-qm", "upstream"])
+        .env("CHECKPOINT_HOOK", "off")
+        .run()
+        .success();
+    world.git(["switch", "-q", "main"]).success();
+    world.git(["rebase", "-q", "base"]).success();
+    assert_eq!(
+        log(&world, "s"),
+        [row("post-rewrite", "rebase: 100 commits rewritten, now at 'number 99'")]
+    );
+    let map = world.git_line(["show", "refs/checkpoints/s:files/0"]);
+    let new = world.git_line(["rev-list", "base..HEAD"]);
+    let mapped: std::collections::BTreeMap<_, _> = map.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(mapped.len(), 100);
+    for (old, new) in old.lines().zip(new.lines()) {
+        assert_eq!(mapped[old], new);
+    }
+    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+    assert_eq!(calls(&world), 201, "the own hook ran for each");
+}
+
+#[test]
+fn merges_and_cherry_picks() {
+    let world = hooked();
+    world.git(["switch", "-qc", "side"]).success();
+    world.file("side", "side\n");
+    world.git(["add", "side"]).success();
+    world.git(["commit", "-qm", "side"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("src/main.txt", "main\n");
+    world.git(["commit", "-qam", "on main"]).success();
+    world.git(["merge", "-q", "--no-edit", "side"]).success();
+    assert_eq!(log(&world, "s")[0], row("post-merge", "Merge branch 'side'"));
+    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+    world.git(["switch", "-qc", "picks", "HEAD~1"]).success();
+    world.git(["cherry-pick", "side"]).success();
+    assert_eq!(log(&world, "s")[0], row("post-commit", "side"));
+    // A merge with a conflict, resolved and committed.
+    world.file("src/main.txt", "picked\n");
+    world.git(["commit", "-qam", "picked"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("src/main.txt", "other\n");
+    world.git(["commit", "-qam", "other"]).success();
+    world.git(["merge", "picks"]).code(1);
+    world.file("src/main.txt", "both\n");
+    world.git(["commit", "-qam", "resolved"]).success();
+    assert_eq!(log(&world, "s")[0], row("post-commit", "resolved"));
+    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn linked_work_trees_save_to_their_own_session() {
+    let world = hooked();
+    world
+        .git(["worktree", "add", "-q", "-b", "other", "../linked"])
+        .success();
+    let before = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+    world.enter("linked");
+    world.file("here", "x\n");
+    world.git(["add", "here"]).success();
+    world.git(["commit", "-qm", "without a session"]).success();
+    world.checkpoint(["start", "linked"]).success();
+    world.file("here", "y\n");
+    world.git(["commit", "-qam", "with one"]).success();
+    assert_eq!(log(&world, "linked"), [row("post-commit", "with one")]);
+    assert_eq!(
+        world.git_line(["rev-parse", "refs/checkpoints/s"]),
+        before,
+        "the other work tree's"
+    );
+    assert_eq!(calls(&world), 2);
+}
+
+#[test]
+fn a_graphical_client_with_a_bare_path() {
+    let world = hooked();
+    world.file("src/main.txt", "gui\n");
+    let commit = world.command("git", ["commit", "-qam", "from a client"]);
+    commit.env("PATH", "/usr/bin:/bin").run().success().no_stderr();
+    assert_eq!(log(&world, "s"), [row("post-commit", "from a client")]);
+}
+
+#[test]
+fn a_program_that_is_gone_is_passed_over_without_a_word() {
+    let world = World::with_commit();
+    own_hook(&world, ".git/hooks/post-commit", OWN);
+    let copy = world.root().join("it's here");
+    fs::create_dir(&copy).unwrap();
+    let copy = copy.join("git-checkpoint");
+    fs::copy(PROGRAM, &copy).unwrap();
+    world.command(&copy, ["start", "s"]).run().success();
+    world.command(&copy, ["hooks", "install"]).run().success();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    world.git(["commit", "-qm", "one"]).success();
+    assert_eq!(log(&world, "s").len(), 1);
+    fs::remove_file(&copy).unwrap();
+    // In PATH there is another one.
+    world.file("a", "2");
+    world.git(["commit", "-qam", "two"]).success();
+    assert_eq!(log(&world, "s").len(), 2);
+    world.file("a", "3");
+    let commit = world.command("git", ["commit", "-qam", "three"]);
+    commit.env("PATH", "/usr/bin:/bin").run().success().no_stderr();
+    assert_eq!((log(&world, "s").len(), calls(&world)), (2, 3));
+    world
+        .checkpoint(["hooks", "status"])
+        .code(1)
+        .stdout_has("not working: the program it names is gone");
+}
+
+#[test]
+fn hooks_of_every_kind_are_as_before_after_uninstall() {
+    let kinds: [(&str, &[u8], u32); 6] = [
+        ("shell", b"#!/bin/sh\necho shell >>\"$HOME/calls\"\n", 0o755),
+        (
+            "strict, ends early",
+            b"#!/usr/bin/env bash\nset -eu\necho bash >>\"$HOME/calls\"\nexec true\n",
+            0o700,
+        ),
+        ("no end of line", b"#!/bin/sh\necho x >>\"$HOME/calls\"", 0o755),
+        ("no first line", b"echo plain >>\"$HOME/calls\"\n", 0o755),
+        (
+            "another language",
+            b"#!/usr/bin/env perl\nopen(F, '>>', \"$ENV{HOME}/calls\"); print F \"perl\\n\";\n",
+            0o755,
+        ),
+        ("switched off", b"#!/bin/sh\necho never >>\"$HOME/calls\"\n", 0o644),
+    ];
+    for (what, bytes, mode) in kinds {
+        let world = World::with_commit();
+        let path = ".git/hooks/post-commit";
+        own_hook(&world, path, "");
+        world.file(path, bytes);
+        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+        world.checkpoint(["start", "s"]).success();
+        world.checkpoint(["hooks", "install"]).success();
+        let first = world.read(path);
+        world.checkpoint(["hooks", "install"]).success();
+        assert_eq!(world.read(path), first, "{what}: twice is once");
+        world.file("a", "1");
+        world.git(["add", "a"]).success();
+        world.git(["commit", "-qm", "one"]).success();
+        assert_eq!(log(&world, "s").len(), 1, "{what}");
+        assert_eq!(calls(&world), usize::from(mode != 0o644), "{what}");
+        world
+            .checkpoint(["hooks", "uninstall"])
+            .success()
+            .stdout_has("as it was");
+        assert_eq!(world.read(path), bytes, "{what}");
+        let metadata = fs::metadata(world.path(path)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, mode, "{what}");
+        let left: Vec<_> = fs::read_dir(world.path(".git/hooks"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.ends_with(".sample") && name != "post-commit")
+            .collect();
+        assert_eq!(left, [""; 0], "{what}");
+    }
+}
+
+#[test]
+fn a_hook_that_is_a_link_into_the_project_is_not_written_through() {
+    let world = World::with_commit();
+    own_hook(&world, "tools/hook", OWN);
+    symlink("../../tools/hook", world.path(".git/hooks/post-commit")).unwrap();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["add", "tools"]).success();
+    world.git(["commit", "-qm", "tools"]).success();
+    assert_eq!((log(&world, "s").len(), calls(&world)), (1, 1));
+    assert_eq!(world.read("tools/hook"), OWN.as_bytes());
+    world.checkpoint(["hooks", "uninstall"]).success();
+    assert_eq!(
+        fs::read_link(world.path(".git/hooks/post-commit")).unwrap().to_str(),
+        Some("../../tools/hook")
+    );
+}
+
+#[test]
+fn the_input_of_post_rewrite_reaches_the_own_hook_as_well() {
+    let world = World::with_commit();
+    own_hook(
+        &world,
+        ".git/hooks/post-rewrite",
+        "#!/bin/sh\nset -e\necho \"$1\" >\"$HOME/input\"\ncat >>\"$HOME/input\"\n",
+    );
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install", "--post-rewrite"]).success();
+    let old = world.git_line(["rev-parse", "HEAD"]);
+    world.git(["commit", "-q", "--amend", "-m", "amended"]).success();
+    let new = world.git_line(["rev-parse", "HEAD"]);
+    let input = fs::read_to_string(world.home().join("input")).unwrap();
+    assert_eq!(input, format!("amend\n{old} {new}\n"));
+    assert_eq!(log(&world, "s"), [row("post-rewrite", "amended")]);
+}
+
+#[test]
+fn core_hooks_path_is_followed_and_a_shared_one_refused() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["config", "core.hooksPath", "tools/hooks"]).success();
+    world
+        .checkpoint(["hooks", "status"])
+        .code(1)
+        .stdout_has("not working: core.hooksPath is now");
+    world.checkpoint(["status"]).success().stdout_has("does not work");
+    own_hook(&world, "tools/hooks/post-commit", OWN);
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["add", "src"]).success();
+    world
+        .git(["commit", "-q", "--allow-empty", "-m", "by another path"])
+        .success();
+    assert_eq!((log(&world, "s").len(), calls(&world)), (1, 1));
+    world.checkpoint(["hooks", "uninstall"]).success();
+    assert_eq!(world.read("tools/hooks/post-commit"), OWN.as_bytes());
+    assert!(!world.path(".git/hooks/post-commit").exists());
+    world.git(["config", "--unset", "core.hooksPath"]).success();
+    let shared = world.command(PROGRAM, ["hooks", "install"]);
+    shared
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.hooksPath")
+        .env("GIT_CONFIG_VALUE_0", world.home().join("hooks"))
+        .run()
+        .code(4)
+        .stderr_has("not of this repository alone");
+    assert!(!world.home().join("hooks").exists());
+}
+
+#[test]
+fn hook_managers_are_told_what_to_add() {
+    let managers = [
+        (
+            "lefthook.yml",
+            "pre-commit:\n",
+            "run: git checkpoint hooks run post-commit",
+            "lefthook-local.yml",
+        ),
+        (
+            ".overcommit.yml",
+            "PreCommit: {}\n",
+            "'hooks', 'run', 'post-commit'",
+            ".overcommit.yml",
+        ),
+        (
+            ".husky/pre-commit",
+            "true\n",
+            "git-checkpoint hooks run post-commit",
+            ".husky/post-commit",
+        ),
+    ];
+    for (file, text, line, place) in managers {
+        let world = World::with_commit();
+        world.file(file, text);
+        if file.starts_with(".husky") {
+            world.git(["config", "core.hooksPath", ".husky/_"]).success();
+            fs::create_dir_all(world.path(".husky/_")).unwrap();
+        }
+        let shown = world.checkpoint(["hooks", "install"]);
+        shown.code(1).stdout_has(line).stderr_has(place);
+        assert!(!world.path(".git/hooks/post-commit").exists() && !world.path(".husky/_/post-commit").exists());
+        world.checkpoint(["hooks", "status"]).code(1);
+        // Done as told.
+        for target in shown
+            .stderr()
+            .split([' ', ',', '\n'])
+            .filter(|word| word.starts_with(".husky/post-"))
+        {
+            world.file(target, shown.stdout());
+        }
+        if !file.starts_with(".husky") {
+            world.file(place, shown.stdout());
+        }
+        world
+            .checkpoint(["hooks", "status"])
+            .success()
+            .stdout_has("active: through");
+        world
+            .checkpoint(["hooks", "install"])
+            .success()
+            .stdout_has("installed already");
+    }
+    // pre-commit keeps what is there, so a hook file of ours is right.
+    let world = World::with_commit();
+    world.file(".pre-commit-config.yaml", "repos: []\n");
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["commit", "-q", "--allow-empty", "-m", "x"]).success();
+    assert_eq!(log(&world, "s").len(), 1);
+}
+
+#[test]
+fn what_is_asked_for_alone_and_before_a_push() {
+    let world = World::with_commit();
+    own_hook(&world, ".git/hooks/pre-push", "#!/bin/sh\ncat >\"$HOME/refs\"\n");
+    world.checkpoint(["start", "s"]).success();
+    world
+        .checkpoint(["hooks", "install", "--pre-push", "--post-checkout"])
+        .success();
+    world.git(["init", "-q", "--bare", "../remote.git"]).success();
+    world.git(["remote", "add", "origin", "../remote.git"]).success();
+    world.file("a", "not committed");
+    world.git(["push", "-q", "origin", "main"]).success();
+    assert_eq!(log(&world, "s")[0], row("pre-push", "before a push to origin"));
+    assert!(
+        fs::read_to_string(world.home().join("refs"))
+            .unwrap()
+            .contains("refs/heads/main")
+    );
+    world.git(["switch", "-qc", "topic"]).success();
+    assert_eq!(log(&world, "s")[0], row("post-checkout", "switched to branch topic"));
+    let before = log(&world, "s").len();
+    world.git(["checkout", "-q", "--", "README.md"]).success();
+    assert_eq!(log(&world, "s").len(), before, "files alone are no event");
+    world
+        .checkpoint(["hooks", "status"])
+        .code(1)
+        .stdout_has("post-commit    not installed");
+}
+
+#[test]
+fn a_commit_does_not_wait_longer_than_its_budget_and_what_failed_is_told() {
+    let world = hooked();
+    let lock = fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(world.path(".git/checkpoint/worktree.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    let begun = Instant::now();
+    world
+        .git(["commit", "-qm", "while another saves"])
+        .success()
+        .no_stderr();
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(calls(&world), 1);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let status = world.checkpoint(["hooks", "status", "--json"]).stdout_json();
+        if status["last_run"]["outcome"] == "failed" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("post-commit")
+        .stdout_has("failed:");
+    drop(lock);
+    world.file("a", "2");
+    world.git(["commit", "-qam", "again"]).success();
+    world.checkpoint(["status"]).success().stdout_lacks("failed:");
+}
+
+#[test]
+fn a_hook_of_the_user_that_saves_and_commits_does_not_recurse() {
+    let world = World::with_commit();
+    own_hook(
+        &world,
+        ".git/hooks/post-commit",
+        "#!/bin/sh\ngit checkpoint save -q -m 'from my hook'\n\
+         test -e .git/once && exit 0\ntouch .git/once\ngit commit -q --allow-empty -m nested\n",
+    );
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["hooks", "install"]).success();
+    world.file("a", "1");
+    world.git(["add", "a"]).success();
+    world.git(["commit", "-qm", "outer"]).success();
+    let triggers: Vec<_> = log(&world, "s")
+        .into_iter()
+        .filter(|(trigger, _)| trigger == "post-commit")
+        .collect();
+    assert_eq!(triggers, [row("post-commit", "nested"), row("post-commit", "outer")]);
+}
