@@ -6,20 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Map;
-
 use super::{
     Error, Scene,
     choose::{self, Chosen},
     compose::{self, Before, Present},
-    fresh, place,
+    draft::{self as notes, Change},
+    place,
     save::{self, content},
 };
 use crate::{
     model::{
         document::{Document, Kind},
         name::Name,
-        operation::{LogLine, Operation},
         time::Timestamp,
     },
     store::{
@@ -216,32 +214,10 @@ fn included(draft: &draft::Draft, folded: &BTreeMap<String, u64>) -> BTreeMap<St
 
 /// Writes a line into the log of the current session, in its draft; without a session there is none to write to.
 pub fn log(scene: &Scene<'_>, level: &str, message: String) -> Result<(), Error> {
-    let Some(chosen) = choose::meant(scene)? else {
-        return Ok(());
-    };
-    let operation = Operation {
-        id: fresh::item_id()?,
-        at: scene.now,
-        by: compose::by(scene, &compose::people(scene)),
-        record: None,
-        remove: None,
-        session: None,
-        log: Some(LogLine {
-            at: scene.now,
-            level: level.to_owned(),
-            message,
-            agent: scene.agent.map(str::to_owned),
-        }),
-        unknown: Map::new(),
-    };
-    let draft_id = fresh::item_id()?;
-    draft::append(
-        scene.repo,
-        &chosen.tip.document.session.id,
-        &[operation],
-        || draft_id,
-        scene.wait,
-    )?;
+    if choose::meant(scene)?.is_some() {
+        let level = level.to_owned();
+        notes::append(scene, vec![Change::Log { level, message }])?;
+    }
     Ok(())
 }
 
