@@ -82,7 +82,12 @@ pub(super) fn run(args: Args, command: &Command, context: &mut Context) -> Resul
             .chain(words.first())
             .copied()
             .collect::<Vec<_>>();
-        let text = found.clone().render_long_help().to_string();
+        // As the parser writes it: it leaves out the long form where there is nothing long to say.
+        let line = ["git-checkpoint"].iter().chain(&words).chain(&["--help"]);
+        let text = match command.clone().try_get_matches_from(line) {
+            Err(help) => help.render().to_string(),
+            Ok(_) => found.clone().render_long_help().to_string(),
+        };
         return show(context, &words, Text::block(&text), Some(found), &page.join("-"));
     }
     let guide = GUIDES.iter().find(|guide| [guide.name] == *words);

@@ -17,8 +17,6 @@ mod tests;
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 pub use colour::When;
 pub use progress::Progress;
 pub use sink::{Captured, Streams};
@@ -227,34 +225,6 @@ impl Ui {
 
     fn line(&self, line: &Line) {
         self.sink.output((self.styled(line, false) + "\n").as_bytes());
-    }
-
-    /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
-    ///
-    /// # Errors
-    /// When `value` cannot be written as JSON.
-    pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
-        let text = if self.env.terminals.output {
-            serde_json::to_string_pretty(value)
-        } else {
-            serde_json::to_string(value)
-        };
-        self.json_text(text)
-    }
-
-    /// One JSON document on one line, for `--json=lines`.
-    ///
-    /// # Errors
-    /// When `value` cannot be written as JSON.
-    pub fn json_line(&self, value: &impl Serialize) -> Result<(), CommandError> {
-        self.json_text(serde_json::to_string(value))
-    }
-
-    fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
-        let text =
-            text.map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
-        self.sink.output((escape::json(&text).into_owned() + "\n").as_bytes());
-        Ok(())
     }
 
     /// Bytes on standard output exactly as they are, for programs; escaped where they would end on a terminal.

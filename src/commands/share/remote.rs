@@ -23,6 +23,10 @@ use crate::{
 
 /// See how your sessions stand to those of the remotes
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What is not pushed yet:
+    git checkpoint remote status")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     what: Option<What>,

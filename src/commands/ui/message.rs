@@ -1,14 +1,44 @@
-//! Words for people beside the data: receipts, status, warnings, hints and errors, and which of them `--quiet`, `--json`
+//! JSON, and words for people beside the data: receipts, status, warnings, hints and errors, and which of them `--quiet`, `--json`
 //! and git's advice settings leave out.
+
+use serde::Serialize;
 
 use super::Ui;
 use crate::commands::environment::boolean;
-use crate::commands::error::{CommandError, hint_lines};
+use crate::commands::error::{CommandError, Kind, hint_lines};
 use crate::render::escape;
 use crate::render::slot::Slot;
 use crate::render::text::{Line, Text};
 
 impl Ui {
+    /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
+    ///
+    /// # Errors
+    /// When `value` cannot be written as JSON.
+    pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let text = if self.env.terminals.output {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
+        self.json_text(text)
+    }
+
+    /// One JSON document on one line, for `--json=lines`.
+    ///
+    /// # Errors
+    /// When `value` cannot be written as JSON.
+    pub fn json_line(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        self.json_text(serde_json::to_string(value))
+    }
+
+    fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
+        let text =
+            text.map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        self.sink.output((escape::json(&text).into_owned() + "\n").as_bytes());
+        Ok(())
+    }
+
     /// What a changing command did, in one line on standard output. Not with `--quiet`.
     pub fn receipt(&self, line: Line) {
         if self.options.quiet == 0 && !self.options.json {

@@ -184,13 +184,6 @@ fn row_21_nothing_waits_without_a_terminal() {
 #[test]
 fn row_30_no_network_unasked() {
     let world = World::with_commit();
-    let origin = world.root().join("origin.git");
-    world
-        .git(["clone", "-q", "--mirror", ".", origin.to_str().unwrap()])
-        .success();
-    world
-        .git(["remote", "add", "origin", origin.to_str().unwrap()])
-        .success();
     // A git in front of the real one notes what it is called with.
     let bin = world.root().join("spy");
     let log = world.root().join("calls");

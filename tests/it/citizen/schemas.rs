@@ -1,6 +1,7 @@
 //! Every command, run with `--json`, prints what its published schema says, and every schema is printed by a command.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -8,7 +9,8 @@ use super::{commands, words};
 use crate::support::{Output, PROGRAM, World, schema::faults};
 
 /// Command lines in one repository, one after the other. A new command needs a line here; several show more members of
-/// its schema. A line that begins with `$` is for the shell; `?` allows any exit code, otherwise it is 0.
+/// its schema. A line that begins with `$` is for the shell; `?` allows any exit code, otherwise it is 0. `{sleep}` is the
+/// process of a `sleep 1`, `{token}` a secret of a known form.
 const STORY: &str = "
 status
 ? show
@@ -17,7 +19,7 @@ $ echo changed >README.md; echo new >new.txt; git add new.txt; mkfifo pipe
 save -m 'parser done' -n 'refresh tests' -d 'keep v1' -b 'needs access' --todo 'docs' --name before-merge
 save
 save --dry-run --allow-empty
-save -m 'a token ghp_0123456789abcdefghijklmnopqrstuvwxyz' --no-files
+save -m 'a token {token}' --no-files
 list
 log
 log -n 1
@@ -60,7 +62,7 @@ status
 start talk
 $ printf '{\"role\":\"user\",\"content\":\"a\",\"x\":1}\\n{\"role\":\"tool\",\"content\":\"\\\\ud800\"}\\nnot json' >chat.jsonl; echo context >context.md
 message add --role user hello
-message add --role assistant --meta '{\"model\":\"m\"}' 'a token ghp_0123456789abcdefghijklmnopqrstuvwxyz'
+message add --role assistant --meta '{\"model\":\"m\"}' 'a token {token}'
 message import chat.jsonl
 message list
 message show 1
@@ -84,6 +86,50 @@ hooks install
 hooks uninstall
 prune --keep-last 1 --dry-run
 setup --dry-run
+start steps --task 'port the parser'
+$ echo 'write it' >../prompt; echo out >../output
+step start 'write the parser' --prompt ../prompt --objective 'a parser' --issue 7
+step list
+? step done 1 --context 'it parses' --output 'done'
+? step retry 1
+? step fail 1 --error 'it does not compile' --output 'error[E0308]'
+? step invalidate 1 --reason 'wrong file'
+step run --title lint -- true
+? step run --title tests -- false
+step list
+? step show 1 --all
+save -m 'steps'
+? replay
+? replay --step 1
+? replay --run --dry-run
+? replay --run
+watch --once
+$ echo more >>README.md
+watch --once
+watch --interval 1s --until-exit {sleep}
+status
+resume
+hooks install
+hooks status
+hooks uninstall
+prune --dry-run
+prune --keep-last 1 --force
+undo
+$ git init -q --bare ../origin.git; git remote add origin ../origin.git
+push origin --dry-run --all
+push origin --all
+remote status
+fetch origin
+list --remote
+pull origin steps
+$ git clone -q ../origin.git ../clone 2>/dev/null; git -C ../clone checkpoint fetch -q origin; git -C ../clone checkpoint pull -q origin steps
+$ git -C ../clone checkpoint save -q -m 'there' --no-files --session steps; git -C ../clone checkpoint push -q origin steps
+switch steps
+save -m 'here' --no-files
+? push origin steps
+fetch origin
+remote status
+pull origin steps
 help
 help save
 help exit-codes
@@ -103,14 +149,24 @@ pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each:
             continue;
         }
         let (any, line) = line.strip_prefix("? ").map_or((false, line), |line| (true, line));
-        let mut run = world.command(PROGRAM, words(line));
-        for arg in more {
-            run = run.arg(arg);
-        }
+        let sleep = line
+            .contains("{sleep}")
+            .then(|| Command::new("sleep").arg("1").spawn().unwrap());
+        // Spelled in two parts: no file of this project holds anything of such a form.
+        let token = ["ghp", "0123456789abcdefghijklmnopqrstuvwxyz"].join("_");
+        let pid = sleep.as_ref().map(|sleep| sleep.id().to_string()).unwrap_or_default();
+        let mut args = words(&line.replace("{sleep}", &pid).replace("{token}", &token));
+        // What stands behind two dashes is not ours.
+        let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+        args.splice(end..end, more.iter().map(|arg| (*arg).to_owned()));
+        let mut run = world.command(PROGRAM, args);
         for (name, value) in variables {
             run = run.env(name, value);
         }
         let out = run.run();
+        if let Some(mut sleep) = sleep {
+            sleep.wait().unwrap();
+        }
         if !any {
             out.success();
         }
