@@ -65,7 +65,10 @@ impl<'r> Checker<'r> {
             return Err(format!("{what} '{id}' is a {}, not a {kind}", header.kind()));
         }
         if header.size() > limit {
-            return Err(format!("{what} '{id}' has {} bytes, more than the {limit} allowed", header.size()));
+            return Err(format!(
+                "{what} '{id}' has {} bytes, more than the {limit} allowed",
+                header.size()
+            ));
         }
         Ok(header.size())
     }
@@ -130,7 +133,11 @@ impl<'r> Checker<'r> {
         let entries = self.entries(id)?;
         self.names(&entries)?;
         let before: HashMap<Vec<u8>, ObjectId> = match known {
-            Some(known) => self.entries(known)?.into_iter().map(|(_, name, id)| (name, id)).collect(),
+            Some(known) => self
+                .entries(known)?
+                .into_iter()
+                .map(|(_, name, id)| (name, id))
+                .collect(),
             None => HashMap::new(),
         };
         let mut size = Size::default();
@@ -162,7 +169,9 @@ impl<'r> Checker<'r> {
     }
 
     fn is_tree(&self, id: ObjectId) -> bool {
-        self.repo.try_find_header(id).is_ok_and(|found| found.is_some_and(|header| header.kind() == Kind::Tree))
+        self.repo
+            .try_find_header(id)
+            .is_ok_and(|found| found.is_some_and(|header| header.kind() == Kind::Tree))
     }
 
     /// The size of a file's content; unknown, and taken for nothing, where a partial clone has not fetched it.
@@ -179,7 +188,10 @@ impl<'r> Checker<'r> {
         for (mode, name, _) in entries {
             let is_file = matches!(mode, 0o100_644 | 0o100_755 | 0o100_664);
             if !is_file && !matches!(mode, 0o120_000 | 0o040_000 | 0o160_000) {
-                return Err(format!("'{}' has the mode {mode:o}, which git does not know", shown(name)));
+                return Err(format!(
+                    "'{}' has the mode {mode:o}, which git does not know",
+                    shown(name)
+                ));
             }
             if name.contains(&b'/') || !(self.storable)(name, is_file) {
                 return Err(format!("git stores no file called '{}'", shown(name)));
@@ -188,7 +200,10 @@ impl<'r> Checker<'r> {
             let key = String::from_utf8_lossy(name).to_lowercase();
             match folded.insert(key, link) {
                 Some(other) if other || link => {
-                    return Err(format!("'{}' is a link where another file has the same name in other case", shown(name)));
+                    return Err(format!(
+                        "'{}' is a link where another file has the same name in other case",
+                        shown(name)
+                    ));
                 }
                 _ => {}
             }

@@ -54,6 +54,8 @@ pub(super) enum Kind {
     Session,
     /// Anything that names a checkpoint: an argument called `selector`, `old` or `new`.
     Selector,
+    /// A step of the session that commands mean: an argument called `step`, `from`, `again` or `uses`.
+    Step,
 }
 
 impl Kind {
@@ -61,6 +63,7 @@ impl Kind {
         match argument {
             "session" => Some(Self::Session),
             "selector" | "old" | "new" => Some(Self::Selector),
+            "step" | "from" | "again" | "uses" => Some(Self::Step),
             _ => None,
         }
     }
@@ -237,6 +240,7 @@ mod tests {
             let names: &[&str] = match kind {
                 Kind::Session => &["auth-refactor", "ci-speedup"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
+                Kind::Step => &["k3j2abcd"],
             };
             names
                 .iter()
