@@ -125,29 +125,33 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         ));
     }
     let bytes = (args.format.0.make)(&exported)?;
-    let (path, changed) = match (&args.output, &args.into) {
-        (Some(path), _) if path.as_os_str() != "-" => {
+    let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let (path, changed) = match (file, args.into.as_deref()) {
+        (Some(path), _) => {
             write(context, path, &bytes)?;
-            (path, true)
+            (Some(path), true)
         }
-        (_, Some(path)) => (path, into(context, path, &bytes)?),
-        _ => {
-            context.ui.bytes(&bytes);
-            return Ok(());
-        }
+        (None, Some(path)) => (Some(path), into(context, path, &bytes)?),
+        (None, None) => (None, false),
     };
     let id = oid(exported.checkpoint.entry.id);
-    if context.ui.options().json {
+    // What is JSON itself needs nothing around it.
+    if context.ui.options().json && (path.is_some() || args.format.0.name != "json") {
         return context.ui.json(&json!({
-            "schema": "git-checkpoint.export-receipt/1",
+            "schema": "git-checkpoint.exported/1",
             "id": id,
             "digest": exported.checkpoint.digest,
             "session": exported.name(),
             "format": args.format.0.name,
-            "file": path.display().to_string(),
+            "file": path.map(|path| path.display().to_string()),
             "changed": changed,
+            "text": path.is_none().then(|| String::from_utf8_lossy(&bytes)),
         }));
     }
+    let Some(path) = path else {
+        context.ui.bytes(&bytes);
+        return Ok(());
+    };
     let mut line = Line::plain(if changed { "Wrote " } else { "Unchanged: " });
     line.push(Slot::Path, path.display().to_string());
     line.push(Slot::Plain, ", from ");

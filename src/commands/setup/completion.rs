@@ -56,6 +56,8 @@ pub(super) enum Kind {
     Selector,
     /// A remote's name: an argument called `remote`.
     Remote,
+    /// A step of the session that commands mean: an argument called `step`, `from`, `again` or `uses`.
+    Step,
 }
 
 impl Kind {
@@ -64,6 +66,7 @@ impl Kind {
             "session" | "sessions" => Some(Self::Session),
             "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
+            "step" | "from" | "again" | "uses" => Some(Self::Step),
             _ => None,
         }
     }
@@ -241,6 +244,7 @@ mod tests {
                 Kind::Session => &["auth-refactor", "ci-speedup"],
                 Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
+                Kind::Step => &["k3j2abcd"],
             };
             names
                 .iter()

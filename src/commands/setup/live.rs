@@ -10,8 +10,11 @@ use crate::{
         opened::{self, Opened, Whom},
         ui::{Options, Streams, Ui},
     },
-    model::selector::Selector,
-    ops::list::{self, Filter},
+    model::{selector::Selector, step::Step},
+    ops::{
+        list::{self, Filter},
+        step,
+    },
     render::age,
     store::{checkpoint::oid, remote},
 };
@@ -35,6 +38,7 @@ pub(super) fn live(env: &Environment) -> Live {
         match kind {
             Kind::Session => sessions(&opened, false),
             Kind::Remote => remotes(&opened),
+            Kind::Step => steps(&opened),
             Kind::Selector => match current.split_once('@') {
                 Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
                 _ => {
@@ -45,6 +49,17 @@ pub(super) fn live(env: &Environment) -> Live {
             },
         }
     })
+}
+
+/// The steps, newest first, by id: titles have spaces.
+fn steps(opened: &Opened) -> Vec<Candidate> {
+    let found = step::steps(&opened.scene(), None);
+    let steps = found.map(|found| found.steps).unwrap_or_default();
+    let candidate = |step: Step| Candidate {
+        help: format!("{}, {}: {}", step.n, step.status.word(), step.title),
+        value: step.id,
+    };
+    steps.into_iter().rev().map(candidate).collect()
 }
 
 fn sessions(opened: &Opened, all: bool) -> Vec<Candidate> {

@@ -19,6 +19,8 @@ const FILES: &[(&str, &str)] = &[
     ("diff", include_str!("diff.json")),
     ("document", include_str!("document.json")),
     ("error", include_str!("error.json")),
+    ("export", include_str!("export.json")),
+    ("exported", include_str!("exported.json")),
     ("fetch", include_str!("fetch.json")),
     ("fork", include_str!("fork.json")),
     ("help", include_str!("help.json")),

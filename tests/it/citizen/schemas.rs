@@ -43,6 +43,24 @@ fork auth --name try2
 compare try try2
 compare auth try
 switch auth
+step start design --objective 'types first'
+step done design --context 'a type' --created made.txt=it --check lint=pass
+step start parser --uses design
+step fail parser --error 'it loops'
+replay --correction 'count the depth'
+step retry parser --correction 'count the depth'
+step invalidate design --reason 'no type after all'
+? step run --json --title build -- false
+? step run --json -- sh -c 'echo made >made.txt'
+step list
+step show build
+replay
+replay --run --dry-run
+? replay --run
+export --format json
+export --format handoff
+export --format handoff --into HANDOFF.md
+export --format markdown -o session.md
 rename try2 tried
 pin auth@before-merge
 unpin auth@before-merge
