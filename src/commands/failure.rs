@@ -95,6 +95,12 @@ impl From<Error> for CommandError {
                 of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
+            Error::Source { ref source, .. } => of(match source.kind() {
+                std::io::ErrorKind::NotFound => Kind::NotFound,
+                std::io::ErrorKind::PermissionDenied => Kind::Denied,
+                _ => Kind::Fatal,
+            }),
+            Error::ManySessions { .. } => of(Kind::Usage).hint("leave the name out, or name the file of one session"),
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

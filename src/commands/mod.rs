@@ -15,6 +15,7 @@ pub mod error;
 mod failure;
 mod finish;
 mod fork;
+mod import;
 mod list;
 mod log;
 mod opened;
@@ -158,6 +159,7 @@ enum Command {
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
+    Import(import::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Setup(setup::Args),
@@ -255,6 +257,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
+        Command::Import(args) => import::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),

@@ -204,6 +204,22 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// What is to be imported cannot be read.
+    #[error("cannot read '{}'", path.escape_debug())]
+    Source {
+        /// The path as the user gave it.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// One name was given for several sessions.
+    #[error("'--session {name}' names one session, but {count} were found")]
+    ManySessions {
+        /// The name.
+        name: Name,
+        /// How many there are.
+        count: usize,
+    },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,

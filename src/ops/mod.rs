@@ -17,6 +17,7 @@ pub mod fork;
 mod fresh;
 mod goal;
 pub mod graph;
+pub mod import;
 pub mod list;
 pub mod pin;
 mod place;

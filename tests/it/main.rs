@@ -16,6 +16,7 @@
 
 mod changes;
 mod format;
+mod formats;
 mod layers;
 #[cfg(unix)]
 mod restore;

@@ -5,6 +5,7 @@ mod broken;
 mod damage;
 mod fork;
 mod history;
+mod import;
 mod interrupted;
 mod many;
 mod neutral;
