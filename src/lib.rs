@@ -12,4 +12,5 @@ pub mod os;
 pub mod render;
 pub mod secrets;
 pub mod store;
+pub mod tokens;
 pub mod worktree;

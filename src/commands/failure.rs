@@ -101,6 +101,32 @@ impl From<Error> for CommandError {
                 _ => Kind::Fatal,
             }),
             Error::ManySessions { .. } => of(Kind::Usage).hint("leave the name out, or name the file of one session"),
+            Error::Future { .. } => of(Kind::Refused).hint("set the clock, or prune by number: --keep-last"),
+            Error::Rewriting(_) => of(Kind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
+            Error::NoStep { .. } => of(Kind::NotFound).hint("see the steps: git checkpoint step list"),
+            Error::StepIs { status, .. } => {
+                let hint = match status {
+                    crate::model::step::StepStatus::Done => {
+                        "take its result back first: git checkpoint step invalidate"
+                    }
+                    _ => "begin its next try first: git checkpoint step retry",
+                };
+                of(Kind::Refused).hint(hint)
+            }
+            Error::StepText { .. } => of(Kind::Invalid).hint("keep long texts in a file and name it in the step"),
+            Error::NoneFailed => of(Kind::NotFound)
+                .hint("name the step: git checkpoint replay --step <step>, or --run --from <step>")
+                .hint("see the steps: git checkpoint step list"),
+            Error::NoCommand { .. } => of(Kind::NotFound)
+                .hint("commands are recorded by: git checkpoint step run -- <command>")
+                .hint("without --run the retry prompt is shown: git checkpoint replay"),
+            Error::AlteredCommand { .. } => {
+                of(Kind::Refused).hint("run it by hand: git checkpoint step run --again <step> -- <command>")
+            }
+            Error::ForeignCommands { .. } => of(Kind::Refused)
+                .hint("they would run with your rights; read them first")
+                .hint("then allow them: git checkpoint replay --run --trust"),
+            Error::Child(_) => of(Kind::Step),
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     model::{selector::Selector, time::Timestamp},
     ops::{
+        autosave::Offer,
         list::{Row, Standing},
         resume::{self, Chosen, Resumed},
     },
@@ -31,6 +32,10 @@ use crate::{
 ///
 /// Changes no file. Without a session: the current one, else the newest that was paused or interrupted on this branch,
 /// else the newest. On a terminal you are asked when there are several.
+///
+/// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the newest checkpoint. It is taken up
+/// as a checkpoint of its own: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it
+/// loses nothing and changes no file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -58,6 +63,12 @@ pub(super) struct Args {
     /// The most characters of a prompt
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_chars: usize,
+    /// Take up an autosave that is newer than the newest checkpoint without asking, as is done without a terminal
+    #[arg(long, overrides_with = "no_recover")]
+    recover: bool,
+    /// Leave an autosave that is newer alone
+    #[arg(long, overrides_with = "recover")]
+    no_recover: bool,
     /// Exit with 6 when the project is not as the checkpoint left it
     #[arg(long)]
     fail_on_drift: bool,
@@ -85,11 +96,32 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         None => ask(context, &opened)?,
     };
     let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
+    let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(Kind::Drift));
     }
     Ok(())
+}
+
+/// Takes up a newer autosave if that is wanted.
+fn recover(context: &Context, opened: &Opened, args: &Args, resumed: Resumed) -> Result<Resumed, CommandError> {
+    let scene = opened.scene();
+    let Some(offer) = resumed.autosave.clone().filter(|_| !args.no_recover) else {
+        return Ok(resumed);
+    };
+    let wanted = args.recover || !context.ui.can_ask() || {
+        let question = format!(
+            "an autosave of {} is newer than the newest checkpoint: take it up?",
+            age::age(offer.at, scene.now)
+        );
+        context.ui.confirm(&question, "--recover")?
+    };
+    if wanted {
+        Ok(resume::recover(&scene, &resumed, offer, args.max_age)?)
+    } else {
+        Ok(resumed)
+    }
 }
 
 fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> Result<(), CommandError> {
@@ -103,6 +135,27 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
         ));
     }
     let now = opened.scene().now;
+    if let Some(offer) = &resumed.recovered {
+        context.ui.warning(&format!(
+            "the autosave of {} was newer than the newest checkpoint and is now {}",
+            age::age(offer.at, now),
+            oid(resumed.checkpoint.entry.id).short()
+        ));
+        context.ui.hint(
+            "Recovered",
+            "no file was changed; bring files back with: git checkpoint restore @",
+        );
+    }
+    if let Some(offer) = &resumed.autosave {
+        context.ui.warning(&format!(
+            "an autosave of {} is newer than this checkpoint",
+            age::age(offer.at, now)
+        ));
+        context.ui.hint(
+            "Autosave",
+            &format!("take it up with: git checkpoint resume {} --recover", resumed.session),
+        );
+    }
     match args.format.as_str() {
         "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),
         "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
@@ -249,6 +302,10 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
     text
 }
 
+fn offer_of(offer: &Offer) -> serde_json::Value {
+    json!({ "id": oid(offer.id), "at": offer.at, "draft_operations": offer.changes })
+}
+
 fn json_of(resumed: &Resumed) -> serde_json::Value {
     let checkpoint = &resumed.checkpoint;
     json!({
@@ -261,6 +318,8 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "status_before": resumed.standing.word(),
         "interrupted": resumed.standing == Standing::Interrupted,
         "draft_operations": resumed.draft,
+        "autosave": resumed.autosave.as_ref().map(offer_of),
+        "recovered": resumed.recovered.as_ref().map(offer_of),
         "lost": resumed.lost.as_ref().map(|(fault, n)| json!({ "checkpoints": n, "damage": fault })),
         "report": resumed.report,
         "document": checkpoint.document,

@@ -194,6 +194,9 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
+    for line in views::submodule_lines(&receipt.document.git) {
+        context.ui.warning(&line);
+    }
     warn_redactions(context, &receipt.redactions);
     for session in &receipt.passed_over {
         context.ui.warning(&format!(
@@ -220,6 +223,9 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
         context.ui.json(&view)?;
     } else if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
+    }
+    if matches!(outcome, Outcome::Saved(_)) {
+        super::prune::by_itself(context, &opened.scene());
     }
     match outcome {
         Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),

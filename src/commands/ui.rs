@@ -251,6 +251,12 @@ impl Ui {
         }
     }
 
+    /// Passes on what a command that we run for the user prints, as it is and at once: it is theirs, not a
+    /// repository's. With `--json` all of it goes to standard error. Tells whether anybody still reads.
+    pub fn pass(&self, to_error: bool, bytes: &[u8]) -> bool {
+        self.sink.pass(to_error || self.options.json, bytes)
+    }
+
     /// Starts to show how far a job is. `title` is like `Reading files`. May be told from any thread.
     pub fn progress(&self, title: &str, total: Option<u64>) -> Progress {
         let terminal = self.env.terminals.error && !self.paging;

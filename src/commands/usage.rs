@@ -9,6 +9,18 @@ pub(super) fn error(error: &clap::Error) -> CommandError {
     from_text(&without_secrets(&error.render().to_string()))
 }
 
+/// The manual page of the command whose help this is; empty when that cannot be told.
+pub(super) fn page(help: &str) -> String {
+    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let words = usage.unwrap_or_default().split(' ');
+    // Commands of a command stand on its page.
+    let words: Vec<&str> = words
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .take(3)
+        .collect();
+    words.join("-")
+}
+
 /// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
 fn without_secrets(text: &str) -> String {
     match Scanner::new(&Settings::default()) {
@@ -43,6 +55,35 @@ fn from_text(text: &str) -> CommandError {
     out
 }
 
+/// The name that `word` most likely was meant to be: at most a third of its letters are wrong.
+pub(super) fn similar<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let word = word.to_lowercase();
+    names
+        .map(|name| (distance(&word, &name.to_lowercase()), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3))
+        .map(|(_, name)| name)
+}
+
+/// How many letters have to be put in, left out, changed or swapped with their neighbour.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before_last = vec![0; other.len() + 1];
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        let mut row = vec![i; other.len() + 1];
+        for j in 1..=other.len() {
+            let change = last[j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            row[j] = change.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                row[j] = row[j].min(before_last[j - 2] + 1);
+            }
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +104,28 @@ mod tests {
         error(&command.try_get_matches_from(args).unwrap_err())
             .render(true)
             .to_string()
+    }
+
+    #[test]
+    fn the_page_of_a_help() {
+        assert_eq!(
+            page("Saves\n\nUsage: git checkpoint save [OPTIONS]\n"),
+            "git-checkpoint-save"
+        );
+        assert_eq!(page("Usage: git checkpoint task add <TITLE>\n"), "git-checkpoint-task");
+        assert_eq!(page("Usage: git checkpoint [OPTIONS] [COMMAND]\n"), "git-checkpoint");
+        assert_eq!(page("git-checkpoint 1.0\n"), "");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        let names = ["save", "status", "restore", "maxFileSize"];
+        let near = |word| similar(word, names.into_iter());
+        assert_eq!(near("svae"), Some("save"));
+        assert_eq!(near("statsu"), Some("status"));
+        assert_eq!(near("maxfilesiz"), Some("maxFileSize"));
+        assert_eq!(near("zzz"), None);
+        assert_eq!(near(""), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{
     model::{
         document::Document,
+        facts::GitFacts,
         id::{Digest, Oid},
         list::Skipped,
     },
@@ -98,6 +99,30 @@ pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
         replaced: r.replaced,
     };
     found.iter().map(view).collect()
+}
+
+/// What a user should know about submodules, of which a checkpoint has the commit alone: one line each that holds more.
+pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (submodules, what) in [
+        (&git.submodules_changed, "has changes of its own"),
+        (
+            &git.submodules_unseen,
+            "was not looked through, so it may have changes of its own",
+        ),
+    ] {
+        for path in &submodules.first {
+            lines.push(format!(
+                "submodule '{}' {what}, not saved here; commit or save them there",
+                path.quoted()
+            ));
+        }
+        let listed = submodules.first.len() as u64;
+        if submodules.count > listed {
+            lines.push(format!("{} more submodules: {what}", submodules.count - listed));
+        }
+    }
+    lines
 }
 
 /// The most failures that are told one by one; a whole unreadable folder counts once.

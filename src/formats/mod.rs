@@ -19,7 +19,7 @@ mod notes;
 mod opencastle;
 mod outgoing;
 #[cfg(test)]
-mod round;
+mod tests;
 mod time;
 mod yaml;
 
@@ -148,6 +148,11 @@ impl System {
             Self::ClaudeFlow | Self::AiAgents | Self::Json => None,
         }
     }
+}
+
+/// Reads a time as other tools write it: text in one of their forms, or a number of seconds or milliseconds since 1970.
+pub fn time_of(value: &serde_json::Value) -> Option<crate::model::time::Timestamp> {
+    time::of_value(value)
 }
 
 /// Which system a file belongs to; `None` when no system knows it.

@@ -179,14 +179,13 @@ pub(super) fn carried(tip: &Checkpoint, name: &Name) -> Subject {
         session,
         record,
         log: Vec::new(),
+        steps: Vec::new(),
     }
 }
 
 /// The subject with a session's draft applied, and the draft itself.
 pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &mut Subject) -> Result<Draft, Error> {
     let draft = draft::read(scene.repo, &tip.document.session.id)?;
-    for (_, operation) in draft.after(&tip.document.folded) {
-        subject.apply(operation)?;
-    }
+    subject.apply_all(draft.after(&tip.document.folded).map(|(_, operation)| operation))?;
     Ok(draft)
 }

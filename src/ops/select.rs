@@ -14,9 +14,9 @@ use crate::{
         time::Timestamp,
     },
     store::{
-        self, ObjectId,
+        self, ObjectId, autosave,
         checkpoint::{self, Checkpoint, Entry},
-        current, refs, session,
+        current, refs, rewrite, session,
     },
 };
 
@@ -205,6 +205,9 @@ fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
             found.push((Some(name.clone()), entry.id, true));
         }
     })?;
+    if found.is_empty() {
+        found.extend(rewritten(scene, &digits, digest.is_some())?);
+    }
     if found.is_empty() && digest.is_none() {
         // Autosaves, safety checkpoints and old tips are on no session's chain, but their ids still select them.
         for id in checkpoint::commits_with_prefix(scene.repo, &digits) {
@@ -213,6 +216,23 @@ fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
             }
         }
     }
+    Ok(found)
+}
+
+/// Checkpoints that had such a commit id, or digest, before a prune or purge gave them another.
+fn rewritten(scene: &Scene<'_>, digits: &str, by_digest: bool) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    each_entry(scene, |name, entry| {
+        let lines = rewrite::lines(scene.repo, entry).unwrap_or_default();
+        let was = |line: &rewrite::Line| {
+            let of_this = line.now.is_some() && line.now == entry.trailers.digest;
+            let by_commit = !by_digest && line.commit.as_str().starts_with(digits);
+            of_this && (by_commit || line.digest.hex().starts_with(digits))
+        };
+        if lines.iter().any(was) {
+            found.push((Some(name.clone()), entry.id, true));
+        }
+    })?;
     Ok(found)
 }
 
@@ -298,7 +318,7 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
 }
 
 /// The newest checkpoint of a session that is not later than a date: from its chain, and from its reflog, which also
-/// knows tips that were replaced.
+/// knows tips that were replaced, and from its autosaves.
 fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<Option<ObjectId>, Error> {
     let limit = unix_time(scene, date)?;
     let mut best: Option<(i64, ObjectId)> = None;
@@ -312,6 +332,22 @@ fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<
     }
     for entry in refs::reflog(scene.repo, &session::ref_name(name))? {
         consider(entry.who.time.seconds, entry.new);
+    }
+    if let Ok(tip) = checkpoint::load(scene.repo, tip) {
+        let mut autosaves = autosave::history(scene.repo, &tip.document.session.id)?;
+        autosaves.retain(|(time, _)| *time <= limit);
+        autosaves.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        // An entry may outlive its commit, as git's reflogs may.
+        let readable = |(_, id): &&(i64, ObjectId)| checkpoint::entry(scene.repo, *id).is_ok();
+        if let Some((time, id)) = autosaves.iter().find(readable) {
+            let after = checkpoint::entry(scene.repo, *id)
+                .ok()
+                .and_then(|e| e.parents.first().copied());
+            // Within one second what came after is later.
+            if best.is_none_or(|(best, of)| *time > best || (*time == best && after == Some(of))) {
+                best = Some((*time, *id));
+            }
+        }
     }
     Ok(best.map(|(_, id)| id))
 }

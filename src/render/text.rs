@@ -60,10 +60,16 @@ impl Line {
         match self.spans.last_mut() {
             _ if text.is_empty() => {}
             Some(last) if last.slot == slot => last.text.push_str(&text),
-            _ => self.spans.push(Span {
-                slot,
-                text: text.into_owned(),
-            }),
+            last => {
+                // Most lines are one part, and a table holds many lines: a vector would make room for four.
+                if last.is_none() {
+                    self.spans.reserve_exact(1);
+                }
+                self.spans.push(Span {
+                    slot,
+                    text: text.into_owned(),
+                });
+            }
         }
     }
 

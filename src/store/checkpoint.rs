@@ -75,6 +75,14 @@ pub enum Fault {
     /// A list beside the document is malformed.
     #[error(transparent)]
     List(#[from] crate::model::list::InvalidLine),
+    /// A step beside the document is malformed.
+    #[error("step '{id}' is malformed: {why}")]
+    Step {
+        /// The step.
+        id: String,
+        /// What is wrong, in words.
+        why: String,
+    },
 }
 
 fn shown(digest: Option<&Digest>) -> &str {
@@ -134,7 +142,7 @@ impl Checkpoint {
 
 /// What stands beside a document in a checkpoint's tree: for each top-level name its mode and object.
 #[derive(Clone, Debug, Default)]
-pub struct Siblings(BTreeMap<String, (tree::EntryKind, ObjectId)>);
+pub struct Siblings(pub(super) BTreeMap<String, (tree::EntryKind, ObjectId)>);
 
 impl Siblings {
     /// Adds a file.
@@ -262,11 +270,7 @@ pub fn write(
     let bytes = document.to_bytes();
     let digest = Digest::of(&bytes);
     let blob = writer.write(Kind::Blob, &bytes)?;
-    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
-    let tree = write_tree(
-        writer,
-        entries.chain([(tree::EntryKind::Blob, DOCUMENT.to_owned(), blob)]),
-    )?;
+    let tree = write_root(writer, siblings, blob)?;
     let message = message::encode(document, partial, &digest);
     let id = write_commit(writer, tree, parents, people, &message)?;
     Ok(Written {
@@ -274,6 +278,13 @@ pub fn write(
         digest,
         needs: vec![blob, tree, id],
     })
+}
+
+/// Writes the tree of a checkpoint: its document and what stands beside it.
+pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectId) -> Result<ObjectId, Error> {
+    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
+    let document = (tree::EntryKind::Blob, DOCUMENT.to_owned(), document);
+    write_tree(writer, entries.chain([document]))
 }
 
 /// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit.

@@ -15,6 +15,8 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod changes;
+#[cfg(unix)]
+mod citizen;
 mod format;
 mod formats;
 mod layers;

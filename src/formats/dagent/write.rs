@@ -75,13 +75,13 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
 
 fn chat(out: &Outgoing<'_>, rest: Map<String, Value>) -> Value {
     let mut tree = Map::new();
-    tree.insert("messages".into(), Value::Array(out.messages.to_vec()));
+    tree.insert("messages".into(), out.messages.iter().map(message).collect());
     tree.insert("totalMessages".into(), out.messages.len().into());
     for (key, message) in [
         ("oldestMessageTimestamp", out.messages.first()),
         ("newestMessageTimestamp", out.messages.last()),
     ] {
-        if let Some(at) = message.and_then(|message| message.get("timestamp")) {
+        if let Some(at) = message.and_then(|message| message.get("timestamp").or_else(|| message.get("at"))) {
             tree.insert(key.into(), at.clone());
         }
     }
@@ -96,6 +96,17 @@ fn chat(out: &Outgoing<'_>, rest: Map<String, Value>) -> Value {
         }
     }
     Value::Object(tree)
+}
+
+/// A message; one in the stored form gets this system's names for its time and what is kept with it.
+fn message(message: &Value) -> Value {
+    let mut message = outgoing::object(Some(message.clone()));
+    for (from, to) in [("at", "timestamp"), ("meta", "metadata")] {
+        if let Some(value) = message.shift_remove(from) {
+            message.entry(to).or_insert(value);
+        }
+    }
+    Value::Object(message)
 }
 
 fn summary(out: &Outgoing<'_>, mut rest: Map<String, Value>) -> Value {

@@ -9,7 +9,7 @@ use super::{
     known::{self, Known},
 };
 use crate::{
-    formats::{Checkpoint, Claimed, Session},
+    formats::{self, Checkpoint, Claimed, Session},
     model::{
         document::{Document, Kind},
         facts::GitFacts,
@@ -90,10 +90,10 @@ pub(super) fn session(
     let mut at = begun;
     for (mut foreign_checkpoint, n) in foreign.checkpoints.into_iter().zip(1..) {
         let digest = foreign_checkpoint.hash();
-        chat.add(std::mem::take(&mut foreign_checkpoint.messages), redactor);
         at = foreign_checkpoint
             .at
             .unwrap_or(if n == 1 { fallback.max(begun) } else { at });
+        chat.add(std::mem::take(&mut foreign_checkpoint.messages), at, redactor);
         let checkpoint_name = foreign_checkpoint
             .name
             .as_deref()
@@ -146,7 +146,7 @@ struct Own<'a> {
     digest: Digest,
     at: Timestamp,
     system: &'static str,
-    log: &'a [crate::formats::LogLine],
+    log: &'a [formats::LogLine],
     /// The checkpoint that this one is added to, when that was imported earlier.
     previous: Option<&'a Known>,
 }
@@ -237,7 +237,7 @@ fn complete(record: &mut Value, at: Timestamp, system: &str) {
 
 fn attach(
     writer: &Writer,
-    attachments: Vec<crate::formats::Attachment>,
+    attachments: Vec<formats::Attachment>,
     document: &mut Document,
     siblings: &mut Siblings,
     tools: (&mut Redactor, &str),
@@ -264,7 +264,7 @@ fn attach(
 
 fn log(
     writer: &Writer,
-    lines: &[crate::formats::LogLine],
+    lines: &[formats::LogLine],
     at: Timestamp,
     siblings: &mut Siblings,
     redactor: &mut Redactor,
@@ -338,16 +338,72 @@ struct Chat {
 }
 
 impl Chat {
-    fn add(&mut self, messages: Vec<Value>, redactor: &mut Redactor) {
+    fn add(&mut self, messages: Vec<Value>, at: Timestamp, redactor: &mut Redactor) {
         for mut message in messages {
             redactor.json(&mut message, "chat");
+            let message = self.stored(message, at);
             self.messages.push(message);
         }
+    }
+
+    /// A message in the stored form: `id`, `at`, `role`, `content`, `meta`, and what else it came with. A role that is
+    /// none of ours speaks as the system's, and its own word is kept.
+    fn stored(&self, message: Value, at: Timestamp) -> Value {
+        let Value::Object(mut given) = message else {
+            return message;
+        };
+        let mut text = |key: &str| {
+            given
+                .shift_remove(key)
+                .and_then(|value| value.as_str().map(str::to_owned))
+        };
+        let own =
+            text("id").filter(|id| !id.is_empty() && !self.messages.iter().any(|known| known["id"] == id.as_str()));
+        let word = text("role").unwrap_or_default();
+        let role = match word.to_ascii_lowercase().as_str() {
+            "user" | "human" => "user",
+            "assistant" | "model" | "ai" => "assistant",
+            "tool" | "function" | "tool_result" => "tool",
+            _ => "system",
+        };
+        let content = given.shift_remove("content").unwrap_or_default();
+        let content = if content.is_string() || content.is_array() {
+            content
+        } else {
+            content.to_string().into()
+        };
+        let said = given.get("timestamp").and_then(formats::time_of);
+        let id = own.unwrap_or_else(|| {
+            let seed = format!("{}\n{word}\n{content}", self.messages.len());
+            Digest::of(seed.as_bytes()).hex()[..8].to_owned()
+        });
+        let mut meta = match given.shift_remove("metadata") {
+            Some(Value::Object(meta)) => meta,
+            Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
+            None => Map::new(),
+        };
+        if role != word {
+            meta.insert("role".to_owned(), word.into());
+        }
+        let mut out = Map::new();
+        out.insert("id".to_owned(), id.into());
+        out.insert("at".to_owned(), said.unwrap_or(at).to_string().into());
+        out.insert("role".to_owned(), role.into());
+        out.insert("content".to_owned(), content);
+        if !meta.is_empty() {
+            out.insert("meta".to_owned(), Value::Object(meta));
+        }
+        // `agent` is a text there; `at` and `meta` would be read as ours.
+        for (key, value) in given {
+            let taken = out.contains_key(&key) || key == "meta" || (key == "agent" && !value.is_string());
+            out.insert(if taken { format!("foreign_{key}") } else { key }, value);
+        }
+        Value::Object(out)
     }
 }
 
 /// How many messages a file of the chat holds.
-const CHUNK: usize = 200;
+const CHUNK: usize = 512;
 
 impl Chat {
     /// Writes the messages so far beside the document, in files of [`CHUNK`]: full ones are the same in every

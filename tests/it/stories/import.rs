@@ -62,8 +62,8 @@ fn a_paused_session_comes_in_with_its_time_and_is_not_imported_twice() {
     assert_eq!(world.git_line(["rev-parse", name]), item["id"].as_str().unwrap());
     assert_eq!(
         world.git_line(["log", "--first-parent", "--format=%cI %aI %s", name]),
-        "2026-03-01T08:00:01+00:00 2026-03-01T08:00:01+00:00 Tide table parser reads both hemispheres\n\
-         2026-03-01T08:00:01+00:00 2026-03-01T08:00:01+00:00 start session-20260301-080001"
+        "2026-03-01T08:00:01Z 2026-03-01T08:00:01Z Tide table parser reads both hemispheres\n\
+         2026-03-01T08:00:01Z 2026-03-01T08:00:01Z start session-20260301-080001"
     );
     let found = document(&world, name);
     assert_eq!(found["kind"], "import");
@@ -226,7 +226,17 @@ fn chats_come_in_with_their_messages() {
     assert_eq!(found["chat"]["messages"], 2);
     assert_eq!(found["compaction"]["messages"], 40);
     let chat = world.git_line(["show", &format!("{name}:chat/000000.jsonl")]);
-    assert!(chat.contains("Blow the glass") && chat.lines().count() == 2, "{chat}");
+    let messages: Vec<Value> = chat.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(
+        (&messages[0]["id"], &messages[0]["content"]),
+        (&"m1".into(), &"Blow the glass".into())
+    );
+    assert_eq!(
+        (&messages[1]["role"], &messages[1]["at"]),
+        (&"assistant".into(), &"2026-01-17T12:25:05+00:00".into())
+    );
+    assert_eq!(messages[1]["meta"]["tokens"]["output"], 20);
     assert!(
         world
             .git_line(["show", &format!("{name}:agent.md")])

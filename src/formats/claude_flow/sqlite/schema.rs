@@ -126,7 +126,7 @@ fn first_word(part: &str) -> Option<(String, &str)> {
         '`' => '`',
         '[' => ']',
         _ => {
-            let end = part.find(|c: char| c.is_whitespace()).unwrap_or(part.len());
+            let end = part.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(part.len());
             return Some((part[..end].to_owned(), &part[end..]));
         }
     };
