@@ -4,6 +4,7 @@
 //! them pointing one way. It is not a stable interface: scripts use the command line and its JSON.
 
 pub mod commands;
+pub mod formats;
 pub mod git;
 pub mod model;
 pub mod ops;

@@ -126,6 +126,12 @@ impl From<Error> for CommandError {
             }
             Error::RequestTooLong { .. } => of(Kind::Invalid)
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
+            Error::Source { ref source, .. } => of(match source.kind() {
+                std::io::ErrorKind::NotFound => Kind::NotFound,
+                std::io::ErrorKind::PermissionDenied => Kind::Denied,
+                _ => Kind::Fatal,
+            }),
+            Error::ManySessions { .. } => of(Kind::Usage).hint("leave the name out, or name the file of one session"),
             Error::Future { .. } => of(Kind::Refused).hint("set the clock, or prune by number: --keep-last"),
             Error::Rewriting(_) => of(Kind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
             Error::NoStep { .. } => of(Kind::NotFound).hint("see the steps: git checkpoint step list"),

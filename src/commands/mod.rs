@@ -21,6 +21,7 @@ mod finish;
 mod fork;
 mod help;
 mod hooks;
+mod import;
 mod list;
 mod log;
 mod message;
@@ -193,6 +194,7 @@ enum Command {
     Request(request::Args),
     Compact(compact::Args),
     Clear(compact::ClearArgs),
+    Import(import::Args),
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
@@ -315,6 +317,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Request(args) => request::run(args, context),
         Command::Compact(args) => compact::run(args, context),
         Command::Clear(args) => compact::clear(args, context),
+        Command::Import(args) => import::run(args, context),
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),

@@ -2,7 +2,12 @@
 
 use super::{Error, Scene};
 use crate::{
-    model::{document::Status, name::Name, operation::Subject, record::Record},
+    model::{
+        document::{Kind, Status},
+        name::Name,
+        operation::Subject,
+        record::Record,
+    },
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint},
@@ -117,7 +122,10 @@ pub(super) fn paused_here(
             damaged.push(session.name);
             continue;
         };
-        let waits = tip.trailers.status == Some(Status::Paused) && tip.trailers.branch.as_deref() == branch;
+        // What was imported was put aside elsewhere: it is taken up when it is named, not because nothing else was.
+        let waits = tip.trailers.status == Some(Status::Paused)
+            && tip.trailers.branch.as_deref() == branch
+            && tip.trailers.kind != Some(Kind::Import);
         let (true, Ok(name)) = (waits, Name::new(&session.name)) else {
             continue;
         };

@@ -223,6 +223,22 @@ pub enum Error {
         /// The most that are allowed.
         limit: u64,
     },
+    /// What is to be imported cannot be read.
+    #[error("cannot read '{}'", path.escape_debug())]
+    Source {
+        /// The path as the user gave it.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// One name was given for several sessions.
+    #[error("'--session {name}' names one session, but {count} were found")]
+    ManySessions {
+        /// The name.
+        name: Name,
+        /// How many there are.
+        count: usize,
+    },
     /// A checkpoint is from the future, so ages mean nothing.
     #[error("session '{session}' was saved at {at}, which is still to come: the clock is wrong, or was")]
     Future {

@@ -23,6 +23,7 @@ mod fresh;
 mod goal;
 pub mod graph;
 pub mod hooks;
+pub mod import;
 pub mod list;
 pub mod pin;
 mod place;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::model::{
     change::TreeChange,
-    document::Document,
+    document::{Document, Kind},
     id::Oid,
     list::Lists,
     record::{Record, TaskStatus},
@@ -90,7 +90,7 @@ impl Shown<'_> {
             "Kind",
             Line::plain(format!("{kind}, session {}", document.session.status.word())),
         );
-        header("Code", receipt::code(&document.git));
+        header("Code", code(document));
         header(
             "Place",
             Line::new()
@@ -274,4 +274,22 @@ fn more(text: &mut Text, count: usize, all: bool) {
     if !all && count > SHOWN {
         text.push(Line::new().with(Slot::Dim, format!("  ... {} more (--all)", count - SHOWN)));
     }
+}
+
+/// Where the repository stood. Of an import only what its source tells is known, which is often no commit, or none that
+/// is here; that is no unborn branch.
+fn code(document: &Document) -> Line {
+    if document.kind != Kind::Import || document.git.head.is_some() {
+        return receipt::code(&document.git);
+    }
+    let mut line = match &document.git.branch {
+        Some(branch) => Line::new().with(Slot::Branch, branch),
+        None => Line::plain("branch not told"),
+    };
+    line.push(Slot::Plain, ", commit not known here");
+    let counts = receipt::changes(&document.git);
+    if !counts.is_empty() {
+        line.push(Slot::Plain, format!(", {counts}"));
+    }
+    line
 }

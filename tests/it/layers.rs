@@ -75,7 +75,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "formats",
         layers: &["model"],
-        crates: &["serde", "serde_json", "chrono", "thiserror"],
+        crates: &["serde", "serde_json", "chrono", "saphyr_parser", "thiserror"],
         system: false,
     },
     Layer {

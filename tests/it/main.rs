@@ -19,6 +19,7 @@ mod changes;
 mod chat;
 mod citizen;
 mod format;
+mod formats;
 mod layers;
 #[cfg(unix)]
 mod restore;

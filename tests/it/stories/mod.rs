@@ -9,6 +9,7 @@ mod feature;
 mod fork;
 mod history;
 mod hooks;
+mod import;
 mod interrupted;
 mod many;
 mod neutral;

@@ -1,0 +1,275 @@
+//! `import`: sessions that other tools left, with their own times, ids and order.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Whom},
+};
+use crate::{
+    formats::{System, Weight},
+    ops::import::{self, Item, Outcome, What},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// How many files that no system knows are named.
+const NAMED: usize = 10;
+
+/// Take over sessions from other tools
+///
+/// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session folders leave, and chats as JSON or
+/// JSON lines. Each foreign session becomes a session here, its checkpoints a chain in their order, with the times they
+/// had; what has no place in the record is kept in 'extra', and files of free form beside it. Sources are only read.
+/// What is here already is not imported again; 'git checkpoint undo' takes an import back.
+///
+/// Exits with 7 when something of a source could not be used; the rest is imported all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What is there to take over in this project:
+    git checkpoint import --all --dry-run
+  Everything of one tool:
+    git checkpoint import .claude-mpm/sessions
+  One file, under a name of your own:
+    git checkpoint import docs/SESSION-CHECKPOINT.md --session search
+  A file whose name tells nothing:
+    git checkpoint import --from dagent old/a.json")]
+pub(super) struct Args {
+    /// Files and folders to read; with --all the projects to look in
+    #[arg(value_name = "PATH", required_unless_present = "all")]
+    paths: Vec<PathBuf>,
+    /// The system that wrote them, when the files do not tell
+    #[arg(long, value_name = "SYSTEM", value_parser = ["claude-mpm", "opencastle", "claude-flow", "ai-agents", "dagent", "folder", "json", "jsonl"])]
+    from: Option<String>,
+    /// Look where the known systems usually leave their files, below each PATH or in this work tree
+    #[arg(long)]
+    all: bool,
+    /// Say what would come in, what would not and why, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(
+        context,
+        &Whom {
+            session: None,
+            agent: args.whom.agent.clone(),
+        },
+    )?;
+    let scene = opened.scene();
+    let mut paths: Vec<(PathBuf, String)> = args
+        .paths
+        .iter()
+        .map(|path| (context.env.cwd.join(path), path.display().to_string()))
+        .collect();
+    if paths.is_empty() {
+        paths.push((crate::store::work_tree(scene.repo)?.to_owned(), ".".to_owned()));
+    }
+    let request = import::Request {
+        from: args.from.as_deref().and_then(System::named),
+        paths,
+        name: args.whom.session.clone(),
+        usual_places: args.all,
+        dry_run: args.dry_run,
+    };
+    let outcome = {
+        let progress = context.ui.progress("Importing checkpoints", None);
+        import::import(&scene, &request, &|done, all| {
+            progress.set_total(all as u64);
+            progress.update(done as u64);
+        })?
+    };
+    if context.ui.options().json {
+        context.ui.json(&json_of(&outcome, args.dry_run))?;
+    } else {
+        if context.ui.options().quiet == 0 {
+            context.ui.data(text(&outcome, args.dry_run));
+        }
+        warn(&outcome, context);
+    }
+    conclude(&outcome, args.dry_run, context)
+}
+
+/// The exit code, and what to do next.
+fn conclude(outcome: &Outcome, dry_run: bool, context: &Context) -> Result<(), CommandError> {
+    if outcome.items.is_empty() {
+        let broken = outcome.problems.iter().any(|problem| problem.weight == Weight::Broken);
+        return Err(if broken {
+            CommandError::new(Kind::Invalid, "nothing could be imported")
+        } else {
+            CommandError::new(Kind::NotFound, "no session of a known system was found")
+                .hint("name the system if the files do not tell it: git checkpoint import --from <system> <path>")
+        });
+    }
+    if outcome.imported() > 0 && !dry_run {
+        let newest = outcome
+            .items
+            .iter()
+            .filter(|item| matches!(item.what, What::New | What::Grown))
+            .max_by_key(|item| item.at);
+        if let Some(item) = newest {
+            context.ui.hint(
+                "Import",
+                &format!(
+                    "go on there: git checkpoint resume {}\ntake it back: git checkpoint undo",
+                    item.name
+                ),
+            );
+        }
+    }
+    if outcome.is_partial() {
+        return Err(CommandError::silent(Kind::Partial));
+    }
+    Ok(())
+}
+
+fn text(outcome: &Outcome, dry_run: bool) -> Text {
+    let mut text = Text::new();
+    for item in &outcome.items {
+        text.append(item_text(item, dry_run));
+    }
+    if outcome.items.len() > 1 {
+        let of = |what: fn(&What) -> bool| outcome.items.iter().filter(|item| what(&item.what)).count();
+        let same = of(|what| *what == What::Same);
+        let refused = of(|what| matches!(what, What::Refused(_)));
+        let verb = if dry_run { "to import" } else { "imported" };
+        let mut words = format!("{} {verb}", Count::new(outcome.imported(), "session"));
+        for (count, what) in [(same, "here already"), (refused, "refused")] {
+            if count > 0 {
+                words.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text.push(Line::plain(words));
+    }
+    text
+}
+
+fn item_text(item: &Item, dry_run: bool) -> Text {
+    let mut text = Text::new();
+    let (slot, word) = match (&item.what, dry_run) {
+        (What::New, false) => (Slot::Good, "Imported"),
+        (What::New, true) => (Slot::Good, "Would import"),
+        (What::Grown, false) => (Slot::Good, "Added to"),
+        (What::Grown, true) => (Slot::Good, "Would add to"),
+        (What::Same, _) => (Slot::Dim, "Here already:"),
+        (What::Refused(_), _) => (Slot::Warning, "Not imported:"),
+    };
+    let mut line = Line::new().with(slot, word).with(Slot::Plain, " session ");
+    line.push(Slot::Session, item.name.as_str());
+    if let Some(tip) = item.tip {
+        line.push(Slot::Plain, " at ");
+        line.push(Slot::Id, oid(tip).short());
+    }
+    text.push(line);
+    let mut detail = |label: &str, value: Line| {
+        let mut line = Line::plain("  ").with(Slot::Heading, label);
+        line.pad_to(12);
+        line.append(&value);
+        text.push(line);
+    };
+    if let What::Refused(why) = &item.what {
+        detail("why", Line::plain(why));
+    }
+    let first = item.sources.first().map(String::as_str).unwrap_or_default();
+    let mut from = Line::plain(format!("{} '{}', ", item.system, item.foreign_id)).with(Slot::Path, first);
+    if item.sources.len() > 1 {
+        from.push(Slot::Plain, format!(" and {} more", item.sources.len() - 1));
+    }
+    detail("from", from);
+    if matches!(item.what, What::New | What::Grown) {
+        let mut words = format!("{}, {}", item.status, Count::new(item.checkpoints, "checkpoint"));
+        if item.messages > 0 {
+            words.push_str(&format!(", {}", Count::new(item.messages, "message")));
+        }
+        detail("holds", Line::plain(words));
+        let summary = item.summary.lines().next().unwrap_or_default();
+        if !summary.is_empty() {
+            detail("summary", Line::plain(summary));
+        }
+    }
+    text
+}
+
+/// What did not come in and what is odd, on standard error.
+fn warn(outcome: &Outcome, context: &Context) {
+    for problem in &outcome.problems {
+        let line = format!("{}: {}", problem.path, problem.what);
+        match problem.weight {
+            Weight::Broken => context.ui.warning(&line),
+            Weight::Note => context.ui.status(Line::plain(format!("note: {line}"))),
+        }
+    }
+    if !outcome.unknown.is_empty() {
+        let count = Count::new(outcome.unknown.len(), "file");
+        context
+            .ui
+            .status(Line::plain(format!("note: {count} of no known system:")));
+        for path in outcome.unknown.iter().take(NAMED) {
+            context.ui.status(Line::plain("  ").with(Slot::Path, path));
+        }
+        if outcome.unknown.len() > NAMED {
+            context
+                .ui
+                .status(Line::plain(format!("  and {} more", outcome.unknown.len() - NAMED)));
+        }
+    }
+    let replaced = outcome.redactions.iter().filter(|redaction| redaction.replaced).count();
+    if !outcome.redactions.is_empty() {
+        let count = Count::new(outcome.redactions.len(), "secret");
+        let what = if replaced > 0 {
+            "replaced by markers"
+        } else {
+            "found and kept, as the settings say"
+        };
+        context
+            .ui
+            .warning(&format!("{count} {what}; the sources still hold them"));
+    }
+}
+
+fn json_of(outcome: &Outcome, dry_run: bool) -> serde_json::Value {
+    let item = |item: &Item| {
+        let (what, why) = match &item.what {
+            What::New => ("new", None),
+            What::Grown => ("grown", None),
+            What::Same => ("same", None),
+            What::Refused(why) => ("refused", Some(why)),
+        };
+        json!({
+            "session": item.name,
+            "outcome": what,
+            "why": why,
+            "id": item.tip.map(oid),
+            "system": item.system,
+            "foreign_id": item.foreign_id,
+            "sources": item.sources,
+            "status": item.status,
+            "checkpoints": item.checkpoints,
+            "messages": item.messages,
+            "summary": item.summary,
+            "at": item.at,
+        })
+    };
+    let redaction = |redaction: &crate::ops::redact::Redaction| json!({ "kind": redaction.kind, "place": redaction.place, "replaced": redaction.replaced });
+    json!({
+        "schema": "git-checkpoint.import/1",
+        "dry_run": dry_run,
+        "imported": outcome.imported(),
+        "partial": outcome.is_partial(),
+        "sessions": outcome.items.iter().map(item).collect::<Vec<_>>(),
+        "problems": outcome.problems,
+        "unknown": outcome.unknown,
+        "redactions": outcome.redactions.iter().map(redaction).collect::<Vec<_>>(),
+    })
+}

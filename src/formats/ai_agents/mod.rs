@@ -1,0 +1,178 @@
+//! ai-agents: session logs as JSON, checkpoints, hand-offs and the dashboard as Markdown.
+//!
+//! Each file is a session of its own, except a checkpoint that a session log names: that becomes one of its checkpoints.
+//! Markdown is kept whole beside what was understood of it.
+
+mod markdown;
+
+use serde_json::Value;
+
+use super::{
+    Checkpoint, File, Parsed, Problem, Session, System,
+    claude_mpm::has,
+    fields::Fields,
+    notes::{Item, Notes},
+    time,
+};
+use crate::model::session::Status;
+
+pub(super) fn owns(file: &File) -> bool {
+    let name = file.name();
+    let below = format!("/{}", file.path).contains("/.agents/");
+    if file.is("md") {
+        return name.starts_with("CHECKPOINT-")
+            || name.ends_with("-handoff.md")
+            || name == "HANDOFF.md"
+            || (below && is_dated(name));
+    }
+    file.is("json")
+        && (has(&file.bytes, "\"protocolCompliance\"")
+            || (has(&file.bytes, "\"workLog\"") && has(&file.bytes, "\"session\""))
+            || (below && is_dated(name) && name.contains("-session-")))
+}
+
+/// Whether a name begins with a date.
+fn is_dated(name: &str) -> bool {
+    name.get(..10).is_some_and(|date| time::parse(date).is_some())
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut named: Vec<(String, usize)> = Vec::new();
+    let (logs, others): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| file.is("json"));
+    for file in logs {
+        match file.json().map(Fields::of) {
+            Ok(Some(fields)) => {
+                for checkpoint in fields
+                    .get("checkpoints")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                {
+                    let path = checkpoint.get("path").and_then(Value::as_str).unwrap_or_default();
+                    named.push((
+                        path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
+                        out.sessions.len(),
+                    ));
+                }
+                let session = log(file, fields);
+                out.sessions.push(session);
+            }
+            Ok(None) => out.problems.push(Problem::broken(&file.path, "it is not an object")),
+            Err(problem) => out.problems.push(problem),
+        }
+    }
+    for file in others {
+        let Some(session) = markdown::parse(file, &mut out.problems) else {
+            continue;
+        };
+        match named.iter().find(|(name, _)| name == file.name()) {
+            Some((_, at)) => {
+                let known = &mut out.sessions[*at];
+                known.source(file);
+                for mut point in session.checkpoints {
+                    file.stem().clone_into(&mut point.id);
+                    let before = known.checkpoints.len() - 1;
+                    known.checkpoints.insert(before, point);
+                }
+            }
+            None => out.sessions.push(session),
+        }
+    }
+    for session in &mut out.sessions {
+        let last = session.checkpoints.pop();
+        session.checkpoints.sort_by_key(|point| point.at);
+        session.checkpoints.extend(last);
+    }
+    out
+}
+
+/// A session log.
+fn log(file: &File, mut fields: Fields) -> Session {
+    let mut session = Session::new(System::AiAgents, file.stem(), file);
+    let mut point = Checkpoint::new(file.stem());
+    let mut notes = Notes::default();
+    if let Some(mut head) = fields.fields("session") {
+        session.member("task", head.peek_text("objective").map(str::to_owned));
+        notes.set("summary", head.text("objective"));
+        session.created_at = head.time("date");
+        point.git.branch = head.peek_text("branch").map(str::to_owned);
+        point.git.commit = head.peek_text("startingCommit").map(str::to_owned);
+        fields.put_back("session", head);
+    }
+    if let Some(end) = fields.peek_text("endingCommit") {
+        point.git.commit = Some(end.to_owned());
+    }
+    session.status(if fields.peek_text("endingCommit").is_some() {
+        Status::Completed
+    } else {
+        Status::Active
+    });
+    point.at = session.created_at;
+    let steps = ["action", "task", "step", "description", "title"];
+    notes.add_all(
+        "accomplishments",
+        fields.list("workLog").unwrap_or_default(),
+        &steps,
+        &[],
+    );
+    if let Some(mut work) = fields.fields("work") {
+        let tasks = work.list("tasks").unwrap_or_default();
+        notes.add_all(
+            "tasks",
+            tasks,
+            &["task", "description", "title", "name"],
+            &[("status", "status"), ("files", "files")],
+        );
+        fields.put_back("work", work);
+    }
+    notes.add_all(
+        "next_steps",
+        fields.list("nextSteps").unwrap_or_default(),
+        &["action", "step", "task", "description"],
+        &[],
+    );
+    if let Some(mut protocol) = fields.fields("protocolCompliance") {
+        for part in ["sessionStart", "sessionEnd"] {
+            let Some(checks) = protocol.fields(part) else { continue };
+            for (name, value) in checks.rest() {
+                check(name, value, part, &mut notes);
+            }
+        }
+        fields.put_back("protocolCompliance", protocol);
+    }
+    notes.extra(System::AiAgents, fields.rest());
+    point.record = notes.finish();
+    session.checkpoints.push(point);
+    session
+}
+
+/// A line of the protocol: a check with its level and evidence.
+fn check(name: String, value: Value, part: &str, notes: &mut Notes) {
+    let Value::Object(map) = value else {
+        notes.add(
+            "checks",
+            Item::new(name)
+                .with("status", Some(value.to_string()))
+                .with("part", Some(part)),
+        );
+        return;
+    };
+    let mut fields = Fields::new(map);
+    let mut complete = None;
+    for key in ["Complete", "complete"] {
+        if let Some(Value::Bool(done)) = fields.get(key) {
+            complete = Some(*done);
+            fields.take(key);
+        }
+    }
+    let status = match complete {
+        Some(true) => "pass",
+        Some(false) => "fail",
+        None => "unknown",
+    };
+    let evidence = fields.text("Evidence").or_else(|| fields.text("evidence"));
+    let item = Item::new(name).with("status", Some(status)).with("part", Some(part));
+    // The name stands in the text's place; the evidence is the text of a check.
+    notes.add_check(item, evidence, fields);
+}

@@ -1,0 +1,174 @@
+//! claude-flow's session files: checkpoints and exports of the hive mind, and the sessions of version 3.
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        Attachment, Checkpoint, File, Parsed, Problem, Session, System,
+        fields::Fields,
+        notes::{Notes, session_status},
+    },
+    any, hive, typed,
+};
+use crate::model::session::Status;
+
+pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
+    any(
+        bytes,
+        &[
+            "\"__session_meta__\"",
+            "\"__checkpoint_meta__\"",
+            "\"__serializer_meta__\"",
+            "\"swarm_id\"",
+        ],
+    ) || (any(bytes, &["\"sessionId\""]) && any(bytes, &["\"savedAt\"", "\"checkpointName\""]))
+}
+
+pub(super) fn parse(file: &File, out: &mut Parsed) {
+    let value = match file.json() {
+        Ok(value) => typed::plain(value),
+        Err(problem) => return out.problems.push(problem),
+    };
+    let Some(fields) = Fields::of(value) else {
+        return out.problems.push(Problem::broken(&file.path, "it is not an object"));
+    };
+    if matches!(fields.get("checkpoints"), Some(Value::Array(_))) || fields.has("swarm_id") {
+        export(file, fields, out);
+    } else if fields.has("savedAt") || fields.has("startedAt") {
+        version_3(file, fields, out);
+    } else {
+        single(file, fields, out);
+    }
+}
+
+/// `<session>-export.json` and `<session>-archive.json`: the session's row with its checkpoints and logs.
+fn export(file: &File, mut fields: Fields, out: &mut Parsed) {
+    let mut row = fields.fields("session").unwrap_or_default();
+    let mut rows = |key: &str| -> Vec<Fields> {
+        let items = fields.list(key).unwrap_or_default();
+        let (objects, others): (Vec<Value>, Vec<Value>) = items.into_iter().partition(Value::is_object);
+        if !others.is_empty() {
+            fields.put(key, Value::Array(others));
+        }
+        objects.into_iter().filter_map(Fields::of).collect()
+    };
+    let checkpoints = rows("checkpoints");
+    let mut logs = rows("logs");
+    logs.extend(rows("recentLogs"));
+    for (key, value) in fields.rest() {
+        row.put(&key, value);
+    }
+    let id = row.text("id").or_else(|| row.text("sessionId"));
+    let id = id.unwrap_or_else(|| parts(file.stem()).0.to_owned());
+    let parts = hive::Parts {
+        checkpoints,
+        logs,
+        swarm: None,
+        others: std::collections::BTreeMap::new(),
+    };
+    // What the database tells of the same session is newer.
+    if let Some(known) = out.sessions.iter_mut().find(|session| session.id == id) {
+        known.source(file);
+        if let Some(last) = known.checkpoints.last_mut() {
+            last.attachments.push(Attachment::of(file));
+        }
+        return;
+    }
+    out.sessions.push(hive::session(file, &id, row, parts));
+}
+
+/// `session-<ms>-<id>-<checkpoint>`: the session's id and the checkpoint.
+fn parts(stem: &str) -> (&str, &str) {
+    let end = stem.match_indices('-').nth(2).map_or(stem.len(), |(at, _)| at);
+    let (id, rest) = stem.split_at(end);
+    if id.starts_with("session-") {
+        (id, rest.trim_start_matches('-'))
+    } else {
+        (stem, "")
+    }
+}
+
+/// `<session>-<checkpoint>.json`: the data of one checkpoint.
+fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
+    let (id, name) = parts(file.stem());
+    let id = fields
+        .text("sessionId")
+        .or_else(|| fields.text("session_id"))
+        .unwrap_or_else(|| id.to_owned());
+    let name = fields
+        .text("checkpointName")
+        .or_else(|| fields.text("checkpoint_name"))
+        .unwrap_or_else(|| name.to_owned());
+    let at = fields.peek_time("timestamp").or_else(|| fields.peek_time("created_at"));
+    let same = |point: &Checkpoint| point.id == name || point.name.as_deref() == Some(&name);
+    if let Some(known) = out.sessions.iter_mut().find(|session| session.id == id) {
+        known.source(file);
+        if let Some(point) = known.checkpoints.iter_mut().find(|point| same(point)) {
+            point.attachments.push(Attachment::of(file));
+            return;
+        }
+    } else {
+        let mut session = Session::new(System::ClaudeFlow, &id, file);
+        session.status(Status::Active);
+        session.member("task", fields.peek_text("objective").map(str::to_owned));
+        session.created_at = at;
+        out.sessions.push(session);
+    }
+    let Some(session) = out.sessions.iter_mut().find(|session| session.id == id) else {
+        return;
+    };
+    let mut point = Checkpoint::new(if name.is_empty() { id } else { name.clone() });
+    point.at = at;
+    point.name = (!name.is_empty()).then_some(name);
+    let mut notes = Notes::default();
+    notes.set("summary", point.name.clone());
+    notes.set("state", Some(Value::Object(fields.rest())));
+    point.record = notes.finish();
+    let later = session
+        .checkpoints
+        .iter()
+        .position(|other| other.id.ends_with("#session") || other.at > point.at);
+    session
+        .checkpoints
+        .insert(later.unwrap_or(session.checkpoints.len()), point);
+}
+
+/// `.claude-flow/sessions/<id>.json` and `current.json`.
+fn version_3(file: &File, mut fields: Fields, out: &mut Parsed) {
+    let id = fields
+        .text("sessionId")
+        .or_else(|| fields.text("id"))
+        .unwrap_or_else(|| file.stem().to_owned());
+    let mut session = Session::new(System::ClaudeFlow, &id, file);
+    session.created_at = fields.time("startedAt").or_else(|| fields.peek_time("savedAt"));
+    let status = fields.peek_text("status").and_then(session_status);
+    let ended = if fields.has("endedAt") {
+        Status::Completed
+    } else {
+        Status::Active
+    };
+    session.status(status.unwrap_or(ended));
+    session.member("title", fields.text("name"));
+    let mut point = Checkpoint::new(id);
+    point.at = ["savedAt", "endedAt", "restoredAt"]
+        .iter()
+        .find_map(|key| fields.peek_time(key))
+        .or(session.created_at);
+    let mut notes = Notes::default();
+    let title = session.members.get("title").and_then(Value::as_str).map(str::to_owned);
+    notes.set("summary", fields.text("description").or(title));
+    if let Some(mut data) = fields.fields("data") {
+        let tasks = data.list("tasks").unwrap_or_default();
+        notes.add_all(
+            "tasks",
+            tasks,
+            &["description", "title", "name", "content"],
+            &[("status", "status")],
+        );
+        notes.set("state", (!data.is_empty()).then(|| Value::Object(data.rest())));
+    }
+    notes.extra(System::ClaudeFlow, fields.rest());
+    point.record = notes.finish();
+    session.checkpoints.push(point);
+    out.sessions.push(session);
+}

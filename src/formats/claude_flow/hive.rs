@@ -1,0 +1,329 @@
+//! The hive-mind database, and the planned `sessions.db` with the same three tables of sessions.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        Checkpoint, File, LogLine, Parsed, Problem, Session, System,
+        fields::Fields,
+        notes::{Item, Notes, session_status},
+        time,
+    },
+    sqlite::{Cell, Database},
+    typed,
+};
+use crate::model::session::Status;
+
+/// Columns that hold JSON.
+const JSON: [&str; 11] = [
+    "checkpoint_data",
+    "metadata",
+    "data",
+    "child_pids",
+    "capabilities",
+    "votes",
+    "value",
+    "result",
+    "state",
+    "stats",
+    "context",
+];
+
+/// The rows of all tables.
+type Tables = BTreeMap<String, Vec<Fields>>;
+
+pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
+    let opened = Database::open(&file.bytes, log.map(|log| log.bytes.as_slice()));
+    let database = match opened {
+        Ok(database) => database,
+        Err(why) => return out.problems.push(Problem::broken(&file.path, why)),
+    };
+    let tables = match database.tables() {
+        Ok(tables) => tables,
+        Err(why) => return out.problems.push(Problem::broken(&file.path, why)),
+    };
+    let mut all = Tables::new();
+    for table in &tables {
+        let rows = database.rows(table);
+        for damage in rows.damage {
+            out.problems
+                .push(Problem::broken(&format!("{}#{}", file.path, table.name), damage));
+        }
+        let read = rows.rows.into_iter().map(|row| {
+            let names = table.columns.iter().map(|column| column.name.clone());
+            Fields::new(
+                names
+                    .zip(row.cells)
+                    .filter_map(|(name, cell)| Some((name.clone(), value(&name, cell)?)))
+                    .collect(),
+            )
+        });
+        all.insert(table.name.clone(), read.collect());
+    }
+    if !["sessions", "session_checkpoints", "swarms"]
+        .iter()
+        .any(|name| all.contains_key(*name))
+    {
+        out.problems
+            .push(Problem::broken(&file.path, "the database has no table of sessions"));
+        return;
+    }
+    sessions(file, all, out);
+}
+
+/// A cell as JSON; `None` for NULL.
+fn value(column: &str, cell: Cell) -> Option<Value> {
+    Some(match cell {
+        Cell::Null => return None,
+        Cell::Integer(number) => number.into(),
+        Cell::Real(number) => {
+            serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
+        }
+        Cell::Text(text) if JSON.contains(&column) => typed::inside(&text),
+        Cell::Text(text) => text.into(),
+        Cell::Blob(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(error) => {
+                let mut digits = String::new();
+                for byte in error.as_bytes() {
+                    digits.push_str(&format!("{byte:02x}"));
+                }
+                json!({ "hex": digits })
+            }
+        },
+    })
+}
+
+fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
+    let mut take = |name: &str| tables.remove(name).unwrap_or_default();
+    let mut rows = take("sessions");
+    let mut checkpoints = take("session_checkpoints");
+    let mut logs = take("session_logs");
+    let swarms = take("swarms");
+    // A hive that was never paused has no session: the swarm stands for one.
+    for swarm in &swarms {
+        let Some(id) = swarm.peek_text("id") else { continue };
+        if !rows.iter().any(|row| row.peek_text("swarm_id") == Some(id)) {
+            let mut row = swarm.clone();
+            row.put("swarm_id", id.into());
+            if let Some(name) = row.take("name") {
+                row.put("swarm_name", name);
+            }
+            rows.push(row);
+        }
+    }
+    // Checkpoints and logs of a session whose row is gone.
+    for other in checkpoints.iter().chain(&logs) {
+        let Some(id) = other.peek_text("session_id") else {
+            continue;
+        };
+        if !rows.iter().any(|row| row.peek_text("id") == Some(id)) {
+            out.problems.push(Problem::note(
+                &file.path,
+                format!("session '{}' has no row of its own", id.escape_debug()),
+            ));
+            rows.push(Fields::new(Map::from_iter([("id".to_owned(), id.into())])));
+        }
+    }
+    for row in rows {
+        let own = |rows: &mut Vec<Fields>, key: &str, id: Option<&str>| -> Vec<Fields> {
+            let (own, others) = std::mem::take(rows)
+                .into_iter()
+                .partition(|row| id.is_some() && row.peek_text(key) == id);
+            *rows = others;
+            own
+        };
+        let id = row.peek_text("id").unwrap_or_default().to_owned();
+        let swarm = row.peek_text("swarm_id").map(str::to_owned);
+        let parts = Parts {
+            checkpoints: own(&mut checkpoints, "session_id", Some(&id)),
+            logs: own(&mut logs, "session_id", Some(&id)),
+            swarm: swarms
+                .iter()
+                .find(|other| swarm.is_some() && other.peek_text("id") == swarm.as_deref())
+                .cloned(),
+            others: tables
+                .iter()
+                .map(|(name, rows)| {
+                    let belongs = |row: &&Fields| {
+                        row.peek_text("session_id") == Some(&id)
+                            || (swarm.is_some() && row.peek_text("swarm_id") == swarm.as_deref())
+                    };
+                    (name.clone(), rows.iter().filter(belongs).cloned().collect::<Vec<_>>())
+                })
+                .filter(|(_, rows)| !rows.is_empty())
+                .collect(),
+        };
+        out.sessions.push(session(file, &id, row, parts));
+    }
+    let known = |row: &&Fields| !row.has("session_id") && !row.has("swarm_id");
+    for (name, rows) in &tables {
+        let count = rows.iter().filter(known).count();
+        if count > 0 {
+            let path = format!("{}#{name}", file.path);
+            out.problems.push(Problem::note(
+                &path,
+                format!("{count} rows belong to no session and stay where they are"),
+            ));
+        }
+    }
+}
+
+/// What belongs to a session besides its own row.
+pub(super) struct Parts {
+    pub(super) checkpoints: Vec<Fields>,
+    pub(super) logs: Vec<Fields>,
+    pub(super) swarm: Option<Fields>,
+    pub(super) others: Tables,
+}
+
+/// A session from its row and its parts; also of the files that hold both.
+pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) -> Session {
+    let mut session = Session::new(System::ClaudeFlow, id, file);
+    row.take("id");
+    let word = row.peek_text("status").map(str::to_owned);
+    let status = word.as_deref().and_then(session_status).unwrap_or(Status::Active);
+    session.status(status);
+    if word.as_deref() == Some(status.word()) {
+        row.take("status");
+    }
+    session.member("title", row.text("swarm_name").or_else(|| row.text("name")));
+    session.member("task", row.text("objective").or_else(|| row.text("task")));
+    session.member("agent", row.text("agent_type").or_else(|| row.text("agent")));
+    session.member("task_state", row.text("task_state"));
+    let times = ["updated_at", "paused_at", "resumed_at", "created_at"];
+    session.created_at = row.time("created_at");
+    let newest = times.iter().filter_map(|key| row.peek_time(key)).max();
+    parts
+        .checkpoints
+        .sort_by_key(|checkpoint| checkpoint.peek_time("created_at"));
+    for checkpoint in parts.checkpoints {
+        session.checkpoints.push(point(checkpoint));
+    }
+    let mut last = Checkpoint::new(format!("{id}#session"));
+    last.at = newest
+        .max(session.checkpoints.iter().filter_map(|point| point.at).max())
+        .or(session.created_at);
+    let mut notes = Notes::default();
+    let words = ["task", "title"]
+        .iter()
+        .find_map(|key| session.members.get(*key)?.as_str().map(str::to_owned));
+    notes.set("summary", words);
+    notes.set("state", row.take("checkpoint_data"));
+    let mut kept = Vec::new();
+    for mut line in parts.logs {
+        let whole = line.clone();
+        session.log.push(LogLine {
+            at: line.time("timestamp"),
+            level: line
+                .text("log_level")
+                .or_else(|| line.text("level"))
+                .unwrap_or_else(|| "info".to_owned()),
+            message: line.text("message").unwrap_or_default(),
+            agent: line.text("agent_id"),
+        });
+        for key in ["id", "session_id"] {
+            line.take(key);
+        }
+        if !line.is_empty() {
+            kept.push(Value::Object(whole.rest()));
+        }
+    }
+    session.log.sort_by_key(|line| line.at);
+    if !kept.is_empty() {
+        row.put("session_logs", Value::Array(kept));
+    }
+    if let Some(swarm) = parts.swarm {
+        row.put("swarm", Value::Object(swarm.rest()));
+    }
+    others(parts.others, &mut notes, &mut row);
+    notes.extra(System::ClaudeFlow, row.rest());
+    last.record = notes.finish();
+    session.checkpoints.push(last);
+    session
+}
+
+/// A row of `session_checkpoints`, or an item of a file's list of them.
+fn point(mut row: Fields) -> Checkpoint {
+    let id = row.text("id").or_else(|| row.text("checkpointId"));
+    let name = row.text("checkpoint_name").or_else(|| row.text("name"));
+    let data = row
+        .take("checkpoint_data")
+        .or_else(|| row.take("data"))
+        .map(|data| match data {
+            Value::String(text) => typed::inside(&text),
+            other => typed::plain(other),
+        });
+    row.take("session_id");
+    let created = row.time("created_at").or_else(|| row.time("timestamp"));
+    // The column has seconds; the data may have the same moment more exactly.
+    let exact = data.as_ref().and_then(|data| time::of_value(data.get("timestamp")?));
+    let same = |exact: &crate::model::time::Timestamp| {
+        created.is_none_or(|created| (exact.unix() - created.unix()).abs() <= 2)
+    };
+    let mut point = Checkpoint::new(id.or_else(|| name.clone()).unwrap_or_default());
+    point.at = exact.filter(same).or(created);
+    let mut notes = Notes::default();
+    let changes = data.as_ref().and_then(|data| data.get("changeCount")?.as_u64());
+    let words = match (&name, changes) {
+        (Some(name), Some(changes)) => Some(format!("{name}: {changes} changes")),
+        (Some(name), None) => Some(name.clone()),
+        _ => None,
+    };
+    notes.set("summary", words);
+    if name.as_deref().is_some_and(|name| name.starts_with("auto-save")) {
+        point.trigger = Some("auto-save".to_owned());
+    }
+    point.name = name;
+    notes.set("state", data.filter(|data| !data.is_null()));
+    notes.extra(System::ClaudeFlow, row.rest());
+    point.record = notes.finish();
+    point
+}
+
+/// The tables around a session: tasks, decisions and memory into the record, the rest into `extra`.
+fn others(tables: Tables, notes: &mut Notes, rest: &mut Fields) {
+    let mut agents: BTreeMap<String, String> = BTreeMap::new();
+    for row in tables.get("agents").into_iter().flatten() {
+        if let (Some(id), Some(name)) = (row.peek_text("id"), row.peek_text("name")) {
+            agents.insert(id.to_owned(), name.to_owned());
+        }
+    }
+    for (table, rows) in tables {
+        let mut kept = Vec::new();
+        for mut row in rows {
+            let take = |row: &mut Fields, keys: &[&str]| keys.iter().find_map(|key| row.text(key));
+            row.take("swarm_id");
+            let item = match table.as_str() {
+                "tasks" => take(&mut row, &["description", "title"]).map(|text| {
+                    let agent = row.peek_text("agent_id").and_then(|id| agents.get(id)).cloned();
+                    let word = row.peek_text("status").unwrap_or_default().to_owned();
+                    let status = super::super::notes::task_status(&word);
+                    (
+                        "tasks",
+                        Item::new(text).with("status", Some(status)).with("agent", agent),
+                    )
+                }),
+                "consensus_decisions" => take(&mut row, &["topic"]).map(|topic| {
+                    let decision = take(&mut row, &["decision"]);
+                    let text = decision.map_or_else(|| topic.clone(), |decision| format!("{topic}: {decision}"));
+                    ("decisions", Item::new(text))
+                }),
+                "collective_memory" => take(&mut row, &["key"]).map(|key| ("memory_refs", Item::new(key))),
+                _ => None,
+            };
+            match item {
+                Some((list, item)) => {
+                    let item = item.with_id(row.text("id")).at(row.time("created_at"));
+                    notes.add(list, item.and(row));
+                }
+                None => kept.push(Value::Object(row.rest())),
+            }
+        }
+        if !kept.is_empty() {
+            rest.put(&table, Value::Array(kept));
+        }
+    }
+}

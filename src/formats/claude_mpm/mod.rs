@@ -1,0 +1,159 @@
+//! claude-mpm: pause sessions as JSON, YAML and Markdown, its pointer file, and the log of a pause in progress.
+//!
+//! A pause is a session with one checkpoint. Files of one stem are one session: the JSON counts, else the YAML, else the
+//! Markdown; the others are kept as attachments. The pointer file is never trusted. Known faults of the real files are
+//! told as notes: the first modified path may lack its first character, and check sums are named after a temporary file.
+
+mod json;
+mod log;
+mod markdown;
+mod write;
+
+use std::collections::BTreeMap;
+
+use super::{Attachment, File, Parsed, Problem, System, notes::Notes, yaml};
+
+pub(super) use write::write;
+
+/// Whether a name is `session-YYYYMMDD-HHMMSS` with anything behind it.
+fn is_session(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("session-") else {
+        return false;
+    };
+    let bytes = rest.as_bytes();
+    bytes.len() >= 15
+        && bytes[8] == b'-'
+        && bytes[..15]
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| at == 8 || byte.is_ascii_digit())
+        && bytes.get(15).is_none_or(|byte| !byte.is_ascii_digit())
+}
+
+fn is_log(file: &File) -> bool {
+    file.name() == "ACTIVE-PAUSE.jsonl" || file.name().ends_with("-incremental.jsonl")
+}
+
+/// The litter that each pause leaves: `.session-*.tmp.sha256`, named after a file that is gone.
+fn is_litter(file: &File) -> bool {
+    file.name().starts_with(".session-") && file.name().ends_with(".sha256")
+}
+
+pub(super) fn owns(file: &File) -> bool {
+    let name = file.name();
+    let known = ["json", "yaml", "yml", "md"].iter().any(|end| file.is(end));
+    if (is_session(name) && known) || name == "LATEST-SESSION.txt" || is_log(file) || is_litter(file) {
+        return true;
+    }
+    let below = format!("/{}", file.path).contains("/.claude-mpm/");
+    if below && known {
+        return true;
+    }
+    let (json, yaml) = (file.is("json"), file.is("yaml") || file.is("yml"));
+    (json && has(&file.bytes, "\"paused_at\"") && has(&file.bytes, "\"session_id\""))
+        || (yaml && has(&file.bytes, "paused_at:") && has(&file.bytes, "session_id:"))
+}
+
+/// Whether a word stands in the first 64 KiB.
+pub(super) fn has(bytes: &[u8], word: &str) -> bool {
+    let start = &bytes[..bytes.len().min(64 << 10)];
+    start.windows(word.len()).any(|window| window == word.as_bytes())
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut groups: BTreeMap<(String, String), Vec<&File>> = BTreeMap::new();
+    let (mut pointers, mut logs) = (Vec::new(), Vec::new());
+    for file in files {
+        if is_litter(file) {
+            continue;
+        }
+        if file.name() == "LATEST-SESSION.txt" {
+            pointers.push(file);
+        } else if is_log(file) {
+            logs.push(file);
+        } else {
+            let key = (file.folder().to_owned(), file.stem().to_owned());
+            groups.entry(key).or_default().push(file);
+        }
+    }
+    for files in groups.values_mut() {
+        files.sort_by_key(|file| rank(file));
+        group(files, &mut out);
+    }
+    for file in logs {
+        log::parse(file, &mut out);
+    }
+    for file in pointers {
+        pointer(file, &mut out);
+    }
+    out.sessions.sort_by(|a, b| {
+        a.checkpoints[0]
+            .at
+            .cmp(&b.checkpoints[0].at)
+            .then_with(|| a.id.cmp(&b.id))
+    });
+    out
+}
+
+fn rank(file: &File) -> u8 {
+    match file.name().rsplit('.').next() {
+        Some("json") => 0,
+        Some("yaml" | "yml") => 1,
+        _ => 2,
+    }
+}
+
+/// The files of one pause: the first that can be read counts, the others are kept beside it.
+fn group(files: &[&File], out: &mut Parsed) {
+    let mut session = None;
+    let mut beside = Vec::new();
+    for file in files {
+        if session.is_some() {
+            beside.push(*file);
+            continue;
+        }
+        let value = match rank(file) {
+            0 => file.json(),
+            1 => yaml::parse(&file.text()).map_err(|error| Problem::broken(&file.path, error)),
+            _ => {
+                session = markdown::parse(file, &mut out.problems);
+                continue;
+            }
+        };
+        match value {
+            Ok(value) => session = json::parse(value, file, &mut out.problems),
+            Err(problem) => out.problems.push(problem),
+        }
+    }
+    let Some(mut session) = session else { return };
+    for file in beside {
+        session.source(file);
+        session.checkpoints[0].attachments.push(Attachment::of(file));
+    }
+    out.sessions.push(session);
+}
+
+/// The pointer file names a session; what it says is kept with that session.
+fn pointer(file: &File, out: &mut Parsed) {
+    let text = file.text();
+    let named = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Latest Session:"));
+    let named = named.unwrap_or_default().trim();
+    if let Some(session) = out.sessions.iter_mut().find(|session| session.id == named) {
+        session.source(file);
+        session.checkpoints[0].attachments.push(Attachment::of(file));
+    } else {
+        let what = format!(
+            "it points to session '{}', which is not among the files",
+            named.escape_debug()
+        );
+        out.problems.push(Problem::note(&file.path, what));
+    }
+}
+
+/// Puts what is left of a source into `extra`.
+fn rest(notes: &mut Notes, fields: super::fields::Fields) {
+    notes.extra(System::ClaudeMpm, fields.rest());
+}

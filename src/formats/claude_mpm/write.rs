@@ -1,0 +1,172 @@
+//! A checkpoint as a pause session of claude-mpm: the JSON that its own reader takes, in the form of version 6.
+
+use serde_json::{Map, Value, json};
+
+use super::super::{
+    System,
+    outgoing::{self, Outgoing, Written},
+};
+use crate::model::record::{Note, Record, TaskStatus};
+
+/// Writes the newest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
+/// places.
+pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
+    let document = out.newest();
+    let record = &document.record;
+    let mut root = outgoing::own(record, System::ClaudeMpm);
+    let name = outgoing::foreign_id(document, System::ClaudeMpm)
+        .filter(|id| super::is_session(id) && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)))
+        .unwrap_or_else(|| {
+            format!(
+                "session-{}",
+                document.created_at.to_chrono().naive_utc().format("%Y%m%d-%H%M%S")
+            )
+        });
+    let mut tree = Map::new();
+    tree.insert("session_id".into(), name.clone().into());
+    tree.insert("paused_at".into(), document.created_at.to_string().into());
+    tree.insert(
+        "duration_hours".into(),
+        root.remove("duration_hours").unwrap_or(json!(0)),
+    );
+    let context_usage = root.remove("context_usage");
+    tree.insert(
+        "context_usage".into(),
+        context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
+    );
+    tree.insert("conversation".into(), conversation(out, &mut root));
+    tree.insert(
+        "git_context".into(),
+        root.remove("git_context").unwrap_or_else(|| git(out)),
+    );
+    let worktree = json!({ "working_directory": document.worktree.path });
+    tree.insert(
+        "active_context".into(),
+        root.remove("active_context").unwrap_or(worktree),
+    );
+    tree.insert(
+        "important_reminders".into(),
+        root.remove("important_reminders").unwrap_or_else(|| json!([])),
+    );
+    tree.insert("resume_instructions".into(), instructions(record, &mut root));
+    let questions = record.questions.iter().map(|question| match &question.answer {
+        Some(answer) => json!({ "question": question.text, "answer": answer }),
+        None => Value::String(question.text.clone()),
+    });
+    tree.insert("open_questions".into(), questions.collect());
+    tree.insert(
+        "performance_metrics".into(),
+        root.remove("performance_metrics").unwrap_or_else(|| json!({})),
+    );
+    let todos = |done: bool| -> Value {
+        let own = record.todos.iter().filter(|todo| todo.done == done);
+        own.map(|todo| Value::String(todo.text.clone())).collect()
+    };
+    let mut list = outgoing::object(root.remove("todos"));
+    list.insert("active".into(), todos(false));
+    list.insert("completed".into(), todos(true));
+    tree.insert("todos".into(), Value::Object(list));
+    tree.insert("task_list".into(), tasks(record, &mut root));
+    let version = root
+        .remove("version")
+        .unwrap_or_else(|| json!(format!("{} {}", document.tool.name, document.tool.version)));
+    tree.insert("version".into(), version);
+    tree.insert("build".into(), root.remove("build").unwrap_or(json!("current")));
+    tree.insert(
+        "project_path".into(),
+        root.remove("project_path")
+            .unwrap_or_else(|| document.worktree.path.clone().into()),
+    );
+    tree.extend(root);
+    Written::one(format!("{name}.json"), outgoing::json(&Value::Object(tree)))
+}
+
+fn texts(notes: &[Note]) -> Value {
+    notes.iter().map(|note| Value::String(note.text.clone())).collect()
+}
+
+fn conversation(out: &Outgoing<'_>, root: &mut Map<String, Value>) -> Value {
+    let document = out.newest();
+    let record = &document.record;
+    let mut tree = outgoing::object(root.remove("conversation"));
+    if let Some(task) = &document.session.task {
+        tree.insert("primary_task".into(), task.clone().into());
+    }
+    if let Some(phase) = &record.phase {
+        let title = phase.title.as_deref().unwrap_or_default();
+        let words = format!("Phase {} of {}: {title}", phase.n, phase.of);
+        tree.entry("current_phase").or_insert_with(|| words.into());
+    }
+    tree.insert("summary".into(), record.summary.clone().unwrap_or_default().into());
+    tree.insert("accomplishments".into(), texts(&record.accomplishments));
+    tree.insert("next_steps".into(), texts(&record.next_steps));
+    Value::Object(tree)
+}
+
+/// The repository in the form its reader looks at; it counts commits since `paused_at` itself.
+fn git(out: &Outgoing<'_>) -> Value {
+    let facts = &out.newest().git;
+    let paths = |bounded: &crate::model::facts::Bounded<crate::model::path::RepoPath>| -> Vec<Value> {
+        bounded.first.iter().map(|path| path.quoted().into()).collect()
+    };
+    let mut modified = paths(&facts.staged);
+    modified.extend(
+        paths(&facts.modified)
+            .into_iter()
+            .filter(|path| !facts.staged.first.iter().any(|s| s.quoted() == *path)),
+    );
+    let commits: Vec<Value> = facts
+        .head
+        .iter()
+        .map(|head| {
+            json!({
+                "sha": head.as_str(),
+                "author": "",
+                "timestamp": out.newest().created_at.to_string(),
+                "message": facts.head_subject.clone().unwrap_or_default(),
+            })
+        })
+        .collect();
+    json!({
+        "is_git_repo": true,
+        "branch": facts.branch,
+        "recent_commits": commits,
+        "status": { "clean": facts.is_clean, "modified_files": modified, "untracked_files": paths(&facts.untracked) },
+    })
+}
+
+fn instructions(record: &Record, root: &mut Map<String, Value>) -> Value {
+    let mut tree = outgoing::object(root.remove("resume_instructions"));
+    tree.insert("quick_start".into(), texts(&record.resume_instructions));
+    let files = record.open_files.iter().map(|file| Value::String(file.path.clone()));
+    tree.insert("files_to_review".into(), files.collect());
+    tree.entry("validation_commands")
+        .or_insert_with(|| json!({ "check_git": "git status && git log -1 --stat" }));
+    Value::Object(tree)
+}
+
+fn tasks(record: &Record, root: &mut Map<String, Value>) -> Value {
+    let mut tree = outgoing::object(root.remove("task_list"));
+    let of = |wanted: &[TaskStatus]| -> Value {
+        let own = record.tasks.iter().filter(|task| wanted.contains(&task.status));
+        own.map(|task| {
+            json!({
+                "id": task.id,
+                "title": task.title,
+                "description": task.notes.clone().unwrap_or_default(),
+                "created_at": task.at.to_string(),
+            })
+        })
+        .collect()
+    };
+    tree.insert("pending_tasks".into(), of(&[TaskStatus::Todo, TaskStatus::Blocked]));
+    tree.insert("in_progress_tasks".into(), of(&[TaskStatus::InProgress]));
+    let done = record
+        .tasks
+        .iter()
+        .filter(|task| matches!(task.status, TaskStatus::Done | TaskStatus::Dropped))
+        .count();
+    let known = tree.get("completed_count").and_then(Value::as_u64).unwrap_or(0);
+    tree.insert("completed_count".into(), json!(known.max(done as u64)));
+    Value::Object(tree)
+}

@@ -1,0 +1,278 @@
+//! dagent: the set of five files of version 3 (`session_`, `chat_`, `checkpoint_` or `memory_`, `context_`,
+//! `agent-description_`), and the older `chat.json` and `nodes/<task>/session.json`.
+//!
+//! The files of one id in one folder are one session with one checkpoint.
+
+mod old;
+mod write;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Checkpoint, File, Parsed, Problem, Session, System,
+    claude_mpm::has,
+    fields::Fields,
+    notes::{Item, Notes},
+};
+use crate::model::session::Status;
+
+pub(super) use write::write;
+
+const PARTS: [&str; 6] = [
+    "session",
+    "chat",
+    "checkpoint",
+    "memory",
+    "context",
+    "agent-description",
+];
+
+/// The part and the id of `<part>_<id>.json`.
+fn split(file: &File) -> Option<(&'static str, &str)> {
+    let stem = file.name().strip_suffix(".json")?;
+    PARTS.iter().find_map(|part| {
+        let id = stem.strip_prefix(part)?.strip_prefix('_')?;
+        (!id.is_empty()).then_some((*part, id))
+    })
+}
+
+pub(super) fn owns(file: &File) -> bool {
+    if split(file).is_some() {
+        return true;
+    }
+    match file.name() {
+        "chat.json" => has(&file.bytes, "\"entries\"") || has(&file.bytes, "\"messages\""),
+        "session.json" => has(&file.bytes, "\"taskId\"") && has(&file.bytes, "\"messages\""),
+        _ => {
+            let said = ["\"task_to_harness\"", "\"harness_to_task\""]
+                .iter()
+                .any(|word| has(&file.bytes, word));
+            let chat = ["\"entries\"", "\"role\"", "\"content\""]
+                .iter()
+                .all(|word| has(&file.bytes, word));
+            file.is("json") && (said || chat)
+        }
+    }
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut sets: BTreeMap<(&str, &str), Vec<(&'static str, &File)>> = BTreeMap::new();
+    for file in files {
+        match split(file) {
+            Some((part, id)) => sets.entry((file.folder(), id)).or_default().push((part, file)),
+            None => old::parse(file, &mut out),
+        }
+    }
+    for ((_, id), parts) in sets {
+        set(id, &parts, &mut out);
+    }
+    out
+}
+
+/// The object in a file; a problem when there is none.
+fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
+    match file.json().map(Fields::of) {
+        Ok(Some(fields)) => Some(fields),
+        Ok(None) => {
+            out.problems.push(Problem::broken(&file.path, "it is not an object"));
+            None
+        }
+        Err(problem) => {
+            out.problems.push(problem);
+            None
+        }
+    }
+}
+
+fn set(id: &str, parts: &[(&'static str, &File)], out: &mut Parsed) {
+    let mut session = Session::new(System::Dagent, id, parts[0].1);
+    for (_, file) in &parts[1..] {
+        session.source(file);
+    }
+    session.status(Status::Active);
+    let mut point = Checkpoint::new(id);
+    let (mut notes, mut extra) = (Notes::default(), Map::new());
+    let mut any = false;
+    // The session comes first whatever the order of names: the others fill in what it leaves open.
+    for wanted in PARTS {
+        let Some((_, file)) = parts.iter().find(|(part, _)| *part == wanted) else {
+            continue;
+        };
+        let Some(mut fields) = object(file, out) else { continue };
+        any = true;
+        match wanted {
+            "session" => head(&mut fields, &mut session, &mut point),
+            "chat" => messages(&mut fields, &mut point, file, out),
+            "checkpoint" | "memory" => compaction(&mut fields, &mut point, &mut notes),
+            "context" => context(&fields, &mut session, &mut point),
+            _ => description(&fields, &mut session, &mut point),
+        }
+        if !fields.is_empty() {
+            extra.insert(wanted.to_owned(), Value::Object(fields.rest()));
+        }
+    }
+    if !any {
+        return;
+    }
+    let words = ["title", "task", "feature", "feature_id"]
+        .iter()
+        .find_map(|key| session.members.get(*key)?.as_str().map(str::to_owned));
+    if !notes.has("summary") {
+        notes.set("summary", words);
+    }
+    notes.extra(System::Dagent, extra);
+    point.record = notes.finish();
+    session.checkpoints.push(point);
+    out.sessions.push(session);
+}
+
+fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
+    fields.take("id");
+    for (from, to) in [
+        ("type", "type"),
+        ("agentType", "agent"),
+        ("featureId", "feature_id"),
+        ("taskId", "task_id"),
+        ("taskState", "task_state"),
+    ] {
+        session.member(to, fields.text(from));
+    }
+    if fields.peek_text("status") == Some("archived") {
+        // Put aside; whether it ended well is not told, so the word itself stays in `extra`.
+        session.status(Status::Paused);
+    } else if fields.peek_text("status") == Some("active") {
+        fields.take("status");
+    }
+    session.created_at = fields.time("createdAt");
+    point.at = fields.time("updatedAt").or(session.created_at);
+    if let Some(stats) = fields.get("stats")
+        && let Some(total) = stats.get("totalTokens").and_then(Value::as_u64)
+    {
+        point.tokens = Some(json!({ "total": total }));
+    }
+}
+
+fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut Parsed) {
+    let mut kept = Vec::new();
+    for message in fields.list("messages").unwrap_or_default() {
+        let whole = message.get("role").is_some_and(Value::is_string) && message.get("content").is_some();
+        if whole {
+            point.messages.push(message);
+        } else {
+            kept.push(message);
+        }
+    }
+    if !kept.is_empty() {
+        let what = format!("{} messages have no role or no content", kept.len());
+        out.problems.push(Problem::note(&file.path, what));
+        fields.put("messages", Value::Array(kept));
+    }
+    // Derived from the messages, and wrong as soon as one is added.
+    let count = point.messages.len() as u64;
+    if fields.get("totalMessages").and_then(Value::as_u64) == Some(count) {
+        fields.take("totalMessages");
+    }
+    let of = |message: Option<&Value>| message.and_then(|message| message.get("timestamp")).cloned();
+    for (key, message) in [
+        ("oldestMessageTimestamp", point.messages.first()),
+        ("newestMessageTimestamp", point.messages.last()),
+    ] {
+        if fields.get(key) == of(message).as_ref() {
+            fields.take(key);
+        }
+    }
+}
+
+/// The summary that a compaction left: lists of version 3.0, or memory by importance.
+fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
+    if let Some(mut summary) = fields.fields("summary") {
+        let names = ["text", "description", "title"];
+        notes.add_all(
+            "accomplishments",
+            summary.list("completed").unwrap_or_default(),
+            &names,
+            &[],
+        );
+        for (key, status) in [("inProgress", "in_progress"), ("pending", "todo")] {
+            for text in summary.texts(key).unwrap_or_default() {
+                notes.add("tasks", Item::new(text).with("status", Some(status)));
+            }
+        }
+        notes.add_all("blockers", summary.list("blockers").unwrap_or_default(), &names, &[]);
+        notes.add_all(
+            "decisions",
+            summary.list("decisions").unwrap_or_default(),
+            &names,
+            &[("reason", "reason")],
+        );
+        for key in ["critical", "important", "minor"] {
+            for text in summary.texts(key).unwrap_or_default() {
+                notes.add("memory_refs", Item::new(text).with("importance", Some(key)));
+            }
+        }
+        fields.put_back("summary", summary);
+    } else if let Some(text) = fields.text("summary") {
+        notes.set("summary", Some(text));
+    }
+    let mut told = Map::new();
+    let mut tell = |key: &str, value: Option<&Value>| {
+        if let Some(value) = value {
+            told.insert(key.to_owned(), value.clone());
+        }
+    };
+    tell("version", fields.get("version"));
+    if let Some(Value::Object(info)) = fields.get("compactionInfo") {
+        for (from, to) in [
+            ("messagesCompacted", "messages"),
+            ("oldestMessageTimestamp", "oldest"),
+            ("newestMessageTimestamp", "newest"),
+            ("compactedAt", "at"),
+        ] {
+            tell(to, info.get(from));
+        }
+    }
+    tell(
+        "count",
+        fields.get("stats").and_then(|stats| stats.get("totalCompactions")),
+    );
+    if told.len() > 1 {
+        point.compaction = Some(Value::Object(told));
+    }
+    if point.at.is_none() {
+        point.at = fields.peek_time("updatedAt");
+    }
+}
+
+/// The context: for people as Markdown beside the checkpoint, exactly in `extra`.
+fn context(fields: &Fields, session: &mut Session, point: &mut Checkpoint) {
+    session.member("feature", fields.peek_text("featureName").map(str::to_owned));
+    session.member(
+        "task",
+        fields
+            .peek_text("taskTitle")
+            .or_else(|| fields.peek_text("featureGoal"))
+            .map(str::to_owned),
+    );
+    let mut text = String::new();
+    for (key, value) in fields.clone().rest() {
+        let words = match value {
+            Value::String(words) => words,
+            other => serde_json::to_string_pretty(&other).unwrap_or_default(),
+        };
+        text.push_str(&format!("## {key}\n\n{}\n\n", words.trim_end()));
+    }
+    point.context = Some(text);
+}
+
+fn description(fields: &Fields, session: &mut Session, point: &mut Checkpoint) {
+    if !session.members.contains_key("agent") {
+        session.member("agent", fields.peek_text("agentType").map(str::to_owned));
+    }
+    let parts = ["roleInstructions", "toolInstructions"]
+        .iter()
+        .filter_map(|key| fields.peek_text(key));
+    point.agent = Some(parts.collect::<Vec<_>>().join("\n\n") + "\n");
+}

@@ -1,0 +1,294 @@
+//! A session folder: `session.json`, `state.json`, `checkpoints/*.json` with a SHA-256 of their state, logs, artifacts.
+//!
+//! A pattern that several tools follow rather than one tool's format. A checkpoint whose integrity field does not match
+//! is damaged: it is told and left out, the others come in. Our own export has the record beside the state.
+
+mod write;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Attachment, Checkpoint, File, LogLine, Parsed, Problem, Session, System,
+    claude_mpm::has,
+    fields::Fields,
+    notes::{Notes, session_status},
+    time,
+};
+use crate::model::{id::Digest, json as strict, session::Status};
+
+pub(super) use write::write;
+
+/// The folders below a session's.
+const INNER: [&str; 3] = ["checkpoints", "logs", "artifacts"];
+
+pub(super) fn owns(file: &File) -> bool {
+    let parent = file.folder().rsplit('/').next().unwrap_or_default();
+    match file.name() {
+        "session.json" | "state.json" => true,
+        name if parent == "checkpoints" && file.is("json") => {
+            name.starts_with("cp-") || has(&file.bytes, "\"integrity\"")
+        }
+        _ => parent == "logs" || parent == "artifacts",
+    }
+}
+
+/// The folder of the session that a file belongs to.
+fn root(file: &File) -> &str {
+    let folder = file.folder();
+    let (above, parent) = folder.rsplit_once('/').unwrap_or(("", folder));
+    if INNER.contains(&parent) { above } else { folder }
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut groups: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
+    for file in files {
+        groups.entry(root(file)).or_default().push(file);
+    }
+    for (root, files) in groups {
+        let is_session = files.iter().any(|file| file.is("json") && !is_inner(file, "artifacts"));
+        if is_session {
+            session(root, &files, &mut out);
+        } else {
+            for file in files {
+                out.problems
+                    .push(Problem::note(&file.path, "it belongs to no session folder"));
+            }
+        }
+    }
+    out
+}
+
+fn is_inner(file: &File, folder: &str) -> bool {
+    file.folder().rsplit('/').next() == Some(folder)
+}
+
+fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
+    match file.json().map(Fields::of) {
+        Ok(Some(fields)) => Some(fields),
+        Ok(None) => {
+            out.problems.push(Problem::broken(&file.path, "it is not an object"));
+            None
+        }
+        Err(problem) => {
+            out.problems.push(problem);
+            None
+        }
+    }
+}
+
+fn session(root: &str, files: &[&File], out: &mut Parsed) {
+    let at = |name: &str| {
+        files
+            .iter()
+            .find(|file| file.name() == name && file.folder() == root)
+            .copied()
+    };
+    let mut head = at("session.json")
+        .and_then(|file| object(file, out))
+        .unwrap_or_default();
+    let folder = root.rsplit('/').next().unwrap_or_default();
+    let id = head
+        .text("id")
+        .or_else(|| head.text("sessionId"))
+        .unwrap_or_else(|| folder.to_owned());
+    let mut session = Session::new(System::Folder, id, files[0]);
+    for file in &files[1..] {
+        session.source(file);
+    }
+    let word = head.peek_text("status").map(str::to_owned);
+    let status = word.as_deref().and_then(session_status).unwrap_or(Status::Active);
+    session.status(status);
+    if word.as_deref() == Some(status.word()) {
+        head.take("status");
+    }
+    session.created_at = ["createdAt", "created_at", "startedAt"]
+        .iter()
+        .find_map(|key| head.time(key));
+    let updated = ["updatedAt", "updated_at", "lastUpdated"]
+        .iter()
+        .find_map(|key| head.peek_time(key));
+    for (from, to) in [
+        ("task", "task"),
+        ("title", "title"),
+        ("agent", "agent"),
+        ("name", "title"),
+    ] {
+        if !session.members.contains_key(to) {
+            session.member(to, head.text(from));
+        }
+    }
+    if let Some(Value::Object(members)) = head.take("session") {
+        session.members.extend(members);
+    }
+    for file in files
+        .iter()
+        .filter(|file| is_inner(file, "checkpoints") && file.is("json"))
+    {
+        if let Some(fields) = object(file, out)
+            && let Some(point) = checkpoint(file, fields, &mut out.problems)
+        {
+            session.checkpoints.push(point);
+        }
+    }
+    session
+        .checkpoints
+        .sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.id.cmp(&b.id)));
+    let state = at("state.json").and_then(|file| match file.json() {
+        Ok(value) => Some(value),
+        Err(problem) => {
+            out.problems.push(problem);
+            None
+        }
+    });
+    let artifacts = files.iter().filter(|file| is_inner(file, "artifacts"));
+    let attachments: Vec<Attachment> = artifacts.map(|file| Attachment::of(file)).collect();
+    for file in files.iter().filter(|file| is_inner(file, "logs")) {
+        log(file, &mut session);
+    }
+    // The present state is a checkpoint of its own where it is not the last one's already.
+    let last = session.checkpoints.last();
+    let is_new = state
+        .as_ref()
+        .is_some_and(|state| last.and_then(|point| point.record.get("state")) != Some(state));
+    if last.is_none() || is_new || !attachments.is_empty() && last.is_none() {
+        let mut point = Checkpoint::new("state");
+        point.at = updated
+            .or_else(|| last.and_then(|point| point.at))
+            .or(session.created_at);
+        let mut notes = Notes::default();
+        notes.set("state", state);
+        point.record = notes.finish();
+        session.checkpoints.push(point);
+    }
+    if let Some(point) = session.checkpoints.last_mut() {
+        point.attachments.extend(attachments);
+        let rest = head.rest();
+        if !rest.is_empty() {
+            let extra = point.record.entry("extra").or_insert_with(|| Value::Object(Map::new()));
+            extra[System::Folder.word()]["session"] = Value::Object(rest);
+        }
+    }
+    out.sessions.push(session);
+}
+
+fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> Option<Checkpoint> {
+    if let Some(why) = damaged(&fields) {
+        problems.push(Problem::broken(&file.path, why));
+        return None;
+    }
+    let mut point = Checkpoint::new(fields.text("id").unwrap_or_else(|| file.stem().to_owned()));
+    point.at = ["timestamp", "createdAt", "created_at"]
+        .iter()
+        .find_map(|key| fields.time(key));
+    point.name = fields.text("name");
+    let mut notes = Notes::default();
+    let mut progress = fields.fields("progress");
+    let inner = progress.as_mut().unwrap_or(&mut fields);
+    let number = |fields: &Fields, key: &str| {
+        fields
+            .get(key)
+            .and_then(Value::as_u64)
+            .filter(|n| u32::try_from(*n).is_ok())
+    };
+    let (step, of) = (number(inner, "step"), number(inner, "totalSteps"));
+    if let (Some(n), Some(of)) = (step, of) {
+        inner.take("step");
+        inner.take("totalSteps");
+        notes.set("step", Some(serde_json::json!({ "n": n, "of": of })));
+    }
+    notes.set("summary", inner.text("description"));
+    if let Some(progress) = progress {
+        fields.put_back("progress", progress);
+    }
+    let mut record = fields.fields("record").map(Fields::rest).unwrap_or_default();
+    notes.set("state", fields.take("state"));
+    fields.take("integrity");
+    notes.extra(System::Folder, fields.rest());
+    let own = notes.finish();
+    // What the export keeps beside the state is the whole record; what stands in it counts.
+    for (key, value) in own {
+        if key == "extra"
+            && let (Some(Value::Object(known)), Value::Object(more)) = (record.get_mut("extra"), value.clone())
+        {
+            known.extend(more);
+        } else {
+            record.entry(key).or_insert(value);
+        }
+    }
+    point.record = record;
+    Some(point)
+}
+
+/// Why a checkpoint is damaged, if its integrity field says so. Tools take the digest of the state or of the whole
+/// without the field, each as JSON without or with spaces; one that fits is enough.
+fn damaged(fields: &Fields) -> Option<String> {
+    let given = fields.get("integrity")?;
+    let text = given.as_str().or_else(|| {
+        ["sha256", "hash", "checksum", "value"]
+            .iter()
+            .find_map(|key| given.get(key)?.as_str())
+    });
+    let Some(text) = text else {
+        return given.is_null().then(|| "its integrity field is empty".to_owned());
+    };
+    let wanted = text
+        .trim()
+        .trim_start_matches("sha256:")
+        .trim_start_matches("sha256-")
+        .to_ascii_lowercase();
+    let mut whole = fields.clone();
+    whole.take("integrity");
+    let whole = Value::Object(whole.rest());
+    let state = fields.get("state");
+    for value in [state, Some(&whole)].into_iter().flatten() {
+        let compact = serde_json::to_vec(value).unwrap_or_default();
+        let spaced = serde_json::to_vec_pretty(value).unwrap_or_default();
+        let fits = [compact, spaced].iter().any(|bytes| Digest::of(bytes).hex() == wanted);
+        if fits {
+            return None;
+        }
+    }
+    let plain = state
+        .and_then(Value::as_str)
+        .is_some_and(|state| Digest::of(state.as_bytes()).hex() == wanted);
+    (!plain).then(|| "its integrity field does not match its content".to_owned())
+}
+
+/// A log: JSON lines, or plain lines.
+fn log(file: &File, session: &mut Session) {
+    for line in file.text().lines().filter(|line| !line.trim().is_empty()).take(100_000) {
+        let value = strict::parse_input(line.as_bytes()).ok();
+        let of = |keys: &[&str]| {
+            keys.iter()
+                .find_map(|key| value.as_ref()?.get(key)?.as_str().map(str::to_owned))
+        };
+        let said = of(&["message", "msg", "error", "event"]);
+        let at = value.as_ref().and_then(|value| {
+            ["timestamp", "time", "at", "ts"]
+                .iter()
+                .find_map(|key| time::of_value(value.get(key)?))
+        });
+        // A plain line often begins with its time.
+        let at = at.or_else(|| {
+            line.trim_start_matches('[')
+                .split([']', ' '])
+                .next()
+                .and_then(time::parse)
+        });
+        let level = of(&["level", "severity"])
+            .unwrap_or_else(|| if file.name().contains("error") { "error" } else { "info" }.to_owned());
+        let whole = value
+            .as_ref()
+            .and_then(Value::as_object)
+            .is_some_and(|map| map.len() <= 4);
+        session.log.push(LogLine {
+            at,
+            level,
+            message: said.filter(|_| whole).unwrap_or_else(|| line.to_owned()),
+            agent: of(&["agent"]),
+        });
+    }
+}

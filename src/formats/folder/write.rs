@@ -1,0 +1,66 @@
+//! A session as a folder: every checkpoint a file with its state and the SHA-256 of it, and the record beside that.
+
+use serde_json::{Map, Value, json};
+
+use super::super::outgoing::{self, Outgoing, Written};
+use crate::model::{id::Digest, session::Status};
+
+/// Writes `session.json`, `state.json` and `checkpoints/cp-<n>.json` for each document.
+pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
+    let newest = out.newest();
+    let session = &newest.session;
+    let status = match session.status {
+        // The pattern knows no pause; a session that can be taken up again is interrupted in its words.
+        Status::Paused => "interrupted",
+        status => status.word(),
+    };
+    let mut members = serde_json::to_value(session).expect("a session is plain data");
+    if let Value::Object(members) = &mut members {
+        for own in ["id", "name", "status", "created_at", "forked_from", "metadata"] {
+            members.shift_remove(own);
+        }
+    }
+    let head = json!({
+        "id": session.name,
+        "status": status,
+        "createdAt": session.created_at.to_string(),
+        "updatedAt": newest.created_at.to_string(),
+        "session": members,
+    });
+    let state = |record: &crate::model::record::Record| record.state.clone().unwrap_or_else(|| json!({}));
+    let mut files = vec![
+        ("session.json".to_owned(), outgoing::json(&head)),
+        ("state.json".to_owned(), outgoing::json(&state(&newest.record))),
+    ];
+    for (document, n) in out.documents.iter().zip(1..) {
+        let record = &document.record;
+        let mut kept = serde_json::to_value(record).expect("a record is plain data");
+        if let Value::Object(kept) = &mut kept {
+            for elsewhere in ["state", "attachments"] {
+                kept.shift_remove(elsewhere);
+            }
+        }
+        let state = state(record);
+        let integrity = Digest::of(&serde_json::to_vec(&state).expect("JSON is plain data"));
+        let mut tree = Map::new();
+        tree.insert("id".into(), format!("cp-{n:03}").into());
+        tree.insert("version".into(), "1.0.0".into());
+        if let Some(name) = &document.name {
+            tree.insert("name".into(), name.to_string().into());
+        }
+        tree.insert("timestamp".into(), document.created_at.to_string().into());
+        if let Some(step) = &record.step {
+            tree.insert("step".into(), step.n.into());
+            tree.insert("totalSteps".into(), step.of.into());
+        }
+        tree.insert("description".into(), record.summary.clone().unwrap_or_default().into());
+        tree.insert("state".into(), state);
+        tree.insert("record".into(), kept);
+        tree.insert("integrity".into(), integrity.hex().into());
+        files.push((
+            format!("checkpoints/cp-{n:03}.json"),
+            outgoing::json(&Value::Object(tree)),
+        ));
+    }
+    Written(files)
+}

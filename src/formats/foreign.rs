@@ -1,0 +1,335 @@
+//! The intermediate value between other tools' files and our sessions.
+//!
+//! Records are JSON in the stored form of [`Record`](crate::model::record::Record), except that items may lack `at` and
+//! `by`: a source that names neither gets the checkpoint's time and the system's name when it is stored, so that the
+//! content of a source, and with it [`Checkpoint::hash`], does not depend on when it was read.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::System;
+use crate::model::{id::Digest, json, session::Status, time::Timestamp};
+
+/// A file to be read.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// Its path relative to the place that is imported, separated by `/`. For one file alone, its last folders and
+    /// name: detection looks at them.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// When it was changed last: the time of what tells none itself.
+    pub modified: Option<Timestamp>,
+}
+
+impl File {
+    /// Its name without folders.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Its folder; empty at the top.
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Its name without the last extension.
+    pub fn stem(&self) -> &str {
+        let name = self.name();
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
+
+    /// Whether its name ends in this extension, in letters of any case.
+    pub fn is(&self, extension: &str) -> bool {
+        let name = self.name().rsplit_once('.');
+        name.is_some_and(|(_, end)| end.eq_ignore_ascii_case(extension))
+    }
+
+    /// Its text; bytes that are not UTF-8 become U+FFFD, and line ends LF. A byte order mark is left out.
+    pub fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        text.replace("\r\n", "\n").replace('\r', "\n")
+    }
+
+    /// The first 4 KiB of its text.
+    pub fn text_start(&self) -> String {
+        String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(4 << 10)]).into_owned()
+    }
+
+    /// Its JSON, or why it is none.
+    pub fn json(&self) -> Result<Value, Problem> {
+        let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
+        json::parse_input(bytes).map_err(|error| Problem::broken(&self.path, error.to_string()))
+    }
+}
+
+/// What came out of the files of one system.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Parsed {
+    /// The sessions.
+    pub sessions: Vec<Session>,
+    /// What could not be used, and what is worth knowing.
+    pub problems: Vec<Problem>,
+}
+
+impl Parsed {
+    /// Adds what came out of other files.
+    pub fn extend(&mut self, other: Self) {
+        self.sessions.extend(other.sessions);
+        self.problems.extend(other.problems);
+    }
+}
+
+/// How much a problem weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// Something of the source did not come in.
+    Broken,
+    /// Everything came in; something about it is odd.
+    Note,
+}
+
+/// Something about a source that its importer should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file, and where in it.
+    pub path: String,
+    /// What is wrong: a sentence in lower case without a full stop.
+    pub what: String,
+    /// How much it weighs.
+    pub weight: Weight,
+}
+
+impl Problem {
+    /// Something did not come in.
+    pub fn broken(path: &str, what: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            what: what.into(),
+            weight: Weight::Broken,
+        }
+    }
+
+    /// Something is odd.
+    pub fn note(path: &str, what: impl Into<String>) -> Self {
+        Self {
+            weight: Weight::Note,
+            ..Self::broken(path, what)
+        }
+    }
+}
+
+/// A session of another system.
+#[derive(Clone, Debug, Serialize)]
+pub struct Session {
+    /// The system's name.
+    pub system: &'static str,
+    /// Its id there; with the system what tells whether it is here already.
+    pub id: String,
+    /// What its name is made from.
+    pub name: String,
+    /// Members of the session as a merge patch: `title`, `status`, `agent`, `task`, `issues` and so on.
+    pub members: Map<String, Value>,
+    /// When it began; `None` when the source does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// Its checkpoints in their order; never empty.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Lines of its log, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<LogLine>,
+    /// The files it was read from.
+    pub sources: Vec<String>,
+    /// When the newest of them changed: the time of what tells none itself.
+    #[serde(skip)]
+    pub modified: Option<Timestamp>,
+}
+
+impl Session {
+    /// A session with one checkpoint to be filled in, from one file.
+    pub fn new(system: System, id: impl Into<String>, file: &File) -> Self {
+        let id = id.into();
+        Self {
+            system: system.word(),
+            name: id.clone(),
+            id,
+            members: Map::new(),
+            created_at: None,
+            checkpoints: Vec::new(),
+            log: Vec::new(),
+            sources: vec![file.path.clone()],
+            modified: file.modified,
+        }
+    }
+
+    /// Sets a member of the session, unless there is nothing to set.
+    pub fn member(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.members.insert(key.to_owned(), value.into());
+        }
+    }
+
+    /// Sets where the session stands.
+    pub fn status(&mut self, status: Status) {
+        self.member("status", Some(status.word()));
+    }
+
+    /// Adds a file it was read from.
+    pub fn source(&mut self, file: &File) {
+        self.sources.push(file.path.clone());
+        self.modified = self.modified.max(file.modified);
+    }
+
+    /// Makes checkpoint names unique, by suffixes, and gives the session a checkpoint if it has none.
+    pub(super) fn settle(&mut self) {
+        if self.checkpoints.is_empty() {
+            self.checkpoints.push(Checkpoint::new(self.id.clone()));
+        }
+        let mut taken = std::collections::BTreeSet::new();
+        for checkpoint in &mut self.checkpoints {
+            let Some(name) = checkpoint.name.take() else { continue };
+            let mut n = 1;
+            let mut unique = name.clone();
+            while !taken.insert(unique.clone()) {
+                n += 1;
+                unique = format!("{name}-{n}");
+            }
+            checkpoint.name = Some(unique);
+        }
+    }
+}
+
+/// A checkpoint of another system.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Checkpoint {
+    /// Its id there; unique in the session.
+    pub id: String,
+    /// Its name there, made unique in the session by a suffix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When it was made; `None` when the source does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The occasion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
+    /// Members of the session at this checkpoint where they differ from [`Session::members`].
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub members: Map<String, Value>,
+    /// The whole record, with what has no other place in `extra`.
+    pub record: Map<String, Value>,
+    /// Messages of the chat that came since the checkpoint before: `role`, `content`, `timestamp` and more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Value>,
+    /// Files to keep with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// Where its source says that the repository stood.
+    #[serde(skip_serializing_if = "Claimed::is_empty")]
+    pub git: Claimed,
+    /// Tokens as the source counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Value>,
+    /// The last compaction of the chat, as the source describes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Value>,
+    /// The project's context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The agent's description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+impl Checkpoint {
+    /// An empty one.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The digest of what it says, which tells one that is here already from one that changed since.
+    pub fn hash(&self) -> Digest {
+        Digest::of(&json::to_bytes(self))
+    }
+}
+
+/// A file kept with a checkpoint.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Attachment {
+    /// The source itself, kept because its form is free.
+    pub fn of(file: &File) -> Self {
+        Self {
+            name: file.name().to_owned(),
+            bytes: file.bytes.clone(),
+        }
+    }
+}
+
+impl Serialize for Attachment {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = &self.bytes;
+        serde_json::json!({ "name": self.name, "size": bytes.len(), "digest": Digest::of(bytes) }).serialize(serializer)
+    }
+}
+
+/// A line of a session's log.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogLine {
+    /// When; `None` when the source does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// `info`, `warn` or `error`.
+    pub level: String,
+    /// What happened.
+    pub message: String,
+    /// Whom it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// Where a source says that the repository stood. Nothing of it was checked; the whole of it stands in `extra` as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Claimed {
+    /// The branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit, often only the beginning of its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Staged paths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub staged: Vec<String>,
+    /// Modified paths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modified: Vec<String>,
+    /// Untracked paths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untracked: Vec<String>,
+    /// Whether nothing was changed, if that is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// Commits ahead of the upstream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<u64>,
+    /// Commits behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u64>,
+}
+
+impl Claimed {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,304 @@
+//! JSON and JSON lines: our own export, and chats of any tool that writes messages with a role and a content.
+//!
+//! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
+//! file that holds more than messages is kept whole beside the checkpoint.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Attachment, Checkpoint, File, Parsed, Problem, Session, System, claude_mpm::has, fields::Fields, notes::Notes, time,
+};
+use crate::model::{document::Document, json as strict, session::Status};
+
+pub(super) fn owns(file: &File) -> bool {
+    let lines = file.is("jsonl");
+    let tree = file.is("json");
+    let ours = has(&file.bytes, "\"schema\"") && has(&file.bytes, "\"git-checkpoint");
+    (tree && ours) || ((lines || tree) && has(&file.bytes, "\"role\"") && has(&file.bytes, "\"content\""))
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    for file in files {
+        if file.is("jsonl") || file.is("ndjson") {
+            lines(file, &mut out);
+            continue;
+        }
+        match file.json() {
+            Ok(value) if is_ours(&value) => ours(file, value, &mut out),
+            Ok(value) => tree(file, value, &mut out),
+            // Lines in a file that is called otherwise.
+            Err(problem) if looks_like_lines(&file.bytes) => {
+                lines(file, &mut out);
+                let _ = problem;
+            }
+            Err(problem) => out.problems.push(problem),
+        }
+    }
+    out
+}
+
+fn looks_like_lines(bytes: &[u8]) -> bool {
+    let mut lines = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let object =
+        |line: Option<&[u8]>| line.is_some_and(|line| matches!(strict::parse_input(line), Ok(Value::Object(_))));
+    object(lines.next()) && object(lines.next())
+}
+
+fn is_ours(value: &Value) -> bool {
+    let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+    schema.starts_with("git-checkpoint/") || schema.starts_with("git-checkpoint.export/")
+}
+
+/// A document, or an export: `checkpoints` (or one `checkpoint`) with documents, `messages` with the chat.
+fn ours(file: &File, value: Value, out: &mut Parsed) {
+    let mut fields = Fields::of(value).unwrap_or_default();
+    let mut documents = Vec::new();
+    if fields.has("record") && fields.has("session") && fields.has("git") {
+        documents.push(Value::Object(std::mem::take(&mut fields).rest()));
+    }
+    for key in ["checkpoints", "documents"] {
+        documents.extend(fields.list(key).unwrap_or_default());
+    }
+    documents.extend(fields.take("checkpoint"));
+    documents.extend(fields.take("document"));
+    let mut messages = fields.list("messages").unwrap_or_default();
+    if let Some(Value::Object(chat)) = fields.take("chat") {
+        messages.extend(Fields::new(chat).list("messages").unwrap_or_default());
+    }
+    let mut session: Option<Session> = None;
+    for (value, n) in documents.into_iter().zip(1..) {
+        // An item of the list may wrap the document with its id.
+        let value = match value {
+            Value::Object(mut map) if map.get("document").is_some_and(Value::is_object) => {
+                map.remove("document").unwrap_or_default()
+            }
+            other => other,
+        };
+        let document: Document = match serde_json::from_value(value) {
+            Ok(document) => document,
+            Err(error) => {
+                out.problems.push(Problem::broken(
+                    &format!("{}#{n}", file.path),
+                    format!("it is no checkpoint: {error}"),
+                ));
+                continue;
+            }
+        };
+        let known = session.get_or_insert_with(|| {
+            let mut session = Session::new(System::Json, &document.session.id, file);
+            document.session.name.as_str().clone_into(&mut session.name);
+            session.created_at = Some(document.session.created_at);
+            session
+        });
+        point(document, n, known);
+    }
+    match session {
+        Some(mut session) => {
+            if let Some(last) = session.checkpoints.last_mut() {
+                last.messages = messages;
+            }
+            out.sessions.push(session);
+        }
+        None => out
+            .problems
+            .push(Problem::broken(&file.path, "the export holds no checkpoint")),
+    }
+}
+
+fn point(document: Document, n: usize, session: &mut Session) {
+    let mut members = serde_json::to_value(&document.session).unwrap_or_default();
+    if let Value::Object(members) = &mut members {
+        for own in ["id", "name", "created_at", "forked_from"] {
+            members.shift_remove(own);
+        }
+        session.members.clone_from(members);
+    }
+    let mut point = Checkpoint::new(format!("{n}"));
+    point.at = Some(document.created_at);
+    point.name = document.name.map(String::from);
+    point.trigger = document.trigger;
+    point.tokens = document.tokens;
+    point.compaction = document.compaction;
+    point.git.branch.clone_from(&document.git.branch);
+    point.git.commit = document.git.head.as_ref().map(|head| head.as_str().to_owned());
+    if let Value::Object(members) = members {
+        point.members = members;
+    }
+    let mut record = serde_json::to_value(&document.record).unwrap_or_default();
+    if let Value::Object(record) = &mut record {
+        // The files are not in the export; their names say what was there.
+        if let Some(attachments) = record.shift_remove("attachments") {
+            let extra = record.entry("extra").or_insert_with(|| json!({}));
+            extra["json"]["attachments"] = attachments;
+        }
+        let git = serde_json::to_value(&document.git).unwrap_or_default();
+        let extra = record.entry("extra").or_insert_with(|| json!({}));
+        extra["json"]["git"] = git;
+        extra["json"]["kind"] = document.kind.word().into();
+        point.record = std::mem::take(record);
+    }
+    session.checkpoints.push(point);
+}
+
+fn tree(file: &File, value: Value, out: &mut Parsed) {
+    match value {
+        Value::Array(items) => chat(file, items, Fields::default(), out),
+        Value::Object(map) => {
+            let mut fields = Fields::new(map);
+            let key = ["messages", "entries", "conversation", "history"]
+                .into_iter()
+                .find(|key| fields.get(key).is_some_and(Value::is_array));
+            match key {
+                Some(key) => {
+                    let items = fields.list(key).unwrap_or_default();
+                    chat(file, items, fields, out);
+                }
+                None => out
+                    .problems
+                    .push(Problem::broken(&file.path, "it holds no list of messages")),
+            }
+        }
+        _ => out
+            .problems
+            .push(Problem::broken(&file.path, "it is neither an object nor a list")),
+    }
+}
+
+fn lines(file: &File, out: &mut Parsed) {
+    let mut items = Vec::new();
+    for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match strict::parse_input(line) {
+            Ok(value) => items.push(value),
+            Err(error) => out
+                .problems
+                .push(Problem::broken(&format!("{}:{n}", file.path), error.to_string())),
+        }
+    }
+    chat(file, items, Fields::default(), out);
+}
+
+/// A session of one checkpoint with the messages among the items.
+fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
+    let id = rest
+        .text("id")
+        .or_else(|| rest.text("sessionId"))
+        .or_else(|| rest.text("session_id"));
+    let id = id.or_else(|| {
+        items
+            .iter()
+            .find_map(|item| Some(item.get("sessionId")?.as_str()?.to_owned()))
+    });
+    let mut session = Session::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
+    session.status(Status::Paused);
+    session.member("title", rest.text("title").or_else(|| rest.text("name")));
+    let mut point = Checkpoint::new(session.id.clone());
+    let all = items.len();
+    point.messages = items.into_iter().filter_map(message).collect();
+    if point.messages.is_empty() {
+        out.problems.push(Problem::broken(&file.path, "it holds no message"));
+        return;
+    }
+    if point.messages.len() < all {
+        let what = format!(
+            "{} of {all} items are no messages; the file is kept beside the checkpoint",
+            all - point.messages.len()
+        );
+        out.problems.push(Problem::note(&file.path, what));
+        point.attachments.push(Attachment::of(file));
+    }
+    let times: Vec<_> = point
+        .messages
+        .iter()
+        .filter_map(|message| time::of_value(message.get("timestamp")?))
+        .collect();
+    session.created_at = times.iter().min().copied();
+    point.at = times.iter().max().copied();
+    let first = point
+        .messages
+        .iter()
+        .find(|message| message["role"] == "user")
+        .and_then(|message| message["content"].as_str());
+    let mut notes = Notes::default();
+    notes.set(
+        "summary",
+        first
+            .map(|text| text.lines().next().unwrap_or_default().to_owned())
+            .filter(|text| !text.is_empty()),
+    );
+    notes.extra(System::Json, rest.rest());
+    point.record = notes.finish();
+    session.checkpoints.push(point);
+    out.sessions.push(session);
+}
+
+/// The message that an item is or holds.
+fn message(item: Value) -> Option<Value> {
+    let mut fields = Fields::of(item)?;
+    if fields.peek_text("role").is_some() && fields.has("content") {
+        let timestamp = ["timestamp", "created_at", "createdAt", "time"]
+            .iter()
+            .find_map(|key| fields.get(key).cloned());
+        return Some(made(fields, timestamp));
+    }
+    let key = ["message", "payload"].into_iter().find(|key| {
+        fields
+            .get(key)
+            .is_some_and(|inner| inner.get("role").is_some_and(Value::is_string))
+    })?;
+    let inner = fields.fields(key)?;
+    if !inner.has("content") {
+        return None;
+    }
+    let timestamp = fields.take("timestamp");
+    let mut out = made(inner, timestamp);
+    if !fields.is_empty() {
+        out["metadata"]["line"] = Value::Object(fields.rest());
+    }
+    Some(out)
+}
+
+/// A message with its text as `content`; content in blocks is kept as it was in `metadata`.
+fn made(mut fields: Fields, timestamp: Option<Value>) -> Value {
+    let mut out = Map::new();
+    out.insert("role".into(), fields.take("role").unwrap_or_default());
+    let content = fields.take("content").unwrap_or_default();
+    let mut metadata = match fields.take("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
+        None => Map::new(),
+    };
+    if let Value::String(_) = content {
+        out.insert("content".into(), content);
+    } else {
+        out.insert("content".into(), text_of(&content).into());
+        metadata.insert("content".into(), content);
+    }
+    if let Some(timestamp) = timestamp {
+        out.insert("timestamp".into(), timestamp);
+        fields.take("timestamp");
+    }
+    if let Some(id) = fields.take("id") {
+        out.insert("id".into(), id);
+    }
+    for (key, value) in fields.rest() {
+        metadata.entry(key).or_insert(value);
+    }
+    if !metadata.is_empty() {
+        out.insert("metadata".into(), Value::Object(metadata));
+    }
+    Value::Object(out)
+}
+
+/// The texts of content in blocks.
+fn text_of(content: &Value) -> String {
+    let blocks = content.as_array().into_iter().flatten();
+    let texts = blocks.filter_map(|block| block.as_str().or_else(|| block.get("text")?.as_str()));
+    texts.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,152 @@
+//! OpenCastle: `SESSION-CHECKPOINT.md` and its logs of JSON lines.
+//!
+//! The file is rewritten in place, so each import of a newer state adds a checkpoint. The template's sections become the
+//! record; a section that is not understood to its last line is kept verbatim, and then the whole file beside it, since
+//! most files in the wild have a layout of their own.
+
+mod logs;
+mod sections;
+mod write;
+
+use serde_json::Value;
+
+use super::{
+    Attachment, Checkpoint, File, Parsed, Problem, Session, System,
+    fields::Fields,
+    markdown::{self as md, Section},
+    notes::Notes,
+    time,
+};
+use crate::model::session::Status;
+
+pub(super) use write::write;
+
+pub(super) fn owns(file: &File) -> bool {
+    let name = file.name();
+    let upper = name.to_uppercase();
+    (file.is("md") && (upper.starts_with("SESSION-CHECKPOINT") || is_titled(&file.text_start()))) || file.is("ndjson")
+}
+
+/// Whether a text begins with the template's heading; the skill that explains the template holds it further down.
+fn is_titled(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(|line| line.starts_with("# ") && line.to_lowercase().contains("session checkpoint"))
+}
+
+pub(super) fn parse(files: &[File]) -> Parsed {
+    let mut out = Parsed::default();
+    let mut lines = Vec::new();
+    for file in files {
+        if ["ndjson", "jsonl", "json"].iter().any(|end| file.is(end)) {
+            lines.push(file);
+        } else {
+            checkpoint(file, &mut out);
+        }
+    }
+    logs::parse(&lines, &mut out);
+    out
+}
+
+fn checkpoint(file: &File, out: &mut Parsed) {
+    let text = file.text();
+    if text.trim().is_empty() {
+        out.problems.push(Problem::broken(&file.path, "it is empty"));
+        return;
+    }
+    let mut session = Session::new(System::Opencastle, file.stem(), file);
+    session.status(Status::Active);
+    let mut point = Checkpoint::default();
+    let (mut notes, mut rest, mut kept) = (Notes::default(), Fields::default(), Vec::new());
+    let mut title = None;
+    for section in md::sections(&text) {
+        if section.level <= 1 {
+            if section.level == 1 && title.is_none() {
+                title = Some(section.title.clone());
+            }
+            let left = head(&section, &mut session, &mut point, &mut rest);
+            if !left.is_empty() {
+                kept.push(sections::verbatim(&Section { lines: left, ..section }));
+            }
+        } else if !sections::take(&section, &mut notes, &mut rest) {
+            kept.push(sections::verbatim(&section));
+        }
+    }
+    let feature = session
+        .members
+        .get("feature")
+        .and_then(Value::as_str)
+        .map(str::to_owned);
+    let own = title
+        .clone()
+        .map(|title| after_dash(&title).to_owned())
+        .filter(|title| title.to_lowercase() != "session checkpoint");
+    let name = feature
+        .clone()
+        .or_else(|| own.clone())
+        .unwrap_or_else(|| file.stem().to_owned());
+    session.id.clone_from(&name);
+    session.name = name;
+    session.member("title", own);
+    if !notes.has("summary") {
+        let phase = notes.text_at("phase", "title");
+        notes.set("summary", phase.or(feature).or(title));
+    }
+    if !kept.is_empty() {
+        rest.put("sections", Value::Array(kept));
+        point.attachments.push(Attachment::of(file));
+    }
+    notes.extra(System::Opencastle, rest.rest());
+    point.record = notes.finish();
+    point.id = point.at.map_or_else(|| "checkpoint".to_owned(), |at| at.to_string());
+    session.checkpoints.push(point);
+    out.sessions.push(session);
+}
+
+/// `Session Checkpoint - search`: what follows the dash.
+fn after_dash(title: &str) -> &str {
+    let parts = [" \u{2014} ", " \u{2013} ", " - ", ": "];
+    let found = parts.iter().find_map(|dash| title.split_once(dash));
+    match found {
+        Some((first, rest)) if first.to_lowercase().contains("checkpoint") => rest.trim(),
+        _ => title.trim(),
+    }
+}
+
+/// The lines above the first section; gives those that say something else.
+fn head(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: &mut Fields) -> Vec<String> {
+    let mut left = Vec::new();
+    for line in &section.lines {
+        let Some((key, value)) = md::pair(line).or_else(|| md::plain_pair(line)) else {
+            if !line.trim().is_empty() && line.trim() != "---" && !line.trim_start().starts_with("<!--") {
+                left.push(line.clone());
+            }
+            continue;
+        };
+        let value = value.trim().trim_matches('`');
+        match key.to_lowercase().as_str() {
+            _ if value.is_empty() => {}
+            "last updated" | "updated" | "saved" | "date" if point.at.is_none() => {
+                point.at = time::parse(value).or_else(|| time::parse(value.split(" (").next().unwrap_or_default()));
+                if time::parse(value).is_none() {
+                    rest.put(key, value.into());
+                }
+            }
+            "feature" => session.member("feature", Some(value)),
+            "branch" => point.git.branch = Some(value.to_owned()),
+            "status" => {
+                if let Some(status) = super::notes::session_status(value) {
+                    session.status(status);
+                }
+                if super::notes::session_status(value).is_none_or(|status| status.word() != value) {
+                    rest.put(key, value.into());
+                }
+            }
+            "tracker issues" | "linear issues" | "issues" => {
+                let issues: Vec<Value> = value.split(',').map(|issue| issue.trim().into()).collect();
+                session.member("issues", Some(issues));
+            }
+            _ => rest.put(key, value.into()),
+        }
+    }
+    left
+}

@@ -1,0 +1,133 @@
+//! What was imported before, and names that are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Error, Scene};
+use crate::{
+    model::{
+        document::Kind,
+        id::Digest,
+        name::{MAX_LEN, Name},
+    },
+    store::{
+        ObjectId,
+        checkpoint::{self, Checkpoint},
+        session,
+    },
+};
+
+/// A session that was imported.
+pub(super) struct Known {
+    /// Its name.
+    pub(super) name: Name,
+    /// Its newest checkpoint.
+    pub(super) tip: ObjectId,
+    /// That checkpoint.
+    pub(super) checkpoint: Checkpoint,
+    /// The digests of the foreign checkpoints that it holds.
+    pub(super) hashes: BTreeSet<Digest>,
+    /// Whether nobody added a checkpoint here.
+    pub(super) is_untouched: bool,
+}
+
+/// Every imported session by system and foreign id. Forks of them are sessions of their own, and damaged ones are not
+/// looked at: what cannot be read cannot be added to.
+pub(super) fn all(scene: &Scene<'_>) -> Result<BTreeMap<(String, String), Known>, Error> {
+    let mut out = BTreeMap::new();
+    for found in session::all(scene.repo)? {
+        let (Ok(entry), Ok(name)) = (found.tip, Name::new(found.name)) else {
+            continue;
+        };
+        let Ok(tip) = checkpoint::load(scene.repo, entry.id) else {
+            continue;
+        };
+        if tip.document.session.forked_from.is_some() {
+            continue;
+        }
+        let Some(key) = key(&tip) else { continue };
+        let mut known = Known {
+            name,
+            tip: entry.id,
+            is_untouched: tip.document.kind == Kind::Import,
+            checkpoint: tip,
+            hashes: BTreeSet::new(),
+        };
+        for entry in session::chain(scene.repo, known.tip) {
+            let loaded = entry.and_then(|entry| checkpoint::load(scene.repo, entry.id));
+            let loaded = loaded.map_err(Error::damaged(known.name.as_str()))?;
+            known.hashes.extend(hash(&loaded));
+        }
+        out.entry(key).or_insert(known);
+    }
+    Ok(out)
+}
+
+fn key(tip: &Checkpoint) -> Option<(String, String)> {
+    let imported = tip.document.session.metadata.get("imported")?;
+    let text = |key: &str| imported.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+    Some((text("system")?, text("id")?))
+}
+
+fn hash(checkpoint: &Checkpoint) -> Option<Digest> {
+    let imported = checkpoint.document.session.metadata.get("imported")?;
+    Digest::parse(imported.get("checkpoint")?.get("digest")?.as_str()?).ok()
+}
+
+/// The names of sessions that are taken.
+pub(super) struct Names(BTreeSet<String>);
+
+impl Names {
+    pub(super) fn new(scene: &Scene<'_>) -> Result<Self, Error> {
+        Ok(Self(
+            session::all(scene.repo)?
+                .into_iter()
+                .map(|session| session.name)
+                .collect(),
+        ))
+    }
+
+    /// The name that was asked for, which must be free; else one like the foreign one, with a number where it is taken.
+    pub(super) fn choose(&mut self, wanted: Option<&Name>, foreign: &str) -> Result<Name, Name> {
+        if let Some(name) = wanted {
+            return if self.0.insert(name.to_string()) {
+                Ok(name.clone())
+            } else {
+                Err(name.clone())
+            };
+        }
+        let name = free(foreign, |name| self.0.contains(name.as_str()));
+        self.0.insert(name.to_string());
+        Ok(name)
+    }
+}
+
+/// A name as like a text as the grammar allows, with a number where it is taken.
+pub(super) fn free(text: &str, taken: impl Fn(&Name) -> bool) -> Name {
+    let lower = text.to_lowercase();
+    let whole = Name::new(lower.clone()).ok().or_else(|| {
+        let kept: String = lower
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        let kept: Vec<&str> = kept.split('-').filter(|part| !part.is_empty()).collect();
+        let kept: String = kept.join("-").chars().take(MAX_LEN).collect();
+        Name::new(kept.trim_matches(['-', '.', '_'])).ok()
+    });
+    if let Some(name) = whole.filter(|name| !taken(name)) {
+        return name;
+    }
+    let mut n = 2_u64;
+    loop {
+        let name = Name::slug(&lower, &n.to_string());
+        if !taken(&name) {
+            return name;
+        }
+        n += 1;
+    }
+}

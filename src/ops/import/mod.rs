@@ -1,0 +1,358 @@
+//! `import`: sessions of other systems, with their own times, ids and order.
+//!
+//! Files are read (bounded, links inside folders never followed), parsed by `formats`, cleaned of secrets, written as
+//! `start` and `import` checkpoints, and all refs move in one go at the end; one `undo` takes the whole import back. A
+//! session is known again by its system and foreign id, a checkpoint by the digest of its content: what is here already
+//! is not imported again, and what came since is added, unless somebody went on in the session here.
+
+mod known;
+mod read;
+mod write;
+
+use std::path::PathBuf;
+
+use self::known::Known;
+use super::{
+    Error, Scene, compose,
+    redact::{Redaction, Redactor},
+    restore::Progress,
+    save, undo as taking_back,
+};
+use crate::{
+    formats::{self, Problem, Session, System, Weight},
+    model::{name::Name, time::Timestamp},
+    store::{
+        ObjectId,
+        checkpoint::oid,
+        objects::Writer,
+        refs::{self, Edit, Expected},
+        session,
+    },
+};
+
+/// What is to be imported.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The system, when it is not to be told from the files.
+    pub from: Option<System>,
+    /// Files and folders, absolute, each with how the user calls it.
+    pub paths: Vec<(PathBuf, String)>,
+    /// The name of the session; only for one session.
+    pub name: Option<Name>,
+    /// Whether to look below each path where the known systems leave their files, rather than at the path itself.
+    pub usual_places: bool,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+}
+
+/// What was imported, or would be.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Every session that was found, in the order of its source.
+    pub items: Vec<Item>,
+    /// What did not come in, and what is odd.
+    pub problems: Vec<Problem>,
+    /// Files that no system knows.
+    pub unknown: Vec<String>,
+    /// Secrets that were found and, unless told otherwise, replaced.
+    pub redactions: Vec<Redaction>,
+    /// How many files were read.
+    pub files: usize,
+}
+
+impl Outcome {
+    /// How many sessions came in, or would.
+    pub fn imported(&self) -> usize {
+        self.items
+            .iter()
+            .filter(|item| matches!(item.what, What::New | What::Grown))
+            .count()
+    }
+
+    /// Whether something of the source is not here.
+    pub fn is_partial(&self) -> bool {
+        self.problems.iter().any(|problem| problem.weight == Weight::Broken)
+            || self.items.iter().any(|item| matches!(item.what, What::Refused(_)))
+    }
+}
+
+/// What becomes of a foreign session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It becomes a session.
+    New,
+    /// Checkpoints are added to the session that it became before.
+    Grown,
+    /// It is here already.
+    Same,
+    /// It does not come in, for this reason.
+    Refused(String),
+}
+
+/// A foreign session.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its system.
+    pub system: &'static str,
+    /// Its id there.
+    pub foreign_id: String,
+    /// The files it was read from.
+    pub sources: Vec<String>,
+    /// The session's name here.
+    pub name: Name,
+    /// What becomes of it.
+    pub what: What,
+    /// Checkpoints that come in.
+    pub checkpoints: usize,
+    /// Messages of the chat that it has.
+    pub messages: usize,
+    /// The summary of its newest checkpoint.
+    pub summary: String,
+    /// When its newest checkpoint was made.
+    pub at: Timestamp,
+    /// The newest checkpoint here; `None` in a dry run of a new one.
+    pub tip: Option<ObjectId>,
+    /// Where the session stands.
+    pub status: String,
+}
+
+/// Imports.
+pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Outcome, Error> {
+    save::guard(scene)?;
+    let mut redactor = Redactor::new(scene)?;
+    let agent = redactor.agent(scene);
+    let scene = &Scene {
+        agent: agent.as_deref(),
+        ..*scene
+    };
+    let found = read::read(request)?;
+    let mut problems = found.problems;
+    let files = found.files.len();
+    let (mut parsed, mut unknown) = match request.from {
+        Some(system) => (system.parse(&found.files), Vec::new()),
+        None => formats::parse_all(found.files),
+    };
+    for problem in &mut parsed.problems {
+        found.shown.translate(&mut problem.path);
+    }
+    for path in &mut unknown {
+        found.shown.translate(path);
+    }
+    problems.append(&mut parsed.problems);
+    if let Some(name) = &request.name
+        && parsed.sessions.len() > 1
+    {
+        return Err(Error::ManySessions {
+            name: name.clone(),
+            count: parsed.sessions.len(),
+        });
+    }
+    if !request.dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+    }
+    let known = known::all(scene)?;
+    let mut names = known::Names::new(scene)?;
+    let writer = if request.dry_run {
+        Writer::memory(scene.repo)
+    } else {
+        Writer::durable(scene.repo)?
+    };
+    let all: usize = parsed.sessions.iter().map(|session| session.checkpoints.len()).sum();
+    let (mut items, mut edits, mut needs, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for mut session in parsed.sessions {
+        for path in &mut session.sources {
+            found.shown.translate(path);
+        }
+        let count = session.checkpoints.len();
+        if seen.insert((session.system, session.id.clone())) {
+            let before = known.get(&(session.system.to_owned(), session.id.clone()));
+            let each = |n: usize| progress(done + n, all);
+            match one(
+                scene,
+                request,
+                &writer,
+                session,
+                before,
+                (&mut names, &mut redactor),
+                &each,
+            )? {
+                Ok(mut made) => {
+                    needs.append(&mut made.needs);
+                    edits.extend(made.edit);
+                    items.push(made.item);
+                }
+                Err(problem) => problems.push(problem),
+            }
+        } else {
+            let what = format!(
+                "session '{}' stands there twice; the first counts",
+                session.id.escape_debug()
+            );
+            problems.push(Problem::broken(&session.sources.join(", "), what));
+        }
+        done += count;
+        progress(done, all);
+    }
+    if !request.dry_run && !edits.is_empty() {
+        commit(scene, writer, &edits, &needs, &items)?;
+    }
+    Ok(Outcome {
+        items,
+        problems,
+        unknown,
+        redactions: redactor.found,
+        files,
+    })
+}
+
+/// One foreign session as it becomes one of ours.
+struct Made {
+    item: Item,
+    edit: Option<Edit>,
+    needs: Vec<ObjectId>,
+}
+
+type Tools<'a> = (&'a mut known::Names, &'a mut Redactor);
+
+/// Writes what of a session is new. The inner error is about this session alone.
+fn one(
+    scene: &Scene<'_>,
+    request: &Request,
+    writer: &Writer,
+    foreign: Session,
+    before: Option<&Known>,
+    tools: Tools<'_>,
+    progress: &dyn Fn(usize),
+) -> Result<Result<Made, Problem>, Error> {
+    let (names, redactor) = tools;
+    let path = foreign.sources.join(", ");
+    let fallback = foreign.modified.unwrap_or(scene.now);
+    let summary = foreign
+        .checkpoints
+        .last()
+        .and_then(|last| last.record.get("summary")?.as_str().map(str::to_owned));
+    let mut item = Item {
+        system: foreign.system,
+        foreign_id: foreign.id.clone(),
+        sources: foreign.sources.clone(),
+        name: match before {
+            Some(known) => known.name.clone(),
+            None => match names.choose(request.name.as_ref(), &foreign.name) {
+                Ok(name) => name,
+                Err(name) => return Err(Error::Exists { name }),
+            },
+        },
+        what: What::New,
+        checkpoints: foreign.checkpoints.len(),
+        messages: foreign
+            .checkpoints
+            .iter()
+            .map(|checkpoint| checkpoint.messages.len())
+            .sum(),
+        summary: summary.unwrap_or_default(),
+        at: foreign
+            .checkpoints
+            .iter()
+            .filter_map(|checkpoint| checkpoint.at)
+            .max()
+            .unwrap_or(fallback),
+        tip: before.map(|known| known.tip),
+        status: foreign
+            .members
+            .get("status")
+            .and_then(|status| status.as_str())
+            .unwrap_or("active")
+            .to_owned(),
+    };
+    redactor.text(&mut item.summary, "summary");
+    if let Some(known) = before {
+        let new = foreign
+            .checkpoints
+            .iter()
+            .filter(|checkpoint| !known.hashes.contains(&checkpoint.hash()))
+            .count();
+        item.checkpoints = new;
+        item.what = if new == 0 {
+            What::Same
+        } else if known.is_untouched {
+            What::Grown
+        } else {
+            What::Refused(format!(
+                "session '{}' was gone on with here since it was imported; delete or rename that one's import first",
+                known.name
+            ))
+        };
+    }
+    if matches!(item.what, What::Same | What::Refused(_)) {
+        item.checkpoints = 0;
+        return Ok(Ok(Made {
+            item,
+            edit: None,
+            needs: Vec::new(),
+        }));
+    }
+    let written = match write::session(scene, writer, foreign, &item.name, before, (redactor, progress))? {
+        Ok(written) => written,
+        Err(why) => return Ok(Err(Problem::broken(&path, why))),
+    };
+    item.tip = (!request.dry_run).then_some(written.tip);
+    item.summary = written.summary;
+    let edit = Edit {
+        name: session::ref_name(&item.name),
+        expected: before.map_or(Expected::Absent, |known| Expected::Is(known.tip)),
+        new: Some(written.tip),
+        message: "checkpoint: import".to_owned(),
+    };
+    Ok(Ok(Made {
+        item,
+        edit: Some(edit),
+        needs: written.needs,
+    }))
+}
+
+/// Makes the objects durable, moves all refs, checks that the objects are still there, and notes how to take it back.
+fn commit(scene: &Scene<'_>, writer: Writer, edits: &[Edit], needs: &[ObjectId], items: &[Item]) -> Result<(), Error> {
+    let sealed = writer.finish()?;
+    let committer = compose::people(scene).committer;
+    refs::update(scene.repo, edits, &committer, scene.wait)?;
+    let needed = [needs, sealed.relied_on(), sealed.written()].concat();
+    if let Err(error) = refs::verify_present(scene.repo, &needed) {
+        if matches!(error, crate::store::Error::Vanished { .. }) {
+            let back: Vec<Edit> = edits.iter().map(back).collect();
+            refs::update(scene.repo, &back, &committer, scene.wait)?;
+        }
+        return Err(error.into());
+    }
+    sealed.release();
+    let moves = edits.iter().map(|edit| {
+        let old = match edit.expected {
+            Expected::Is(id) => Some(oid(id)),
+            _ => None,
+        };
+        (edit.name.clone(), old, edit.new.map(oid))
+    });
+    let names: Vec<&str> = items
+        .iter()
+        .filter(|item| matches!(item.what, What::New | What::Grown))
+        .map(|item| item.name.as_str())
+        .collect();
+    let what = match names.as_slice() {
+        [name] => format!("imported session {name}"),
+        names => format!("imported {} sessions", names.len()),
+    };
+    taking_back::note_refs(scene, "import", what, moves.collect(), None)
+}
+
+/// The edit that takes another one back.
+fn back(edit: &Edit) -> Edit {
+    Edit {
+        name: edit.name.clone(),
+        expected: edit.new.map_or(Expected::Absent, Expected::Is),
+        new: match edit.expected {
+            Expected::Is(id) => Some(id),
+            _ => None,
+        },
+        message: "checkpoint: taken back, its objects were collected".to_owned(),
+    }
+}

@@ -1,0 +1,215 @@
+//! The files of a source, read with bounds. Links inside folders are never followed, and nothing is written.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use super::{super::Error, Request};
+use crate::{
+    formats::{FILE_LIMIT, FILES_LIMIT, File, Problem, System, TOTAL_LIMIT},
+    model::{path::RepoPath, time::Timestamp},
+    os,
+};
+
+/// Folders that hold no sessions, however deep one looks.
+const PASSED: [&str; 3] = [".git", "node_modules", "__pycache__"];
+/// The deepest folder that is looked at.
+const DEPTH: usize = 16;
+
+/// What was read.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) files: Vec<File>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) shown: Shown,
+    total: u64,
+}
+
+/// How paths are shown: the part before the user's own is replaced by what the user typed.
+#[derive(Default)]
+pub(super) struct Shown(Vec<(String, String)>);
+
+impl Shown {
+    /// Turns a path that `formats` was given, or a place in such a file, into one that the user knows.
+    pub(super) fn translate(&self, path: &mut String) {
+        for (prefix, shown) in &self.0 {
+            if let Some(rest) = path.strip_prefix(prefix.as_str())
+                && (rest.is_empty() || rest.starts_with(['/', ':', '#']))
+            {
+                *path = format!("{shown}{rest}");
+                return;
+            }
+        }
+    }
+}
+
+/// Reads all paths of a request.
+pub(super) fn read(request: &Request) -> Result<Found, Error> {
+    let mut found = Found::default();
+    for (path, shown) in &request.paths {
+        let roots = roots(path, shown, request.usual_places)?;
+        for (root, shown) in roots {
+            found.root(&root, &shown)?;
+        }
+    }
+    Ok(found)
+}
+
+/// The places to look at for one path.
+fn roots(path: &Path, shown: &str, usual: bool) -> Result<Vec<(PathBuf, String)>, Error> {
+    let meta = fs::metadata(path).map_err(unreadable(shown))?;
+    let own = vec![(path.to_owned(), shown.to_owned())];
+    // Whoever names a whole project means what the systems left in it, not each of its files.
+    let project = meta.is_dir() && path.join(".git").exists();
+    if !meta.is_dir() || !(usual || project) {
+        return Ok(own);
+    }
+    let mut roots = Vec::new();
+    for place in System::ALL.iter().flat_map(|system| system.places()) {
+        let below = path.join(place);
+        if fs::symlink_metadata(&below).is_ok_and(|meta| !meta.file_type().is_symlink()) {
+            let shown = if shown == "." {
+                (*place).to_owned()
+            } else {
+                format!("{}/{place}", shown.trim_end_matches('/'))
+            };
+            roots.push((below, shown));
+        }
+    }
+    Ok(if roots.is_empty() && !project { own } else { roots })
+}
+
+fn unreadable(shown: &str) -> impl FnOnce(std::io::Error) -> Error {
+    let path = shown.to_owned();
+    move |source| Error::Source { path, source }
+}
+
+impl Found {
+    fn root(&mut self, root: &Path, shown: &str) -> Result<(), Error> {
+        let prefix = context(root);
+        self.shown.0.push((prefix.clone(), shown.to_owned()));
+        let meta = fs::metadata(root).map_err(unreadable(shown))?;
+        if meta.is_dir() {
+            self.folder(root, &prefix, 0);
+            return Ok(());
+        }
+        // What the user names must be readable; inside a folder a file that is not is one problem among others.
+        os::open_regular(root).map_err(unreadable(shown))?;
+        self.file(root, &prefix);
+        // A database may have its newest pages in a file beside it.
+        if root.extension().is_some_and(|end| end == "db") {
+            let mut beside = root.as_os_str().to_owned();
+            beside.push("-wal");
+            if fs::symlink_metadata(&beside).is_ok_and(|meta| meta.is_file()) {
+                self.file(Path::new(&beside), &format!("{prefix}-wal"));
+                self.shown.0.push((format!("{prefix}-wal"), format!("{shown}-wal")));
+            }
+        }
+        Ok(())
+    }
+
+    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.problems.push(Problem::broken(
+                    prefix,
+                    format!("it cannot be read: {}", os::reason(&error)),
+                ));
+                return;
+            }
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let name = RepoPath::new(entry.file_name().as_encoded_bytes()).quoted();
+            let path = format!("{prefix}/{name}");
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                self.problems
+                    .push(Problem::note(&path, "it is a link, which is not followed"));
+            } else if kind.is_dir() {
+                if PASSED.contains(&name.as_str()) {
+                    continue;
+                }
+                if depth == DEPTH {
+                    self.problems
+                        .push(Problem::broken(&path, format!("it lies deeper than {DEPTH} folders")));
+                } else {
+                    self.folder(&entry.path(), &path, depth + 1);
+                }
+            } else if kind.is_file() {
+                self.file(&entry.path(), &path);
+            }
+        }
+    }
+
+    fn file(&mut self, file: &Path, path: &str) {
+        if self.files.len() >= FILES_LIMIT {
+            if self.files.len() == FILES_LIMIT && self.total != u64::MAX {
+                self.problems.push(Problem::broken(
+                    path,
+                    format!("it and what follows is left out: more than {FILES_LIMIT} files"),
+                ));
+                self.total = u64::MAX;
+            }
+            return;
+        }
+        let size = fs::symlink_metadata(file).map_or(0, |meta| meta.len());
+        if size > FILE_LIMIT {
+            self.problems.push(Problem::broken(
+                path,
+                format!("it has {size} bytes, more than the {FILE_LIMIT} allowed"),
+            ));
+            return;
+        }
+        if self.total.saturating_add(size) > TOTAL_LIMIT {
+            self.problems.push(Problem::broken(
+                path,
+                format!("it is left out: more than {TOTAL_LIMIT} bytes in all"),
+            ));
+            return;
+        }
+        let read = os::open_regular(file).and_then(|open| {
+            let modified = open.metadata()?.modified().ok();
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::Read::take(open, FILE_LIMIT), &mut bytes)?;
+            Ok((bytes, modified))
+        });
+        match read {
+            Ok((bytes, modified)) => {
+                self.total += bytes.len() as u64;
+                let modified = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+                let modified = modified.and_then(|since| i64::try_from(since.as_secs()).ok());
+                self.files.push(File {
+                    path: path.to_owned(),
+                    bytes,
+                    modified: modified.map(|seconds| Timestamp::from_unix(seconds, 0)),
+                });
+            }
+            Err(error) => {
+                self.problems.push(Problem::broken(
+                    path,
+                    format!("it cannot be read: {}", os::reason(&error)),
+                ));
+            }
+        }
+    }
+}
+
+/// The last parts of a path, which tell a system where a file lies: `.claude/checkpoints/1.json` is told by its folders.
+fn context(path: &Path) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => parts.push(RepoPath::new(name.as_encoded_bytes()).quoted()),
+            Component::ParentDir => {
+                parts.pop();
+            }
+            _ => {}
+        }
+    }
+    let first = parts.len().saturating_sub(6);
+    parts[first..].join("/")
+}

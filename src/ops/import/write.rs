@@ -1,0 +1,427 @@
+//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{Error, Scene, compose, fresh, redact::Redactor},
+    known::{self, Known},
+};
+use crate::{
+    formats::{self, Checkpoint, Claimed, Session},
+    model::{
+        document::{Document, Kind},
+        facts::GitFacts,
+        id::{Digest, Oid},
+        json as strict,
+        name::Name,
+        operation::LogLine,
+        patch::LISTS,
+        path::RepoPath,
+        record::{Attachment, Record},
+        session,
+        time::Timestamp,
+    },
+    store::{
+        Kind as ObjectKind, ObjectId,
+        checkpoint::{self, Siblings, oid},
+        history,
+        objects::Writer,
+    },
+};
+
+/// A session that is written; no ref names it yet.
+pub(super) struct Written {
+    pub(super) tip: ObjectId,
+    pub(super) needs: Vec<ObjectId>,
+    pub(super) summary: String,
+}
+
+type Tools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
+
+/// Writes a session, or what is new of it. The inner error says why this one cannot be stored.
+pub(super) fn session(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    foreign: Session,
+    name: &Name,
+    before: Option<&Known>,
+    tools: Tools<'_>,
+) -> Result<Result<Written, String>, Error> {
+    let (redactor, progress) = tools;
+    let fallback = foreign.modified.unwrap_or(scene.now);
+    let first = foreign.checkpoints.iter().find_map(|checkpoint| checkpoint.at);
+    let begun = foreign
+        .created_at
+        .or(first)
+        .unwrap_or(fallback)
+        .min(first.unwrap_or(fallback));
+    let mut members = Value::Object(foreign.members.clone());
+    redactor.json(&mut members, "session");
+    let mut identity = json!({ "system": foreign.system, "id": foreign.id, "sources": foreign.sources });
+    redactor.json(&mut identity, "session/metadata");
+    let mut base = match before {
+        Some(known) => known.checkpoint.document.session.clone(),
+        None => compose::new_session(
+            &Scene {
+                now: begun,
+                agent: None,
+                ..*scene
+            },
+            name.clone(),
+        )?,
+    };
+    base.name = name.clone();
+    base = match base.patched(&members) {
+        Ok(session) => session,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    base.metadata.insert("imported".to_owned(), identity);
+    let mut last = match before {
+        Some(known) => (known.tip, known.checkpoint.digest.clone()),
+        None => start(scene, writer, &base, &foreign.checkpoints[0].git, begun)?,
+    };
+    let mut needs = vec![last.0];
+    let mut chat = Chat::default();
+    let mut names = BTreeSet::new();
+    let count = foreign.checkpoints.len();
+    let mut summary = String::new();
+    let mut at = begun;
+    for (mut foreign_checkpoint, n) in foreign.checkpoints.into_iter().zip(1..) {
+        let digest = foreign_checkpoint.hash();
+        at = foreign_checkpoint
+            .at
+            .unwrap_or(if n == 1 { fallback.max(begun) } else { at });
+        chat.add(std::mem::take(&mut foreign_checkpoint.messages), at, redactor);
+        let checkpoint_name = foreign_checkpoint
+            .name
+            .as_deref()
+            .map(|text| known::free(text, |name| names.contains(name)));
+        names.extend(checkpoint_name.clone());
+        if before.is_some_and(|known| known.hashes.contains(&digest)) {
+            continue;
+        }
+        let own = Own {
+            name: checkpoint_name,
+            digest,
+            at,
+            system: foreign.system,
+            log: if n == count { &foreign.log } else { &[] },
+            previous: before.filter(|known| known.tip == last.0),
+        };
+        let made = match own.write(scene, writer, &base, foreign_checkpoint, &last, (&chat, redactor))? {
+            Ok(made) => made,
+            Err(why) => return Ok(Err(why)),
+        };
+        last = (made.0.id, made.0.digest);
+        needs.extend(made.0.needs);
+        summary = made.1;
+        progress(n);
+    }
+    Ok(Ok(Written {
+        tip: last.0,
+        needs,
+        summary,
+    }))
+}
+
+/// The parentless first checkpoint, which holds only the session.
+fn start(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    base: &session::Session,
+    git: &Claimed,
+    at: Timestamp,
+) -> Result<(ObjectId, Digest), Error> {
+    let scene = &Scene { now: at, ..*scene };
+    let people = compose::people(scene);
+    let (_, written) = compose::write_start(scene, writer, base.clone(), facts(scene, git), &people)?;
+    Ok((written.id, written.digest))
+}
+
+/// One checkpoint to be written.
+struct Own<'a> {
+    name: Option<Name>,
+    digest: Digest,
+    at: Timestamp,
+    system: &'static str,
+    log: &'a [formats::LogLine],
+    /// The checkpoint that this one is added to, when that was imported earlier.
+    previous: Option<&'a Known>,
+}
+
+impl Own<'_> {
+    fn write(
+        self,
+        scene: &Scene<'_>,
+        writer: &Writer,
+        base: &session::Session,
+        foreign: Checkpoint,
+        last: &(ObjectId, Digest),
+        tools: (&Chat, &mut Redactor),
+    ) -> Result<Result<(checkpoint::Written, String), String>, Error> {
+        let (chat, redactor) = tools;
+        let scene = &Scene { now: self.at, ..*scene };
+        let mut record = Value::Object(foreign.record);
+        complete(&mut record, self.at, self.system);
+        redactor.json(&mut record, "record");
+        let mut record: Record = match serde_json::from_value(record) {
+            Ok(record) => record,
+            Err(error) => return Ok(Err(format!("its record cannot be stored: {error}"))),
+        };
+        if record.summary.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            record.summary = Some(format!("Imported from {}: {}", self.system, foreign.id));
+            record.auto_summary = true;
+        }
+        let mut members = Value::Object(foreign.members);
+        redactor.json(&mut members, "session");
+        let mut session = match base.patched(&members) {
+            Ok(session) => session,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let mut identity = json!({ "id": foreign.id, "digest": self.digest });
+        if let Some(name) = foreign
+            .name
+            .filter(|name| self.name.as_ref().is_none_or(|own| own.as_str() != name))
+        {
+            identity["name"] = name.into();
+        }
+        redactor.json(&mut identity, "session/metadata");
+        session.metadata["imported"]["checkpoint"] = identity;
+        let facts = facts(scene, &foreign.git);
+        let mut document = compose::document(scene, session, Kind::Import, facts);
+        document.name = self.name;
+        document.trigger = foreign.trigger;
+        document.previous = Some(last.1.clone());
+        document.record = record;
+        document.tokens = foreign.tokens;
+        document.compaction = foreign.compaction;
+        if let Some(known) = self.previous {
+            document.folded.clone_from(&known.checkpoint.document.folded);
+        }
+        let mut siblings = Siblings::default();
+        for (text, file) in [(foreign.context, "context.md"), (foreign.agent, "agent.md")] {
+            if let Some(mut text) = text {
+                redactor.text(&mut text, file);
+                siblings.blob(file, writer.write(ObjectKind::Blob, text.as_bytes())?);
+            }
+        }
+        attach(
+            writer,
+            foreign.attachments,
+            &mut document,
+            &mut siblings,
+            (redactor, self.system),
+        )?;
+        log(writer, self.log, self.at, &mut siblings, redactor)?;
+        chat.write(writer, &mut document, &mut siblings)?;
+        let people = compose::people(scene);
+        let written = checkpoint::write(writer, &mut document, false, &siblings, vec![last.0], &people)?;
+        Ok(Ok((written, document.record.summary.unwrap_or_default())))
+    }
+}
+
+/// Gives items that say neither when nor by whom the checkpoint's time and the system's name.
+fn complete(record: &mut Value, at: Timestamp, system: &str) {
+    for (list, _) in LISTS {
+        let Some(Value::Array(items)) = record.get_mut(list) else {
+            continue;
+        };
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            item.entry("at").or_insert_with(|| at.to_string().into());
+            item.entry("by").or_insert_with(|| system.into());
+        }
+    }
+}
+
+fn attach(
+    writer: &Writer,
+    attachments: Vec<formats::Attachment>,
+    document: &mut Document,
+    siblings: &mut Siblings,
+    tools: (&mut Redactor, &str),
+) -> Result<(), Error> {
+    let (redactor, system) = tools;
+    let mut blobs = Vec::new();
+    for (attachment, n) in attachments.into_iter().zip(0_u32..) {
+        let mut name = attachment.name;
+        redactor.text(&mut name, "attachment");
+        let bytes = redactor.bytes(&attachment.bytes, &format!("files/{name}"));
+        blobs.push(writer.write(ObjectKind::Blob, &bytes)?);
+        document.record.attachments.push(Attachment {
+            id: fresh::item_id()?,
+            at: document.created_at,
+            by: system.to_owned(),
+            name,
+            n,
+            size: bytes.len() as u64,
+            unknown: Map::new(),
+        });
+    }
+    Ok(siblings.numbered(writer, "files", &blobs)?)
+}
+
+fn log(
+    writer: &Writer,
+    lines: &[formats::LogLine],
+    at: Timestamp,
+    siblings: &mut Siblings,
+    redactor: &mut Redactor,
+) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
+    for line in lines {
+        let mut message = line.message.clone();
+        redactor.text(&mut message, "log");
+        bytes.extend(strict::to_line(&LogLine {
+            at: line.at.unwrap_or(at),
+            level: line.level.clone(),
+            message,
+            agent: line.agent.clone(),
+        }));
+    }
+    let blob = writer.write(ObjectKind::Blob, &bytes)?;
+    Ok(siblings.files(writer, "log", vec![("000000.jsonl".to_owned(), blob)])?)
+}
+
+/// Where a source says that the repository stood, as far as this repository knows of it.
+fn facts(scene: &Scene<'_>, claimed: &Claimed) -> GitFacts {
+    let mut facts = GitFacts {
+        branch: claimed.branch.clone(),
+        ..GitFacts::default()
+    };
+    let id = claimed.commit.as_deref().and_then(|digits| commit(scene, digits));
+    if let Some(id) = id {
+        facts.head_subject = history::commit_info(scene.repo, id).ok().map(|info| info.subject);
+        facts.head = Some(oid(id));
+    }
+    (facts.ahead, facts.behind) = (claimed.ahead, claimed.behind);
+    let paths = |texts: &[String]| {
+        texts
+            .iter()
+            .map(|text| RepoPath::from_quoted(text).unwrap_or_else(|| RepoPath::from(text.as_str())))
+            .collect()
+    };
+    facts.staged = paths(&claimed.staged);
+    facts.modified = paths(&claimed.modified);
+    facts.untracked = paths(&claimed.untracked);
+    facts.settle();
+    if let Some(clean) = claimed.clean {
+        facts.is_clean = clean;
+    }
+    facts
+}
+
+/// The commit that an abbreviated id means here, if it means exactly one.
+fn commit(scene: &Scene<'_>, digits: &str) -> Option<ObjectId> {
+    let digits = digits.trim().to_ascii_lowercase();
+    if digits.len() < 7 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    if let Ok(whole) = Oid::new(digits.clone()) {
+        let id = checkpoint::object_id(&whole);
+        return history::commit_info(scene.repo, id).is_ok().then_some(id);
+    }
+    match checkpoint::commits_with_prefix(scene.repo, &digits).as_slice() {
+        [id] => Some(*id),
+        _ => None,
+    }
+}
+
+/// The chat as it grows from checkpoint to checkpoint.
+#[derive(Default)]
+struct Chat {
+    messages: Vec<Value>,
+}
+
+impl Chat {
+    fn add(&mut self, messages: Vec<Value>, at: Timestamp, redactor: &mut Redactor) {
+        for mut message in messages {
+            redactor.json(&mut message, "chat");
+            let message = self.stored(message, at);
+            self.messages.push(message);
+        }
+    }
+
+    /// A message in the stored form: `id`, `at`, `role`, `content`, `meta`, and what else it came with. A role that is
+    /// none of ours speaks as the system's, and its own word is kept.
+    fn stored(&self, message: Value, at: Timestamp) -> Value {
+        let Value::Object(mut given) = message else {
+            return message;
+        };
+        let mut text = |key: &str| {
+            given
+                .shift_remove(key)
+                .and_then(|value| value.as_str().map(str::to_owned))
+        };
+        let own =
+            text("id").filter(|id| !id.is_empty() && !self.messages.iter().any(|known| known["id"] == id.as_str()));
+        let word = text("role").unwrap_or_default();
+        let role = match word.to_ascii_lowercase().as_str() {
+            "user" | "human" => "user",
+            "assistant" | "model" | "ai" => "assistant",
+            "tool" | "function" | "tool_result" => "tool",
+            _ => "system",
+        };
+        let content = given.shift_remove("content").unwrap_or_default();
+        let content = if content.is_string() || content.is_array() {
+            content
+        } else {
+            content.to_string().into()
+        };
+        let said = given.get("timestamp").and_then(formats::time_of);
+        let id = own.unwrap_or_else(|| {
+            let seed = format!("{}\n{word}\n{content}", self.messages.len());
+            Digest::of(seed.as_bytes()).hex()[..8].to_owned()
+        });
+        let mut meta = match given.shift_remove("metadata") {
+            Some(Value::Object(meta)) => meta,
+            Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
+            None => Map::new(),
+        };
+        if role != word {
+            meta.insert("role".to_owned(), word.into());
+        }
+        let mut out = Map::new();
+        out.insert("id".to_owned(), id.into());
+        out.insert("at".to_owned(), said.unwrap_or(at).to_string().into());
+        out.insert("role".to_owned(), role.into());
+        out.insert("content".to_owned(), content);
+        if !meta.is_empty() {
+            out.insert("meta".to_owned(), Value::Object(meta));
+        }
+        // `agent` is a text there; `at` and `meta` would be read as ours.
+        for (key, value) in given {
+            let taken = out.contains_key(&key) || key == "meta" || (key == "agent" && !value.is_string());
+            out.insert(if taken { format!("foreign_{key}") } else { key }, value);
+        }
+        Value::Object(out)
+    }
+}
+
+/// How many messages a file of the chat holds.
+const CHUNK: usize = 512;
+
+impl Chat {
+    /// Writes the messages so far beside the document, in files of [`CHUNK`]: full ones are the same in every
+    /// checkpoint.
+    fn write(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+        if self.messages.is_empty() {
+            return Ok(());
+        }
+        let mut files = Vec::new();
+        for (chunk, n) in self.messages.chunks(CHUNK).zip(0..) {
+            let bytes: Vec<u8> = chunk.iter().flat_map(strict::to_line).collect();
+            files.push((format!("{n:06}.jsonl"), writer.write(ObjectKind::Blob, &bytes)?));
+        }
+        document.chat = Some(crate::model::document::Chat {
+            messages: self.messages.len() as u64,
+            tokens: None,
+            chunks: files.len() as u64,
+        });
+        Ok(siblings.files(writer, "chat", files)?)
+    }
+}

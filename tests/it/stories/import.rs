@@ -1,0 +1,299 @@
+//! Sessions of other tools taken over: from their files to `show`, again, damaged, taken back.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::World;
+
+fn fixture(world: &World, case: &str, to: &str) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/formats")
+        .join(case)
+        .join("input");
+    copy(&from, &world.path(to));
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+fn document(world: &World, commit: &str) -> Value {
+    world
+        .git(["show", &format!("{commit}:checkpoint.json")])
+        .success()
+        .stdout_json()
+}
+
+#[test]
+fn a_paused_session_comes_in_with_its_time_and_is_not_imported_twice() {
+    let world = World::with_commit();
+    fixture(&world, "claude-mpm/good-411", ".");
+    let before = world.git_line(["for-each-ref"]);
+    let source = ".claude-mpm/sessions/pause/session-20260301-080001.json";
+    let bytes = world.read(source);
+
+    // A dry run says what would come in and changes nothing.
+    world
+        .checkpoint(["import", "--all", "--dry-run"])
+        .success()
+        .stdout_has("Would import session session-20260301-080001")
+        .stdout_has("Tide table parser reads both hemispheres")
+        .stderr_has("may lack its first character");
+    assert_eq!(world.git_line(["for-each-ref"]), before);
+
+    let receipt = world.checkpoint(["import", source, "--json"]).success().stdout_json();
+    assert_eq!(receipt["schema"], "git-checkpoint.import/1");
+    let item = &receipt["sessions"][0];
+    assert_eq!(
+        (&item["outcome"], &item["system"]),
+        (&"new".into(), &"claude-mpm".into())
+    );
+    let name = "checkpoints/session-20260301-080001";
+    assert_eq!(world.git_line(["rev-parse", name]), item["id"].as_str().unwrap());
+    assert_eq!(
+        world.git_line(["log", "--first-parent", "--format=%cI %aI %s", name]),
+        "2026-03-01T08:00:01Z 2026-03-01T08:00:01Z Tide table parser reads both hemispheres\n\
+         2026-03-01T08:00:01Z 2026-03-01T08:00:01Z start session-20260301-080001"
+    );
+    let found = document(&world, name);
+    assert_eq!(found["kind"], "import");
+    assert_eq!(found["session"]["status"], "paused");
+    assert_eq!(
+        found["session"]["metadata"]["imported"]["id"],
+        "session-20260301-080001"
+    );
+    assert_eq!(found["git"]["branch"], "tides");
+    assert_eq!(
+        found["record"]["extra"]["claude-mpm"]["git_context"]["recent_commits"][0]["sha"],
+        "4be1f02"
+    );
+    world
+        .checkpoint(["show", "session-20260301-080001"])
+        .success()
+        .stdout_has("Handle leap seconds")
+        .stdout_has("commit not known here");
+    world.checkpoint(["resume", "session-20260301-080001"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+    assert_eq!(world.read(source), bytes, "the source is as it was");
+
+    // Twice imports nothing; a save of one's own does not go to it.
+    let tip = world.git_line(["rev-parse", name]);
+    world
+        .checkpoint(["import", "--all"])
+        .success()
+        .stdout_has("Here already");
+    assert_eq!(world.git_line(["rev-parse", name]), tip);
+
+    // Undo takes it back, redo brings it again.
+    world.checkpoint(["import", "--all"]).success();
+    world.checkpoint(["undo"]).success().stdout_has("imported session");
+    world.git(["rev-parse", "--verify", "--quiet", name]).code(1);
+    world.checkpoint(["redo"]).success();
+    assert_eq!(world.git_line(["rev-parse", name]), tip);
+}
+
+#[test]
+fn a_source_that_grew_adds_what_is_new_unless_work_went_on_here() {
+    let world = World::with_commit();
+    fixture(&world, "opencastle/good-template", ".");
+    world.checkpoint(["import", ".opencastle"]).success();
+    let name = "checkpoints/tide-search";
+    let first = world.git_line(["rev-parse", name]);
+    let text = String::from_utf8(world.read(".opencastle/SESSION-CHECKPOINT.md")).unwrap();
+    world.file(
+        ".opencastle/SESSION-CHECKPOINT.md",
+        text.replace("2026-03-05 14:30", "2026-03-06 09:00")
+            .replace("Phase 2", "Phase 3"),
+    );
+    world
+        .checkpoint(["import", ".opencastle"])
+        .success()
+        .stdout_has("Added to");
+    assert_eq!(world.git_line(["rev-parse", &format!("{name}^1")]), first);
+    assert_eq!(document(&world, name)["record"]["phase"]["n"], 3);
+    world.checkpoint(["verify", "--all"]).success();
+
+    world
+        .checkpoint(["save", "--session", "tide-search", "-m", "on from here", "--no-files"])
+        .success();
+    let own = world.git_line(["rev-parse", name]);
+    world.file(
+        ".opencastle/SESSION-CHECKPOINT.md",
+        text.replace("2026-03-05 14:30", "2026-03-07 09:00"),
+    );
+    world
+        .checkpoint(["import", ".opencastle"])
+        .code(7)
+        .stdout_has("Not imported")
+        .stdout_has("was gone on with here");
+    assert_eq!(world.git_line(["rev-parse", name]), own);
+}
+
+#[test]
+fn a_database_becomes_chains_in_their_order() {
+    let world = World::with_commit();
+    fixture(&world, "claude-flow/good-hive", ".");
+    let receipt = world
+        .checkpoint(["import", ".hive-mind/hive.db", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(receipt["imported"], 3);
+    let name = "checkpoints/session-1770000000000-abcdefghi";
+    let subjects = world.git_line([
+        "log",
+        "--first-parent",
+        "--reverse",
+        "--format=%s|%(trailers:key=Checkpoint-Name,valueonly,separator=)",
+        name,
+    ]);
+    assert_eq!(
+        subjects,
+        "start session-1770000000000-abcdefghi|\nmanual|manual\nmanual|manual-2\nauto-save-1770000004000: 3 changes|auto-save-1770000004000\nCount the bees|"
+    );
+    let last = document(&world, name);
+    assert_eq!(last["record"]["tasks"].as_array().unwrap().len(), 60);
+    assert_eq!(last["record"]["memory_refs"][0]["text"], "honey/north");
+    assert_eq!(last["record"]["state"]["d"], "2026-02-02T02:40:05.000Z");
+    let log = world.git_line(["show", &format!("{name}:log/000000.jsonl")]);
+    assert!(log.contains("A bee got lost"), "{log}");
+    world.checkpoint(["verify", "--all"]).success();
+    world.checkpoint(["undo"]).success().stdout_has("imported 3 sessions");
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), "");
+}
+
+#[test]
+fn a_broken_item_does_not_stop_the_others_and_is_told() {
+    let world = World::with_commit();
+    fixture(&world, "claude-mpm/damaged", "old");
+    world
+        .checkpoint(["import", "old"])
+        .code(7)
+        .stdout_has("Imported session session-20260404-040407")
+        .stderr_has("old/session-20260404-040404.json: not valid JSON")
+        .stderr_has("old/session-20260404-040406.yaml")
+        .stderr_has("stands twice");
+    let names = world.git_line(["for-each-ref", "--format=%(refname:short)", "refs/checkpoints"]);
+    assert_eq!(names, "checkpoints/session-20260404-040407");
+
+    world
+        .checkpoint(["import", "old/session-20260404-040404.json"])
+        .code(128)
+        .stderr_has("nothing could be imported");
+    world
+        .checkpoint(["import", "nowhere"])
+        .code(3)
+        .stderr_has("cannot read 'nowhere'");
+    world.file("plain.txt", "x");
+    world
+        .checkpoint(["import", "plain.txt"])
+        .code(3)
+        .stderr_has("no session of a known system");
+    world.checkpoint(["import", "--from", "nothing", "old"]).code(129);
+    world.checkpoint(["import"]).code(129);
+    fixture(&world, "json/good-list", "talk");
+    fixture(&world, "json/good-lines", "talk");
+    world
+        .checkpoint(["import", "talk", "--session", "x"])
+        .code(129)
+        .stderr_has("2 were found");
+    world
+        .checkpoint(["import", "talk/talk.json", "--session", "boats"])
+        .success()
+        .stdout_has("boats");
+    world
+        .checkpoint(["import", "talk/talk.json", "--session", "boats"])
+        .success()
+        .stdout_has("Here already");
+}
+
+#[test]
+fn chats_come_in_with_their_messages() {
+    let world = World::with_commit();
+    fixture(&world, "dagent/good-v3", ".");
+    world.checkpoint(["import", "--all"]).success().stdout_has("2 messages");
+    let name = "checkpoints/dev-task-lantern-glass";
+    let found = document(&world, name);
+    assert_eq!(found["chat"]["messages"], 2);
+    assert_eq!(found["compaction"]["messages"], 40);
+    let chat = world.git_line(["show", &format!("{name}:chat/000000.jsonl")]);
+    let messages: Vec<Value> = chat.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(messages.len(), 2);
+    assert_eq!(
+        (&messages[0]["id"], &messages[0]["content"]),
+        (&"m1".into(), &"Blow the glass".into())
+    );
+    assert_eq!(
+        (&messages[1]["role"], &messages[1]["at"]),
+        (&"assistant".into(), &"2026-01-17T12:25:05+00:00".into())
+    );
+    assert_eq!(messages[1]["meta"]["tokens"]["output"], 20);
+    assert!(
+        world
+            .git_line(["show", &format!("{name}:agent.md")])
+            .contains("You blow glass.")
+    );
+    assert!(
+        world
+            .git_line(["show", &format!("{name}:context.md")])
+            .contains("Be careful.")
+    );
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn hostile_sources_stay_data() {
+    let world = World::with_commit();
+    for case in ["claude-mpm", "opencastle", "ai-agents", "folder", "dagent", "json"] {
+        fixture(&world, &format!("{case}/hostile"), case);
+        let out = world.checkpoint(["import", "--from", case, case]);
+        let text = [out.stdout(), out.stderr()].concat();
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+            "{case}: {text:?}"
+        );
+    }
+    world.checkpoint(["verify", "--all"]).success();
+    assert!(!world.root().join("etc").exists());
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn secrets_do_not_come_in() {
+    let world = World::with_commit();
+    let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let source = format!(
+        "{{\"session_id\": \"session-20260301-080001\", \"conversation\": {{\"summary\": \"token {secret}\"}}, \"note\": \"{secret}\"}}"
+    );
+    world.file("session-20260301-080001.json", source);
+    world
+        .checkpoint(["import", "session-20260301-080001.json"])
+        .success()
+        .stdout_lacks(&secret)
+        .stderr_has("replaced by markers");
+    let stored = world.git_line(["show", "checkpoints/session-20260301-080001:checkpoint.json"]);
+    assert!(!stored.contains(&secret), "{stored}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_a_folder_are_not_followed() {
+    let world = World::with_commit();
+    fixture(&world, "claude-mpm/good-411", "real");
+    fs::create_dir(world.path("place")).unwrap();
+    std::os::unix::fs::symlink(world.path("real"), world.path("place/link")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", world.path("place/session-20260301-080009.json")).unwrap();
+    world
+        .checkpoint(["import", "place"])
+        .code(3)
+        .stderr_has("is a link, which is not followed");
+}
