@@ -5,7 +5,8 @@ a run comes to its end. After each kill:
   - every byte that was there before is on disk at its path, or in a checkpoint that a ref names;
   - git fsck and git status work;
   - the next command finishes what was begun, or on every other point goes back, with exactly the right files;
-  - no temporary file and no lock is left.
+  - no temporary file and no lock is left;
+  - undo then takes all of it back.
 """
 
 import collections
@@ -147,6 +148,14 @@ def look(world, before, before_index, before_bytes, after, after_index, argument
     assert not different, f"{'back' if back else 'forth'}: {different}"
     assert index(world) == wanted[1], "the index differs"
     assert not leftovers(world), f"left {leftovers(world)}"
+    if wanted[0] == after:
+        # All of it is taken back, also what was done before the kill.
+        world.checkpoint("redo" if arguments[0] == "undo" else "undo")
+        back_again = files(world)
+        different = {p: (back_again.get(p), before.get(p)) for p in back_again.keys() | before.keys()
+                     if back_again.get(p) != before.get(p)}
+        assert not different, f"taken back: {different}"
+        assert index(world) == before_index, "taken back: the index differs"
     # And the command after that.
     world.checkpoint("save", "--allow-empty", "-m", "after")
 

@@ -72,6 +72,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             }
         }
     }
+    for done in &deleted {
+        failure::warn_leftovers(&context.ui, &done.left);
+    }
     if context.ui.options().json {
         let of = |done: &delete::Deleted| {
             json!({

@@ -68,10 +68,10 @@ pub(super) struct Args {
     #[arg(long)]
     force: bool,
     /// Finish what was interrupted
-    #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "dry_run"])]
+    #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
     continued: bool,
     /// Go back to before what was interrupted
-    #[arg(long, conflicts_with_all = ["selector", "dry_run"])]
+    #[arg(long, conflicts_with = "selector")]
     abort: bool,
     #[command(flatten)]
     whom: Whom,
@@ -147,11 +147,15 @@ struct How {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
     let restored = with_progress(context, |progress| {
+        let how = restore::Resume {
+            force: args.force,
+            dry_run: args.dry_run,
+        };
         if args.continued {
-            return Ok(restore::resume(&opened.scene(), args.force, progress)?);
+            return Ok(restore::resume(&opened.scene(), how, progress)?);
         }
         if args.abort {
-            return Ok(restore::abort(&opened.scene(), args.force, progress)?);
+            return Ok(restore::abort(&opened.scene(), how, progress)?);
         }
         let request = restore::Request {
             selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
@@ -288,6 +292,13 @@ struct Report<'a> {
 }
 
 fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result<(), CommandError> {
+    let brought = report.restored.and_then(|restored| restored.brought.as_ref());
+    let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
+    failure::warn_leftovers(&context.ui, left);
+    failure::warn_leftovers(
+        &context.ui,
+        report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),
+    );
     let receipt = receipt(opened, report);
     let refused = receipt.outcome == "refused";
     let dry_run = report.dry_run || report.restored.is_some_and(|restored| restored.dry_run);

@@ -77,6 +77,8 @@ pub enum Why {
     },
     /// Delete: the checkpoint does not have it.
     NotInCheckpoint,
+    /// Delete: an empty folder that the checkpoint does not have.
+    EmptyNotInCheckpoint,
     /// Delete: the checkpoint has another kind of thing there.
     InTheWay,
     /// Delete: a temporary file of a restore that was killed.
@@ -110,6 +112,7 @@ impl Why {
             Self::Pointer => "lfs-pointer",
             Self::Bits { .. } => "bits",
             Self::NotInCheckpoint => "not-in-checkpoint",
+            Self::EmptyNotInCheckpoint => "empty-not-in-checkpoint",
             Self::InTheWay => "in-the-way",
             Self::Leftover => "leftover",
             Self::NotSaved(_) => "not-saved",
@@ -134,6 +137,7 @@ impl fmt::Display for Why {
             Self::Pointer => f.write_str("pointer only: its content is not here"),
             Self::Bits { from, to } => write!(f, "{from:04o} to {to:04o}"),
             Self::NotInCheckpoint => f.write_str("not in the checkpoint"),
+            Self::EmptyNotInCheckpoint => f.write_str("empty folder, not in the checkpoint"),
             Self::InTheWay => f.write_str("in the way"),
             Self::Leftover => f.write_str("left by an interrupted restore"),
             Self::NotSaved(reason) => write!(f, "the checkpoint did not save it ({reason})"),

@@ -2,6 +2,8 @@
 //!
 //! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
 
+use std::collections::{BTreeSet, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -9,6 +11,7 @@ use super::{
     bring::{self, Job, Noted, Scope},
     compose::Present,
     goal::Goal,
+    newer::{self, Aim},
     refuse,
     restore::{self, Progress, RecordIs, Restored, Source, os_string, short},
     save,
@@ -17,7 +20,7 @@ use super::{
 use crate::{
     model::{id::Oid, list::Lists, name::Name, path::RepoPath, report::MergeVerdict, selector::Selector},
     store::{
-        Repository,
+        self, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
         merge::{self, Labels, Outcome, PathMerge, Trees},
@@ -88,15 +91,65 @@ pub fn apply(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Re
 pub(super) fn resume(
     scene: &Scene<'_>,
     journal: Journal,
-    noted: Noted,
+    noted: &Noted,
+    dry_run: bool,
     progress: Progress<'_>,
 ) -> Result<Restored, Error> {
-    let note: Note = serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
+    let invalid = |error: serde_json::Error| Error::Journal { why: error.to_string() };
+    let note: Note = serde_json::from_value(noted.note.clone()).map_err(invalid)?;
     let target = object_id(&note.target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
+    let only = aim(scene, noted, &store::with_memory(scene.repo))?.only;
     let safety = object_id(&noted.safety);
     let before = checkpoint::load(scene.repo, safety).map_err(Error::damaged(short(safety)))?;
-    Ok(run(scene, &note, &checkpoint, false, Some((journal, before)), progress)?.restored)
+    Ok(run(
+        scene,
+        &note,
+        &checkpoint,
+        dry_run,
+        Some((journal, before, with_folders(only))),
+        progress,
+    )?
+    .restored)
+}
+
+/// The paths that an apply is about, and the folders above them: going on, it leaves alone what came since.
+fn with_folders(paths: Option<BTreeSet<RepoPath>>) -> Option<HashSet<RepoPath>> {
+    let paths = paths?;
+    let above = |path: &RepoPath| {
+        let bytes = path.as_bytes();
+        let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        slashes.map(|(at, _)| RepoPath::from(&bytes[..at])).collect::<Vec<_>>()
+    };
+    let folders: Vec<_> = paths.iter().flat_map(above).collect();
+    Some(paths.into_iter().chain(folders).collect())
+}
+
+/// What an interrupted apply makes of the files.
+pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result<Aim, Error> {
+    let note: Note =
+        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
+    let load = |id: &Oid| {
+        let id = object_id(id);
+        checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))
+    };
+    let (checkpoint, safety) = (load(&note.target)?, load(&noted.safety)?);
+    let theirs = Goal::of(scene, &checkpoint, &short(checkpoint.entry.id))?;
+    let before = Goal::of(scene, &safety, "the safety checkpoint")?;
+    let merging = Merging {
+        scene,
+        checkpoint: &checkpoint,
+        theirs: &theirs,
+        before: Some(&before),
+        paths: filter(scene, &note)?,
+        label: &format!("checkpoint {}", short(checkpoint.entry.id)),
+    };
+    let (goal, _) = merging.merge_into(repo, before.clone())?;
+    let only = newer::differ(repo, Some(before.tree), Some(goal.tree))?;
+    Ok(Aim {
+        tree: Some(goal.tree),
+        only: Some(only),
+    })
 }
 
 fn run(
@@ -104,7 +157,7 @@ fn run(
     note: &Note,
     checkpoint: &Checkpoint,
     dry_run: bool,
-    interrupted: Option<(Journal, Checkpoint)>,
+    interrupted: Option<(Journal, Checkpoint, Option<HashSet<RepoPath>>)>,
     progress: Progress<'_>,
 ) -> Result<Applied, Error> {
     let subject = note
@@ -112,12 +165,12 @@ fn run(
         .as_ref()
         .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
     let theirs = Goal::of(scene, checkpoint, &subject)?;
-    let (journal, before) = match interrupted {
-        Some((journal, before)) => {
+    let (journal, before, only) = match interrupted {
+        Some((journal, before, only)) => {
             let goal = Goal::of(scene, &before, "the safety checkpoint")?;
-            (Some(journal), Some(goal))
+            (Some(journal), Some(goal), only)
         }
-        None => (None, None),
+        None => (None, None, None),
     };
     let continued = journal.is_some();
     let label = format!("checkpoint {}", short(checkpoint.entry.id));
@@ -133,6 +186,7 @@ fn run(
         operation: "apply",
         summary: format!("before applying {}", short(checkpoint.entry.id)),
         scope: Scope {
+            only,
             trusted: note.force,
             include: note.force,
             cwd: (!note.folder.as_bytes().is_empty()).then(|| note.folder.clone()),
@@ -193,6 +247,9 @@ fn filter(scene: &Scene<'_>, note: &Note) -> Result<Option<Filter>, Error> {
     })
 }
 
+/// Paths on which both sides do not fit together, and how.
+type Conflicts = Vec<(RepoPath, MergeVerdict)>;
+
 struct Merging<'a> {
     scene: &'a Scene<'a>,
     checkpoint: &'a Checkpoint,
@@ -205,7 +262,7 @@ struct Merging<'a> {
 
 impl Merging<'_> {
     /// The present with the checkpoint's changes merged in, and the paths in conflict.
-    fn merge(&self, repo: &Repository, present: &Present) -> Result<(Goal, Vec<(RepoPath, MergeVerdict)>), Error> {
+    fn merge(&self, repo: &Repository, present: &Present) -> Result<(Goal, Conflicts), Error> {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
                 subject: "the present".to_owned(),
@@ -222,6 +279,10 @@ impl Merging<'_> {
                 umask: snapshot.umask,
             },
         };
+        self.merge_into(repo, ours)
+    }
+
+    fn merge_into(&self, repo: &Repository, ours: Goal) -> Result<(Goal, Conflicts), Error> {
         let base = self.checkpoint.document.git.head.as_ref().map(object_id);
         let trees = Trees {
             base,

@@ -16,13 +16,14 @@ use super::{
     goal::{self, Goal},
     refuse::Refusal,
     safety::{self, Safety},
+    since,
 };
 use crate::{
     model::{path::RepoPath, plan::Line},
     os,
     store::{
         self, ObjectId, Repository,
-        checkpoint::{object_id, oid},
+        checkpoint::{self, object_id, oid},
         objects::{self, Writer},
         pathspec::Filter,
         tree,
@@ -118,6 +119,8 @@ pub struct Brought {
     pub done: Done,
     /// What was done, or would be, to the index.
     pub index: Changed,
+    /// Files of ours that could not be removed.
+    pub left: Vec<os::Leftover>,
     /// The tree of the index afterwards, if it was changed.
     pub(super) index_after: Option<ObjectId>,
     /// What became of each path.
@@ -133,6 +136,7 @@ impl Brought {
             safety: None,
             done: Done::default(),
             index: Changed::default(),
+            left: Vec::new(),
             index_after: None,
             changes: Vec::new(),
         }
@@ -390,7 +394,8 @@ impl<'a> Bringing<'a> {
         let people = compose::people(scene);
         let written = safety::write(scene, &writer, present, &self.job.summary, &people)?;
         sealed.push(writer.finish()?);
-        let safety = safety::put(scene, undo::next(scene.repo)?, &written, sealed)?;
+        let (safety, left) = safety::put(scene, undo::next(scene.repo)?, &written, sealed)?;
+        self.brought.left.extend(left);
         self.first.get_or_insert(safety);
         self.brought.safety = Some(safety);
         Ok(())
@@ -441,13 +446,26 @@ impl<'a> Bringing<'a> {
     /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs: where
     /// only a part was restored, other rules may hold than the goal's, and a file be stored in another form.
     fn look_back(&mut self) -> Result<(), Error> {
-        if self.changes.is_empty() && !self.index_written {
+        let continued = self.job.journal.is_some() && !self.job.dry_run;
+        if self.changes.is_empty() && !self.index_written && !continued {
             return Ok(());
         }
         let scene = self.scene;
         let writer = Writer::memory(scene.repo);
         let snapshot = compose::snapshot(scene, &writer, &[])?;
         let overlay = writer.overlay(scene.repo);
+        if let (true, Some(first)) = (continued, self.first) {
+            // What was done before the interruption only the disk remembers.
+            let subject = super::restore::short(first.id);
+            let before = checkpoint::load(scene.repo, first.id).map_err(Error::damaged(&*subject))?;
+            let before = Goal::of(scene, &before, &subject)?;
+            let empty = writer.write(store::Kind::Tree, b"")?;
+            self.changes
+                .extend(since::changes(&overlay, &before, &snapshot, empty)?);
+            let lists = &snapshot.lists;
+            let staged = (snapshot.index_tree, &lists.conflicts, &lists.intent_to_add);
+            self.index_written |= staged != (before.index, &before.lists.conflicts, &before.lists.intent_to_add);
+        }
         for (path, now) in &mut self.changes {
             if let Some((mode, _)) = now
                 && *mode != FOLDER

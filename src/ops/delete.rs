@@ -3,6 +3,7 @@
 use super::{Error, Scene, compose, select, undo as taking_back};
 use crate::{
     model::{id::Oid, name::Name, selector::Selector},
+    os::Leftover,
     store::{
         ObjectId,
         checkpoint::{self, oid},
@@ -23,6 +24,8 @@ pub struct Deleted {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: String,
+    /// Files of ours that could not be removed.
+    pub left: Vec<Leftover>,
 }
 
 /// Deletes a session.
@@ -53,7 +56,7 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector) -> Result<Deleted, Error> 
         moves.push((trash, None, Some(oid(target))));
         moves.push((full, Some(oid(target)), None));
     }
-    refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    let left = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
     let before = current::read(scene.repo)?;
     let after = before.left(&id);
     current::write(scene.repo, &after)?;
@@ -73,6 +76,7 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector) -> Result<Deleted, Error> 
         tip,
         checkpoints: own.map(|own| own.len()),
         trash,
+        left,
     })
 }
 

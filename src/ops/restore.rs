@@ -4,16 +4,13 @@
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene,
     bring::{self, Brought, Job, Scope},
-    compose,
     goal::Goal,
-    record, refuse, save,
+    newer, record, refuse, save,
     select::{self, Selected},
     undo as taking_back,
 };
@@ -23,12 +20,11 @@ use crate::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
-        objects::Writer,
         pathspec::Filter,
-        refs, restored, tree,
+        refs, restored,
         undo::{self, Effect, Entry},
     },
-    worktree::restore::{TEMPORARY, index, journal},
+    worktree::restore::{index, journal},
 };
 
 /// What is to be restored, and how.
@@ -173,59 +169,49 @@ pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
     Ok(Some(bring::noted(&journal)?.operation))
 }
 
-/// Refuses when files were changed after a restore was interrupted: they are neither as it found them nor as it makes
-/// them, so going on or back would replace somebody's work. Looks only at restores, whose goal the journal names.
-fn refuse_newer_work(scene: &Scene<'_>, noted: &bring::Noted) -> Result<(), Error> {
-    if noted.operation != "restore" {
-        return Ok(());
-    }
+/// What an interrupted restore makes of the files.
+pub(super) fn aim(scene: &Scene<'_>, noted: &bring::Noted) -> Result<newer::Aim, Error> {
     let note: Note =
         serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
-    let tree_of = |id: ObjectId| -> Result<Option<ObjectId>, Error> {
-        let checkpoint = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
-        Ok(checkpoint.document.snapshot.map(|files| object_id(&files.tree)))
-    };
-    let (before, goal) = (tree_of(object_id(&noted.safety))?, tree_of(object_id(&note.target))?);
-    let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, true, &[])?;
-    let overlay = writer.overlay(scene.repo);
-    let now = present.snapshot.as_ref().map(|snapshot| snapshot.tree);
-    let differ = |from: Option<ObjectId>| -> Result<BTreeSet<RepoPath>, Error> {
-        let changes = tree::diff(&overlay, from, now, tree::Renames::Off)?;
-        Ok(changes.into_iter().map(|change| change.path).collect())
-    };
-    let is_temporary = |path: &RepoPath| {
-        let name = path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        name.starts_with(TEMPORARY.as_bytes())
-    };
-    let goal = differ(goal)?;
-    let newer = differ(before)?
-        .into_iter()
-        .filter(|path| goal.contains(path) && !is_temporary(path));
-    let paths: Vec<_> = newer.collect();
-    if paths.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::NewerWork { paths })
-    }
+    Ok(newer::Aim {
+        tree: newer::tree_of(scene, object_id(&note.target))?,
+        only: None,
+    })
 }
 
-/// Finishes what was interrupted: plans again from the files as they are now.
-pub fn resume(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<Restored, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+/// The journal of what was interrupted, after the leftovers of its process are gone.
+fn interruption(scene: &Scene<'_>, how: Resume) -> Result<journal::Journal, Error> {
     let Some(journal) = journal::read(scene.repo)? else {
         return Err(Error::NotInterrupted);
     };
-    refs::recover(scene.repo, scene.wait)?;
-    store::sweep(scene.repo)?;
-    index::unlock(scene.repo, scene.index, &journal.token)?;
+    if !how.dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+        store::sweep(scene.repo)?;
+        index::unlock(scene.repo, scene.index, &journal.token)?;
+    }
+    Ok(journal)
+}
+
+/// How something that was interrupted is finished or taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume {
+    /// Whether it is done although files were changed since.
+    pub force: bool,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+}
+
+/// Finishes what was interrupted: plans again from the files as they are now.
+pub fn resume(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<Restored, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let journal = interruption(scene, how)?;
     let noted = bring::noted(&journal)?;
-    if !force {
-        refuse_newer_work(scene, &noted)?;
+    if !how.force {
+        newer::refuse(scene, &noted, false)?;
     }
     match noted.operation.as_str() {
-        "undo" | "redo" => taking_back::resume(scene, journal, noted, progress),
-        "apply" => super::apply::resume(scene, journal, noted, progress),
+        "undo" | "redo" => taking_back::resume(scene, journal, noted, how.dry_run, progress),
+        "apply" => super::apply::resume(scene, journal, &noted, how.dry_run, progress),
         _ => {
             let note: Note =
                 serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
@@ -236,7 +222,7 @@ pub fn resume(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<
                 note,
                 checkpoint,
                 files: true,
-                dry_run: false,
+                dry_run: how.dry_run,
                 progress,
             };
             run.restore(Some(journal))
@@ -245,17 +231,12 @@ pub fn resume(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<
 }
 
 /// Goes back to the state before what was interrupted.
-pub fn abort(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn abort(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<Restored, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    let Some(journal) = journal::read(scene.repo)? else {
-        return Err(Error::NotInterrupted);
-    };
-    refs::recover(scene.repo, scene.wait)?;
-    store::sweep(scene.repo)?;
-    index::unlock(scene.repo, scene.index, &journal.token)?;
+    let journal = interruption(scene, how)?;
     let noted = bring::noted(&journal)?;
-    if !force {
-        refuse_newer_work(scene, &noted)?;
+    if !how.force {
+        newer::refuse(scene, &noted, true)?;
     }
     let safety = object_id(&noted.safety);
     let subject = short(safety);
@@ -274,11 +255,11 @@ pub fn abort(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<R
         refuse: &|_, _| Ok(Vec::new()),
         note: journal.what.clone(),
         journal: Some(journal),
-        dry_run: false,
+        dry_run: how.dry_run,
         progress,
     };
     let brought = bring::bring(scene, &job)?;
-    if brought.is_complete() && brought.refusals.is_empty() {
+    if brought.is_complete() && brought.refusals.is_empty() && !how.dry_run {
         journal::remove(scene.repo)?;
     }
     Ok(Restored {
@@ -286,7 +267,7 @@ pub fn abort(scene: &Scene<'_>, force: bool, progress: Progress<'_>) -> Result<R
         from: None,
         brought: Some(brought),
         record: RecordIs::NotMeant,
-        dry_run: false,
+        dry_run: how.dry_run,
         aborted: true,
     })
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     model::{document::Kind, name::Name},
+    os::Leftover,
     store::{
         ObjectId,
         checkpoint::{self, People, Siblings, Written},
@@ -83,9 +84,15 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// Puts a safety checkpoint on its ref. The objects of all writers are checked to be there still.
-pub(super) fn put(scene: &Scene<'_>, n: u64, written: &Written, sealed: Vec<Sealed>) -> Result<Safety, Error> {
+/// Puts a safety checkpoint on its ref. The objects of all writers are checked to be there still. Gives the files of ours
+/// that could not be removed.
+pub(super) fn put(
+    scene: &Scene<'_>,
+    n: u64,
+    written: &Written,
+    sealed: Vec<Sealed>,
+) -> Result<(Safety, Vec<Leftover>), Error> {
     let name = undo::ref_name(scene.repo, n);
-    place::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
-    Ok(Safety { n, id: written.id })
+    let left = place::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
+    Ok((Safety { n, id: written.id }, left))
 }

@@ -11,12 +11,13 @@ use super::{
     bring::{self, Job, Noted, Scope},
     compose::{self, Present},
     goal::Goal,
-    record,
+    newer, record,
     refuse::Refusal,
     restore::{self, Progress, RecordIs, Restored, short},
 };
 use crate::{
     model::{document::Document, id::Oid, name::Name},
+    os::Leftover,
     store::{
         checkpoint::{self, object_id, oid},
         current::{self, Current},
@@ -74,6 +75,8 @@ pub struct TakenBack {
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
+    /// Files of ours that could not be removed.
+    pub left: Vec<Leftover>,
 }
 
 /// What the journal says.
@@ -110,6 +113,7 @@ pub(super) fn resume(
     scene: &Scene<'_>,
     journal: Journal,
     noted: Noted,
+    dry_run: bool,
     progress: Progress<'_>,
 ) -> Result<Restored, Error> {
     let invalid = |why: String| Error::Journal { why };
@@ -126,7 +130,7 @@ pub(super) fn resume(
     // Whether files had changed was asked before.
     let request = Request {
         direction,
-        dry_run: false,
+        dry_run,
         force: true,
     };
     let taken = Taking {
@@ -138,6 +142,31 @@ pub(super) fn resume(
     }
     .run(Some(journal))?;
     taken.files.ok_or(Error::NotInterrupted)
+}
+
+/// What an interrupted undo or redo makes of the files.
+pub(super) fn aim(scene: &Scene<'_>, noted: &Noted) -> Result<newer::Aim, Error> {
+    let note: Note =
+        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
+    let list = undo::read(scene.repo)?;
+    let found = list.entry(note.n);
+    let (entry, kept) = found.ok_or_else(|| Error::Journal {
+        why: format!("entry {} of the undo list is gone", note.n),
+    })?;
+    let before = entry.effects.iter().find_map(|effect| match effect {
+        Effect::Files { before } => Some(before),
+        _ => None,
+    });
+    let target = if noted.operation == "redo" { kept } else { before };
+    let tree = target
+        .map(|id| newer::tree_of(scene, object_id(id)))
+        .transpose()?
+        .flatten();
+    let only = undo::changes(scene.repo, note.n)?.into_iter().map(|(path, _)| path);
+    Ok(newer::Aim {
+        tree,
+        only: Some(only.collect()),
+    })
 }
 
 struct Taking<'a> {
@@ -165,6 +194,7 @@ impl Taking<'_> {
                 .collect(),
             record: record.is_some(),
             files: None,
+            left: Vec::new(),
         };
         let (whole, safety) = match &files {
             Some(brought) => (brought.is_complete() && brought.refusals.is_empty(), brought.safety),
@@ -181,7 +211,7 @@ impl Taking<'_> {
         if self.request.dry_run || !whole {
             return Ok(taken);
         }
-        self.move_refs(&edits)?;
+        taken.left = self.move_refs(&edits)?;
         if self.entry.operation == "finish" {
             for (_, from, to) in &edits {
                 super::chat::carry(scene, from.as_ref(), to.as_ref())?;
@@ -239,10 +269,10 @@ impl Taking<'_> {
         Ok(edits)
     }
 
-    fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<(), Error> {
+    fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<Vec<Leftover>, Error> {
         let scene = self.scene;
         if moves.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let message = format!("checkpoint: {} {}", self.request.direction.word(), self.entry.operation);
         let mut edits = Vec::new();
@@ -267,9 +297,12 @@ impl Taking<'_> {
                 n += 1;
             }
         }
-        // What could not be removed is told by the next save, which sweeps it.
-        refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-        Ok(())
+        Ok(refs::update(
+            scene.repo,
+            &edits,
+            &compose::people(scene).committer,
+            scene.wait,
+        )?)
     }
 
     /// The session whose record changes, its record now and then.

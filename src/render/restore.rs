@@ -10,7 +10,7 @@ use super::{
 use crate::model::{
     id::{Digest, Oid},
     path::RepoPath,
-    plan::{self, Act},
+    plan::{self, Act, Why},
 };
 
 /// How many lines of a plan are shown where the plan is not what was asked for.
@@ -177,12 +177,13 @@ impl Receipt<'_> {
         if let Some(what) = self.what {
             line.push(Slot::Plain, format!(" '{what}'"));
         }
+        let nothing = self.outcome == "nothing" && self.from.is_some();
+        if nothing {
+            line.push(Slot::Plain, " is what is there already");
+        }
         let counts = self.counts();
         if !counts.is_empty() {
-            line.push(Slot::Plain, format!(": {counts}"));
-        }
-        if self.outcome == "nothing" && self.from.is_some() {
-            line.push(Slot::Plain, " is what is there already");
+            line.push(Slot::Plain, format!("{} {counts}", if nothing { ";" } else { ":" }));
         }
         line
     }
@@ -190,7 +191,11 @@ impl Receipt<'_> {
     fn counts(&self) -> String {
         let mut words = Vec::new();
         let planned = matches!(self.outcome, "planned" | "refused");
-        let count = |act: Act| self.plan.iter().filter(|line| line.act == act).count();
+        // Empty folders are no files; what is planned for them is what is done.
+        let is_folder = |why: Why| matches!(why, Why::EmptyFolder | Why::EmptyNotInCheckpoint);
+        let files = self.plan.iter().filter(|line| !is_folder(line.why));
+        let count = |act: Act| files.clone().filter(|line| line.act == act).count();
+        let folders = self.plan.iter().filter(|line| is_folder(line.why)).count();
         let files = if planned {
             Counts {
                 written: count(Act::Write),
@@ -209,6 +214,9 @@ impl Receipt<'_> {
         }
         if files.modes > 0 {
             words.push(format!("{} with other permissions", files.modes));
+        }
+        if folders > 0 {
+            words.push(Count::new(folders, "empty folder").to_string());
         }
         for (act, word) in [(Act::Keep, "kept"), (Act::Skip, "skipped")] {
             if count(act) > 0 {

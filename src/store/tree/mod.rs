@@ -54,6 +54,26 @@ pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Optio
     Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(Entry::from))
 }
 
+/// Whether a tree has a folder at this path.
+pub fn has_folder(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
+    let mut next = tree;
+    for name in path.as_bytes().split(|byte| *byte == b'/') {
+        let object = find(repo, next)?;
+        let failed = |why: String| Error::Object { id: next, why };
+        let mut below = None;
+        for entry in TreeRefIter::from_bytes(&object.data, repo.object_hash()) {
+            let entry = entry.map_err(|error| failed(error.to_string()))?;
+            if entry.filename == name {
+                below = entry.mode.is_tree().then(|| entry.oid.to_owned());
+                break;
+            }
+        }
+        let Some(below) = below else { return Ok(false) };
+        next = below;
+    }
+    Ok(true)
+}
+
 /// A file, link or gitlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {

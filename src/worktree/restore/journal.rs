@@ -104,6 +104,13 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
     }
 }
 
+/// How the names of temporary files begin that an interrupted restore of this work tree may have left; `None` if none
+/// was interrupted, or its journal cannot be read, which whoever needs it tells.
+pub fn leftovers_begin(repo: &Repository) -> Option<Vec<u8>> {
+    let journal = read(repo).ok().flatten()?;
+    Some(format!("{}{}-", super::TEMPORARY, journal.token).into_bytes())
+}
+
 /// Temporary files of this restore that a snapshot does not see because rules ignore them. Paths from the root.
 pub fn leftovers(repo: &Repository, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {

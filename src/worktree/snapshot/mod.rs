@@ -45,6 +45,7 @@ pub use submodule::Unsaved;
 use crate::model::list::{Held, Lists};
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository, tree};
+use crate::worktree::restore::journal;
 use attributes::Attributes;
 use cache::{Cache, Next};
 use content::Reader;
@@ -138,6 +139,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
+    let leftovers = journal::leftovers_begin(repo);
     let ground = Ground {
         lfs: &lfs,
         partial: is_partial(repo),
@@ -152,6 +154,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
+        leftovers: leftovers.as_deref(),
         status_only: false,
     };
     let threads = options.threads.max(1);

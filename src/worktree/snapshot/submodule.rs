@@ -115,6 +115,7 @@ fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
         cache: &cache,
         left_out: &[],
         open: Arc::new(AtomicUsize::new(0)),
+        leftovers: None,
         status_only: true,
     };
     let mut enough = true;

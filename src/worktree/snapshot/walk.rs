@@ -53,6 +53,8 @@ pub(super) struct Ground<'a> {
     pub left_out: &'a [usize],
     /// Folders open for those below them.
     pub open: Arc<AtomicUsize>,
+    /// How the names of temporary files begin that an interrupted restore of this work tree left; it removes them.
+    pub leftovers: Option<&'a [u8]>,
     /// Whether only what git calls changed is of interest, not whether unchanged files are what their blobs give.
     pub status_only: bool,
 }

@@ -65,7 +65,7 @@ fn every_kind_of_change_is_taken_back() {
             "delete deep (in the way)",
             "write deep/er/untracked (not there now)",
             "write empty/inner (empty folder)",
-            "delete hollow (not in the checkpoint)",
+            "delete hollow (empty folder, not in the checkpoint)",
             "delete later/on (not in the checkpoint)",
             "write link (another kind of file now)",
             "delete link/inside (in the way)",

@@ -4,18 +4,45 @@ use std::process::{Command, Stdio};
 
 use crate::support::{PROGRAM, World};
 
+const FILES: usize = 3000;
+
 /// A world whose restore of many files was killed half-way: some are as they were, some as they were saved.
 fn killed() -> Option<World> {
+    let world = saved();
+    edit(&world);
+    kill(world, &["restore", "s"])
+}
+
+/// Many files, committed in another form, and saved.
+fn saved() -> World {
     let world = World::with_commit();
-    for n in 0..3000 {
+    edit(&world);
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "many"]).success();
+    for n in 0..FILES {
         world.file(format!("d/{n}"), format!("{n}\n"));
     }
     world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
-    for n in 0..3000 {
+    world
+}
+
+fn edit(world: &World) {
+    for n in 0..FILES {
         world.file(format!("d/{n}"), format!("{n}\nedited\n"));
     }
+}
+
+fn all_are(world: &World, end: &str) {
+    for n in 0..FILES {
+        assert_eq!(world.read(format!("d/{n}")), format!("{n}\n{end}").as_bytes());
+    }
+}
+
+/// Runs a command that changes all of them and kills it half-way.
+fn kill(world: World, command: &[&str]) -> Option<World> {
+    let before = world.read("d/0");
     let mut child = Command::new(PROGRAM)
-        .args(["restore", "s"])
+        .args(command)
         .current_dir(world.repo())
         .env_clear()
         .envs(world.environment())
@@ -24,15 +51,12 @@ fn killed() -> Option<World> {
         .spawn()
         .unwrap();
     // The first file in order is written first.
-    while world.read("d/0") != b"0\n" && child.try_wait().unwrap().is_none() {
+    while world.read("d/0") == before && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let done = (0..3000)
-        .filter(|n| world.read(format!("d/{n}")) == format!("{n}\n").as_bytes())
-        .count();
-    if done == 3000 {
+    if !world.path(".git/checkpoint/restore.journal").exists() {
         eprintln!("skipped: the restore was faster than its killer");
         return None;
     }
@@ -63,9 +87,7 @@ fn it_is_told_and_newer_work_is_not_replaced() {
     let names = world.git(["ls-tree", "-r", "--name-only", "refs/checkpoints/mid^2"]);
     names.success().stdout_has("fresh.txt");
     world.checkpoint(["restore", "--continue", "--force"]).success();
-    for n in 0..3000 {
-        assert_eq!(world.read(format!("d/{n}")), format!("{n}\n").as_bytes());
-    }
+    all_are(&world, "");
     world
         .git(["show", "refs/checkpoints/mid^2:d/7"])
         .success()
@@ -77,8 +99,72 @@ fn it_is_told_and_newer_work_is_not_replaced() {
 fn going_back_gives_everything_back() {
     let Some(world) = killed() else { return };
     world.checkpoint(["restore", "--abort"]).success();
-    for n in 0..3000 {
-        assert_eq!(world.read(format!("d/{n}")), format!("{n}\nedited\n").as_bytes());
-    }
+    all_are(&world, "edited\n");
     world.checkpoint(["status"]).success().stdout_lacks("interrupted");
+}
+
+#[test]
+fn what_was_done_before_the_kill_is_taken_back_as_well() {
+    let Some(world) = killed() else { return };
+    let planned = world.checkpoint(["restore", "--continue", "--dry-run"]);
+    planned.success().stdout_has("Would restore");
+    world
+        .checkpoint(["restore", "--abort", "-n"])
+        .success()
+        .stdout_has("differs")
+        .stdout_lacks("Went back");
+    world.checkpoint(["status"]).success().stdout_has("interrupted");
+    world.checkpoint(["restore", "--continue"]).success();
+    all_are(&world, "");
+    world.checkpoint(["undo"]).success();
+    all_are(&world, "edited\n");
+    world.checkpoint(["redo"]).success();
+    all_are(&world, "");
+}
+
+#[test]
+fn temporary_files_are_saved_by_nobody_and_removed() {
+    let Some(world) = killed() else { return };
+    let journal: serde_json::Value = serde_json::from_slice(&world.read(".git/checkpoint/restore.journal")).unwrap();
+    let left = format!("d/.checkpoint-restore-{}-x-9", journal["token"].as_str().unwrap());
+    world.file(&left, "half of a fi");
+    // One of another restore is somebody's file for all that is known.
+    world.file("d/.checkpoint-restore-other-1", "whose?");
+    world
+        .checkpoint(["save", "--session", "mid", "-m", "between"])
+        .success();
+    let names = world.git(["ls-tree", "-r", "--name-only", "checkpoints/mid^2"]);
+    names.success().stdout_lacks(&left).stdout_has("restore-other-1");
+    world.checkpoint(["restore", "--continue", "--force"]).success();
+    assert!(!world.path(&left).exists());
+    all_are(&world, "");
+}
+
+#[test]
+fn newer_work_is_not_replaced_by_an_apply_or_an_undo_either() {
+    let world = saved();
+    world.git(["checkout", "-q", "--", "d"]).success();
+    let Some(applied) = kill(world, &["apply", "s"]) else {
+        return;
+    };
+    let world = saved();
+    edit(&world);
+    world.checkpoint(["restore", "s"]).success();
+    let Some(undone) = kill(world, &["undo"]) else { return };
+    for (world, end) in [(applied, ""), (undone, "edited\n")] {
+        world.file("d/7", "mine\n");
+        world.file("fresh.txt", "not theirs\n");
+        // Going on touches only what it was about, going back everything.
+        let on = world.checkpoint(["restore", "--continue"]);
+        on.code(4).stderr_has("d/7").stderr_lacks("fresh.txt");
+        world
+            .checkpoint(["restore", "--abort"])
+            .code(4)
+            .stderr_has("d/7")
+            .stderr_has("fresh.txt");
+        assert_eq!(world.read("d/7"), b"mine\n");
+        world.checkpoint(["restore", "--continue", "--force"]).success();
+        all_are(&world, end);
+        assert_eq!(world.read("fresh.txt"), b"not theirs\n");
+    }
 }

@@ -101,7 +101,7 @@ impl Planner<'_, '_> {
                 self.plan.line(Act::Keep, path, Why::CurrentFolder);
                 continue;
             }
-            self.plan.line(Act::Delete, path, Why::NotInCheckpoint);
+            self.plan.line(Act::Delete, path, Why::EmptyNotInCheckpoint);
             self.plan.steps.push(Step::RemoveFolder { path: path.to_vec() });
         }
         Ok(())

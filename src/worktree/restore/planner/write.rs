@@ -156,12 +156,20 @@ impl Planner<'_, '_> {
     pub(super) fn remove(&mut self, walk: &Walk<'_>, pair: &Pair<'_>, why: Why) -> Result<(), Error> {
         let path = &pair.path[..];
         if self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false) {
-            if pair.rules.replaced {
-                self.plan.block(path, Block::Kept);
-            } else {
+            // What was saved just because it is in the way need not stay.
+            let path_is = crate::model::path::RepoPath::from(path);
+            let is_included = self
+                .options
+                .included
+                .is_some_and(|included| included.contains(&path_is));
+            if !pair.rules.replaced {
                 self.plan.line(Act::Keep, path, Why::IgnoredThen);
+                return Ok(());
             }
-            return Ok(());
+            if !is_included {
+                self.plan.block(path, Block::Kept);
+                return Ok(());
+            }
         }
         let Some(was) = content(walk.present, path, pair.present, &pair.rules.present) else {
             return Ok(());

@@ -15,6 +15,13 @@ impl Visit<'_, '_> {
         if names.name(at) == b".git" && self.path.is_empty() {
             return;
         }
+        if self
+            .ground
+            .leftovers
+            .is_some_and(|start| names.name(at).starts_with(start))
+        {
+            return;
+        }
         let path = self.full_path(names.name(at));
         let mut meta = None;
         if names.kind(at) == Kind::Unknown {
