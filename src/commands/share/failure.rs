@@ -74,7 +74,7 @@ impl From<Error> for CommandError {
             }
             Error::Secrets { .. } => of(Kind::Refused)
                 .hint("what was pushed cannot be called back; a checkpoint keeps them though the files lost them since")
-                .hint("leave them behind: git checkpoint fork <an earlier checkpoint>, save, and push the fork")
+                .hint("take them out of the checkpoints here: git checkpoint purge --help")
                 .hint("no secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
             Error::Lfs { ref remote, .. } => of(Kind::Fatal).hint(format!(
                 "install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again"

@@ -264,6 +264,9 @@ impl<'a> Fetch<'a> {
             .iter()
             .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
         let git = store::git(self.scene.repo)
+            // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one, are
+            // not. And only of a pack git tells how large it is while it comes.
+            .config("fetch.unpackLimit=1")
             .args([
                 "fetch",
                 "--progress",
