@@ -22,6 +22,7 @@ mod list;
 mod log;
 mod opened;
 mod prune;
+mod purge;
 mod rename;
 mod repair;
 mod replay;
@@ -182,6 +183,7 @@ enum Command {
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Push(share::push::Args),
@@ -210,7 +212,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = usage::without_end_of_options(args.into_iter().collect());
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
@@ -296,6 +298,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Push(args) => share::push::run(args, context),

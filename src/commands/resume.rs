@@ -8,13 +8,19 @@ use super::{
     failure, list,
     list::DateArg,
     opened::{self, Opened, Whom},
+    share,
 };
 use crate::{
-    model::{selector::Selector, time::Timestamp},
+    model::{
+        selector::{Base, Selector},
+        time::Timestamp,
+    },
     ops::{
         autosave::Offer,
         list::{Row, Standing},
         resume::{self, Chosen, Resumed},
+        select,
+        share::pull,
     },
     os,
     render::{
@@ -43,6 +49,8 @@ Examples:
     git checkpoint resume
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
+  A session that was fetched from a remote:
+    git checkpoint resume origin/auth
   See what could be resumed:
     git checkpoint resume --list")]
 pub(super) struct Args {
@@ -102,6 +110,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(selector) => Some(selector),
         None => ask(context, &opened)?,
     };
+    let selector = selector
+        .map(|selector| fetched(context, &opened, selector))
+        .transpose()?;
     let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
     let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
@@ -109,6 +120,30 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(CommandError::silent(Kind::Drift));
     }
     Ok(())
+}
+
+/// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
+/// this repository.
+fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let Some((remote, session, _)) = store::remote::named_ref(word) else {
+        return Ok(selector);
+    };
+    let found = store::remote::find(scene.repo, &remote);
+    let (Some(remote), Some(_)) = (found, select::remote(&scene, &selector)) else {
+        return Err(share::pull::not_fetched(&remote, session.as_str()));
+    };
+    let pulled = pull::bring(&scene, &remote, &session)?;
+    if !context.ui.options().json {
+        context.ui.status(share::pull::text_of(&pulled));
+    }
+    Ok(Selector {
+        base: Base::Word(session.to_string()),
+        ..selector
+    })
 }
 
 /// Takes up a newer autosave if that is wanted.
@@ -208,6 +243,7 @@ fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, Com
     let prompt = Prompt {
         session: resumed.session.as_str(),
         checkpoint: id.short(),
+        fetched: &resumed.fetched,
         document: &resumed.checkpoint.document,
         report: &resumed.report,
         now,
@@ -281,6 +317,9 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
         Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
     }
+    if !resumed.fetched.is_empty() {
+        saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
+    }
     text.push(saved);
     if let Some(summary) = &document.record.summary {
         text.push(Line::new());
@@ -324,6 +363,7 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "is_newest": resumed.is_tip,
         "status_before": resumed.standing.word(),
         "interrupted": resumed.standing == Standing::Interrupted,
+        "fetched_from": resumed.fetched,
         "draft_operations": resumed.draft,
         "autosave": resumed.autosave.as_ref().map(offer_of),
         "recovered": resumed.recovered.as_ref().map(offer_of),

@@ -26,6 +26,7 @@ pub mod list;
 pub mod pin;
 mod place;
 pub mod prune;
+pub mod purge;
 pub mod receipt;
 mod record;
 pub mod redact;

@@ -15,6 +15,7 @@ pub mod guide;
 pub mod markdown;
 pub mod patch;
 pub mod prompt;
+pub mod purge;
 pub mod receipt;
 pub mod report;
 pub mod restore;

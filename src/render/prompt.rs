@@ -18,6 +18,8 @@ pub struct Prompt<'a> {
     pub session: &'a str,
     /// The checkpoint, shortened.
     pub checkpoint: &'a str,
+    /// The remotes it came from, if others wrote it.
+    pub fetched: &'a [String],
     /// Its document.
     pub document: &'a Document,
     /// What changed since.
@@ -47,6 +49,13 @@ impl Prompt<'_> {
             age::age(document.created_at, self.now),
             token = fence.token(),
         );
+        if !self.fetched.is_empty() {
+            let remotes: Vec<_> = self.fetched.iter().map(|remote| escape::line(remote)).collect();
+            out.push_str(&format!(
+                "It was written by others and came from remote '{}'.\n\n",
+                remotes.join("', '")
+            ));
+        }
         let (changed, record) = ("what is different now", "what was saved");
         let frame = [changed, record].map(|what| fence.begin(what).len() + fence.end(what).len());
         let room = limit.saturating_sub(out.chars().count() + frame.iter().sum::<usize>() + 1);

@@ -56,12 +56,15 @@ pub(super) enum Kind {
     Selector,
     /// A step of the session that commands mean: an argument called `step`, `from`, `again` or `uses`.
     Step,
+    /// A remote's name: an argument called `remote`.
+    Remote,
 }
 
 impl Kind {
     fn of(argument: &str) -> Option<Self> {
         match argument {
-            "session" => Some(Self::Session),
+            "session" | "sessions" => Some(Self::Session),
+            "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
             "step" | "from" | "again" | "uses" => Some(Self::Step),
             _ => None,
@@ -239,6 +242,7 @@ mod tests {
         let live: Live = Arc::new(|kind, _| {
             let names: &[&str] = match kind {
                 Kind::Session => &["auth-refactor", "ci-speedup"],
+                Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
                 Kind::Step => &["k3j2abcd"],
             };

@@ -11,6 +11,7 @@ mod interrupted;
 mod many;
 mod neutral;
 mod property;
+mod purge;
 mod restore;
 mod save;
 mod session;
