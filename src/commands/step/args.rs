@@ -55,6 +55,9 @@ pub(super) struct About {
 
 /// Begin a step
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step start 'write the parser' --agent rust-dev --prompt task.md")]
 pub(super) struct StartArgs {
     /// What it is
     pub(super) title: String,
@@ -67,6 +70,9 @@ pub(super) struct StartArgs {
 
 /// End a step well
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step done parser --context 'Parser::new takes a &str'")]
 pub(super) struct DoneArgs {
     /// The step
     pub(super) step: String,
@@ -98,6 +104,9 @@ fn check(text: &str) -> Result<(String, String), String> {
 
 /// End a step badly
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step fail parser --error 'it loops on empty input'")]
 pub(super) struct FailArgs {
     /// The step
     pub(super) step: String,
@@ -113,6 +122,9 @@ pub(super) struct FailArgs {
 
 /// Begin the next try of a step
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step retry parser --correction 'count the depth'")]
 pub(super) struct RetryArgs {
     /// The step
     pub(super) step: String,
@@ -128,6 +140,9 @@ pub(super) struct RetryArgs {
 
 /// Take the result of a step back: it does not hold any more
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step invalidate design --reason 'the grammar changed'")]
 pub(super) struct InvalidateArgs {
     /// The step
     pub(super) step: String,
@@ -173,6 +188,9 @@ pub(super) struct RunArgs {
 
 /// List the steps of a session
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step list auth")]
 pub(super) struct ListArgs {
     /// The session or checkpoint; the current one by default
     pub(super) selector: Option<String>,
@@ -180,6 +198,9 @@ pub(super) struct ListArgs {
 
 /// Show a step with everything that is known of it
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  git checkpoint step show parser --all")]
 pub(super) struct ShowArgs {
     /// The step
     pub(super) step: String,
