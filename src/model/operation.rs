@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::{
     document::Session,
-    patch,
+    patch::{self, Changing, Missing},
     record::{Record, Unknown},
+    step::StepChange,
     time::Timestamp,
 };
 
@@ -31,9 +32,15 @@ pub struct Operation {
     /// A JSON merge patch of the session's members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Value>,
+    /// A part of the caller's state to be replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put: Option<Put>,
     /// A line of the session log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogLine>,
+    /// A change of one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepChange>,
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: Unknown,
@@ -48,7 +55,9 @@ impl Operation {
         };
         self.record.is_some()
             || self.remove.is_some()
+            || self.put.is_some()
             || self.log.is_some()
+            || self.step.is_some()
             || self.session.as_ref().is_some_and(|patch| !only_status(patch))
     }
 }
@@ -60,6 +69,16 @@ pub struct ItemRef {
     pub list: String,
     /// The item's id.
     pub id: String,
+}
+
+/// A value for the record's `state`, which a merge patch could not give: that takes nulls for removals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Put {
+    /// Where, as a JSON pointer (RFC 6901); empty for the whole.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at: String,
+    /// What stands there afterwards.
+    pub value: Value,
 }
 
 /// A line of the session log, stored in `log/*.jsonl`.
@@ -85,25 +104,51 @@ pub struct Subject {
     pub record: Record,
     /// Log lines not stored yet.
     pub log: Vec<LogLine>,
+    /// Changes of steps not applied yet, in order: the steps themselves are read only where one is changed.
+    pub steps: Vec<StepChange>,
 }
 
 impl Subject {
-    /// Applies one operation. An item to be removed that is already gone is no error: another writer removed it.
+    /// Applies one operation that is made now. An item to be changed must be there; one to be removed may be gone.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), patch::Error> {
-        if let Some(patch) = &operation.record {
-            self.record = patch::apply(&self.record, patch)?;
-        }
-        if let Some(item) = &operation.remove {
-            match patch::remove(&self.record, &item.list, &item.id) {
-                Ok(record) => self.record = record,
-                Err(patch::Error::NoItem { .. }) => {}
-                Err(error) => return Err(error),
+        self.apply_as([operation], Missing::IsAdded)
+    }
+
+    /// Applies operations of a draft in order; costs what they say and what the record holds once, not once for each.
+    ///
+    /// An item to be changed that is gone is no error: another writer removed it.
+    pub fn apply_all<'a>(&mut self, operations: impl IntoIterator<Item = &'a Operation>) -> Result<(), patch::Error> {
+        self.apply_as(operations, Missing::IsPassedOver)
+    }
+
+    fn apply_as<'a>(
+        &mut self,
+        operations: impl IntoIterator<Item = &'a Operation>,
+        missing: Missing,
+    ) -> Result<(), patch::Error> {
+        let mut record = None;
+        for operation in operations {
+            if operation.record.is_some() || operation.remove.is_some() || operation.put.is_some() {
+                let record = record.get_or_insert_with(|| Changing::new(&self.record));
+                if let Some(patch) = &operation.record {
+                    record.apply(patch, missing)?;
+                }
+                if let Some(item) = &operation.remove {
+                    record.remove(&item.list, &item.id);
+                }
+                if let Some(put) = &operation.put {
+                    record.put(&put.at, put.value.clone());
+                }
             }
+            if let Some(patch) = &operation.session {
+                self.session = self.session.patched(patch)?;
+            }
+            self.log.extend(operation.log.clone());
+            self.steps.extend(operation.step.clone());
         }
-        if let Some(patch) = &operation.session {
-            self.session = self.session.patched(patch)?;
+        if let Some(record) = record {
+            self.record = record.finish()?;
         }
-        self.log.extend(operation.log.clone());
         Ok(())
     }
 }

@@ -72,8 +72,10 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             by: by.clone(),
             record: Some(record),
             remove: None,
+            put: None,
             session: None,
             log: None,
+            step: None,
             unknown: Map::new(),
         })
     };
@@ -81,11 +83,6 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
     let cleared: Map<String, Value> = members.map(|member| (member.clone(), json!(null))).collect();
     let operations = [operation(Value::Object(cleared))?, operation(wanted)?];
     let draft_id = fresh::item_id()?;
-    Ok(draft::append(
-        scene.repo,
-        session,
-        &operations,
-        || draft_id,
-        scene.wait,
-    )?)
+    let appended = draft::append(scene.repo, session, &operations, || draft_id, scene.wait)?;
+    Ok(appended.last)
 }

@@ -44,7 +44,14 @@ pub struct Started {
 }
 
 /// Starts a session and makes it the current one of this work tree.
-pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
+pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
+    let started = create(scene, request)?;
+    make_current(scene, &started.document, &started.name)?;
+    Ok(started)
+}
+
+/// Starts a session, and leaves the current one as it is.
+pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
     save::guard(scene)?;
@@ -63,7 +70,6 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
         if !request.if_missing {
             return Err(Error::Exists { name });
         }
-        make_current(scene, &there.tip.document, &name)?;
         let tip = there.tip;
         let (id, digest, document) = (tip.entry.id, tip.digest, tip.document);
         return Ok(Started {
@@ -89,7 +95,6 @@ pub fn start(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> 
         }
         Ok(left) => left,
     };
-    make_current(scene, &document, &name)?;
     let (id, digest) = (written.id, written.digest);
     Ok(Started {
         name,

@@ -75,6 +75,14 @@ pub enum Fault {
     /// A list beside the document is malformed.
     #[error(transparent)]
     List(#[from] crate::model::list::InvalidLine),
+    /// A step beside the document is malformed.
+    #[error("step '{id}' is malformed: {why}")]
+    Step {
+        /// The step.
+        id: String,
+        /// What is wrong, in words.
+        why: String,
+    },
 }
 
 fn shown(digest: Option<&Digest>) -> &str {

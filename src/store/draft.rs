@@ -75,19 +75,35 @@ fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
     Ok(folder.join(format!("{session_id}.jsonl")))
 }
 
-/// Adds operations in one write; they are on disk when this returns. Gives the number of the last one.
+/// What a draft's file says after operations were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The number of the last operation.
+    pub last: u64,
+    /// The number after which this file's operations begin; what came before is in a document.
+    pub base: u64,
+}
+
+/// Adds operations in one write; they are on disk when this returns. Costs the same however long the draft is.
+///
+/// The lock spans the write alone: those who wait for it write meanwhile, and one sync serves them all.
 pub fn append(
     repo: &Repository,
     session_id: &str,
     operations: &[Operation],
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
-) -> Result<u64, Error> {
-    let _lock = lock::draft(repo, session_id, wait)?;
+) -> Result<Appended, Error> {
+    let lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;
     let io = |action| Error::io(action, &path);
     let (mut last, keep) = tail(&mut file).map_err(io("read"))?;
+    let base = if keep == 0 {
+        0
+    } else {
+        base(&mut file).map_err(io("read"))?
+    };
     let mut bytes = Vec::new();
     if keep == 0 {
         bytes = json::to_line(&Header {
@@ -107,11 +123,25 @@ pub fn append(
     file.set_len(keep).map_err(io("write"))?;
     file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
     file.write_all(&bytes).map_err(io("write"))?;
-    file.sync_data().map_err(io("write"))?;
     if keep == 0 {
+        // Before others add to it: their sync is of the file alone.
         os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
     }
-    Ok(last)
+    drop(lock);
+    // A save may take the file's place meanwhile: it has read what was written here, and synced what it kept.
+    file.sync_data().map_err(io("write"))?;
+    Ok(Appended { last, base })
+}
+
+/// What the first line says of where the operations begin; 0 when it cannot be read.
+fn base(file: &mut File) -> std::io::Result<u64> {
+    /// The longest first line that we write has some 60 bytes.
+    const HEAD: u64 = 1 << 10;
+    file.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    file.take(HEAD).read_to_end(&mut bytes)?;
+    let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    Ok(serde_json::from_slice::<Header>(line).map_or(0, |header| header.base))
 }
 
 /// The number of the last whole line, and the length of the file up to its end, from the file's tail alone.

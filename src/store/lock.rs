@@ -35,6 +35,16 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error>
     )
 }
 
+/// The lock of what is fetched from one remote, by its encoded name.
+pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<Held, Error> {
+    common(
+        repo,
+        &format!("remote-{}", file_name(encoded)),
+        "what is fetched from this remote",
+        wait,
+    )
+}
+
 /// The lock of this work tree: spans taking or restoring a snapshot.
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
     let path = place::worktree_private_dir(repo)?.join("worktree.lock");

@@ -89,6 +89,20 @@ pub fn worktree_id(repo: &Repository) -> String {
     format!("linked-{name}")
 }
 
+/// The names of all work trees of this repository, `main` first.
+pub fn worktree_ids(repo: &Repository) -> Vec<String> {
+    let entries = std::fs::read_dir(repo.common_dir().join("worktrees"));
+    let mut linked: Vec<_> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| format!("linked-{}", entry.file_name().to_string_lossy()))
+        .collect();
+    linked.sort();
+    linked.insert(0, "main".to_owned());
+    linked
+}
+
 /// The root of a work tree of this repository by that name; `None` if there is none of the name.
 pub fn worktree_path(repo: &Repository, id: &str) -> Option<PathBuf> {
     let Some(name) = id.strip_prefix("linked-") else {

@@ -90,6 +90,7 @@ impl Attempt<'_> {
             session: start.session.clone(),
             record: start.record.clone(),
             log: Vec::new(),
+            steps: Vec::new(),
         };
         for operation in self.operations {
             subject.apply(operation)?;

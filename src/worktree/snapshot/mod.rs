@@ -56,6 +56,19 @@ use settle::Results;
 use staged::Staged;
 use walk::Ground;
 
+/// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
+pub fn is_storable(name: &[u8], is_file: bool) -> bool {
+    names::is_storable(name, is_file)
+}
+
+/// The SHA-256, in hexadecimal, of the content that a blob stands for as a pointer of git-lfs; `None` if it is none.
+pub fn lfs_pointer(blob: &[u8]) -> Option<String> {
+    lfs::Pointer::parse(blob).map(|pointer| pointer.sha256)
+}
+
+/// The most bytes that a pointer of git-lfs has.
+pub const LFS_POINTER: u64 = lfs::MAX_POINTER;
+
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {

@@ -3,6 +3,8 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod documents;
+mod feature;
 mod fork;
 mod history;
 mod interrupted;
@@ -13,3 +15,4 @@ mod purge;
 mod restore;
 mod save;
 mod session;
+mod steps;

@@ -5,9 +5,13 @@
 //! whole list empties it. A patch is *prepared* once, where it enters (ids, times and authors filled in), and may then
 //! be applied to any record any number of times with the same result.
 
+mod changing;
+
 use serde_json::{Map, Value};
 
-use super::{json, record::Record, time::Timestamp};
+pub use changing::{Changing, Missing};
+
+use super::{record::Record, time::Timestamp};
 
 /// The lists whose elements are items, and the field a bare string stands for.
 pub const LISTS: [(&str, &str); 15] = [
@@ -112,50 +116,30 @@ fn prepare_item(item: Value, text_field: &str, stamp: &mut Stamp<'_>) -> Option<
 
 /// Applies a prepared patch.
 pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
-    let Value::Object(patch) = patch else {
-        return Err(Error::NotAnObject);
-    };
-    let mut target = serde_json::to_value(record).expect("a record is plain data");
-    let map = target.as_object_mut().expect("a record is an object");
-    for (key, value) in patch {
-        let list = LISTS.iter().find(|(list, _)| list == key);
-        if let (Some(_), Value::Array(items)) = (list, value) {
-            let present = map.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
-            merge_items(present.as_array_mut().expect("known lists are arrays"), items);
-        } else if value.is_null() {
-            map.shift_remove(key);
-        } else {
-            json::merge_patch(map.entry(key.clone()).or_insert(Value::Null), value.clone());
-        }
-    }
-    from_value(target)
+    let mut changing = Changing::new(record);
+    changing.apply(patch, Missing::IsAdded)?;
+    changing.finish()
+}
+
+/// Whether a prepared patch says anything that no record could hold: for refusing it where it enters.
+///
+/// Only what it adds is looked at; a change of an item that exists depends on that item.
+pub fn check(patch: &Value) -> Result<(), Error> {
+    let mut changing = Changing::new(&Record::default());
+    changing.apply(patch, Missing::IsPassedOver)?;
+    changing.finish().map(|_| ())
 }
 
 /// Removes one item of a list.
 pub fn remove(record: &Record, list: &str, id: &str) -> Result<Record, Error> {
-    let missing = || Error::NoItem {
+    let mut changing = Changing::new(record);
+    if changing.remove(list, id) {
+        return changing.finish();
+    }
+    Err(Error::NoItem {
         list: list.to_owned(),
         id: id.to_owned(),
-    };
-    let mut target = serde_json::to_value(record).expect("a record is plain data");
-    let items = target.get_mut(list).and_then(Value::as_array_mut).ok_or_else(missing)?;
-    let at = items.iter().position(|item| has_id(item, id)).ok_or_else(missing)?;
-    items.remove(at);
-    from_value(target)
-}
-
-fn merge_items(present: &mut Vec<Value>, items: &[Value]) {
-    for item in items {
-        let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
-        match present.iter_mut().find(|p| has_id(p, id)) {
-            Some(found) => json::merge_patch(found, item.clone()),
-            None => present.push(item.clone()),
-        }
-    }
-}
-
-fn has_id(item: &Value, id: &str) -> bool {
-    item.get("id").and_then(Value::as_str) == Some(id)
+    })
 }
 
 /// Reads a record and names the member that does not fit.
@@ -198,7 +182,7 @@ fn from_value(value: Value) -> Result<Record, Error> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{super::json, *};
 
     fn change(record: &Record, patch: Value) -> Result<Record, Error> {
         let mut n = 0;
@@ -254,6 +238,49 @@ mod tests {
         let patch = prepare(json!({"decisions": ["x"]}), &mut stamp).expect("ok");
         let once = apply(&Record::default(), &patch).expect("ok");
         assert_eq!(apply(&once, &patch).expect("ok"), once);
+    }
+
+    #[test]
+    fn many_patches_are_applied_as_one_after_the_other() {
+        let item = |id: &str, text: &str| json!({"todos": [{"id": id, "at": "2026-11-27T12:00:00Z", "by": "a", "text": text}]});
+        let mut changing = Changing::new(&Record::default());
+        for patch in [item("a", "one"), item("b", "two"), item("c", "three")] {
+            changing.apply(&patch, Missing::IsPassedOver).expect("ok");
+        }
+        assert!(changing.remove("todos", "b") && !changing.remove("todos", "b") && !changing.remove("summary", "b"));
+        let done = |id: &str| json!({"todos": [{"id": id, "done": true}]});
+        for id in ["c", "b", "never"] {
+            changing.apply(&done(id), Missing::IsPassedOver).expect("ok");
+        }
+        changing.apply(&item("b", "again"), Missing::IsPassedOver).expect("ok");
+        let record = changing.finish().expect("whole");
+        let todos: Vec<_> = record.todos.iter().map(|t| (t.text.as_str(), t.done)).collect();
+        assert_eq!(todos, [("one", false), ("three", true), ("again", false)]);
+        let mut strict = Changing::new(&record);
+        strict.apply(&done("never"), Missing::IsAdded).expect("taken");
+        assert!(strict.finish().is_err());
+        assert!(
+            Changing::new(&record)
+                .apply(&json!({"todos": 5}), Missing::IsPassedOver)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn the_state_is_put_where_a_pointer_says() {
+        let mut changing = Changing::new(&Record::default());
+        for (at, value) in [
+            ("/a/b", json!({"n": null})),
+            ("/list", json!([1])),
+            ("/list/-", json!(2)),
+            ("/list/0", json!(0)),
+            ("/list/9", json!("nowhere")),
+            ("/x~1y", json!(1.50)),
+        ] {
+            changing.put(at, value);
+        }
+        let state = changing.finish().expect("any JSON").state.expect("set");
+        assert_eq!(state, json!({"a": {"b": {"n": null}}, "list": [0, 2], "x/y": 1.50}));
     }
 
     #[test]

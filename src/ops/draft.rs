@@ -1,0 +1,320 @@
+//! The one way by which a change gets into a session's draft: redacted, named, numbered, and on disk when it is
+//! acknowledged.
+//!
+//! It takes no snapshot, and reads neither the draft nor the newest document: a change costs the same in a session of
+//! ten items and of ten thousand. The session is the one that `save` would take.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Error, Scene, choose, compose, fresh,
+    receipt::SessionIs,
+    redact::{Redaction, Redactor},
+    start,
+};
+use crate::{
+    model::{
+        document::Status,
+        name::Name,
+        operation::{ItemRef, LogLine, Operation, Put},
+        patch::{self, Stamp},
+        step::{Step, StepChange},
+    },
+    store::{
+        self,
+        current::{self, SessionRef},
+        draft, facts, identity, lock, session,
+    },
+};
+
+/// How long a draft command waits for a lock: it is called from scripts and hooks, which must not hang.
+pub const WAIT: Duration = Duration::from_secs(2);
+
+/// A change of a session that is not saved yet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A patch of the record; items of lists may leave out `id`, `at` and `by`.
+    Record(Value),
+    /// An item taken out of a list of the record.
+    Remove {
+        /// The list's name.
+        list: String,
+        /// The item's id.
+        id: String,
+    },
+    /// A part of the caller's state replaced.
+    Put {
+        /// Where, as a JSON pointer; empty for the whole.
+        at: String,
+        /// What stands there afterwards.
+        value: Value,
+    },
+    /// A merge patch of the session's members.
+    Session(Value),
+    /// A line of the session log.
+    Log {
+        /// `info`, `warn` or `error`.
+        level: String,
+        /// What happened.
+        message: String,
+    },
+    /// A merge patch of one step's members; a step of an id that is not there is new.
+    Step {
+        /// The step.
+        id: String,
+        /// The patch.
+        patch: Value,
+    },
+}
+
+/// Changes that are on disk.
+#[derive(Debug)]
+pub struct Appended {
+    /// The session's name.
+    pub session: Name,
+    /// The session's identity.
+    pub session_id: String,
+    /// How the session was found or made.
+    pub session_is: SessionIs,
+    /// The changes as they were stored, one operation each, without secrets.
+    pub operations: Vec<Operation>,
+    /// The number of the last operation in the draft.
+    pub last: u64,
+    /// How many operations the draft holds that no save has taken yet.
+    pub waiting: u64,
+    /// Secrets found on the way in.
+    pub redactions: Vec<Redaction>,
+    /// Damaged sessions that were passed over in looking for the one to continue.
+    pub passed_over: Vec<String>,
+}
+
+impl Appended {
+    /// The ids of the items that the changes add to a list or change in it.
+    pub fn ids(&self, list: &str) -> Vec<String> {
+        let patches = self.operations.iter().filter_map(|operation| operation.record.as_ref());
+        let items = patches.filter_map(|patch| patch.get(list)?.as_array()).flatten();
+        items
+            .filter_map(|item| Some(item.get("id")?.as_str()?.to_owned()))
+            .collect()
+    }
+}
+
+/// Puts changes into the draft of the session that `save` would save to: the one named, else the current one, else the
+/// one paused last on this branch in this work tree, which becomes current and active again, else a new one.
+///
+/// All of them are on disk when this returns, or none is. A change that no record could hold is refused.
+pub fn append(scene: &Scene<'_>, changes: Vec<Change>) -> Result<Appended, Error> {
+    let mut redactor = Redactor::new(scene)?;
+    let agent = redactor.agent(scene);
+    let scene = &Scene {
+        agent: agent.as_deref(),
+        wait: scene.wait.min(WAIT),
+        ..*scene
+    };
+    let by = compose::by(scene, &compose::people(scene));
+    let mut operations = Vec::with_capacity(changes.len());
+    for change in changes {
+        operations.push(operation(scene, change, &by, &mut redactor)?);
+    }
+    let target = target(scene)?;
+    if target.is == SessionIs::Continued {
+        let mut active = empty(scene, &by)?;
+        active.session = Some(json!({ "status": Status::Active }));
+        operations.insert(0, active);
+    }
+    let draft_id = fresh::item_id()?;
+    let numbers = draft::append(scene.repo, &target.id, &operations, || draft_id, scene.wait)?;
+    Ok(Appended {
+        session: target.name,
+        session_id: target.id,
+        session_is: target.is,
+        operations,
+        last: numbers.last,
+        waiting: numbers.last.saturating_sub(numbers.base),
+        redactions: redactor.found,
+        passed_over: target.passed_over,
+    })
+}
+
+fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
+    Ok(Operation {
+        id: fresh::item_id()?,
+        at: scene.now,
+        by: by.to_owned(),
+        record: None,
+        remove: None,
+        put: None,
+        session: None,
+        log: None,
+        step: None,
+        unknown: Map::new(),
+    })
+}
+
+fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redactor) -> Result<Operation, Error> {
+    let mut out = empty(scene, by)?;
+    match change {
+        Change::Record(mut patch) => {
+            redactor.json(&mut patch, "record");
+            let patch = prepared(scene, patch, by)?;
+            patch::check(&patch)?;
+            out.record = Some(patch);
+        }
+        Change::Remove { list, id } => out.remove = Some(ItemRef { list, id }),
+        Change::Put { mut at, mut value } => {
+            redactor.text(&mut at, "state");
+            redactor.json(&mut value, "state");
+            out.put = Some(Put { at, value });
+        }
+        Change::Session(mut patch) => {
+            redactor.json(&mut patch, "session");
+            out.session = Some(patch);
+        }
+        Change::Step { id, mut patch } => {
+            redactor.json(&mut patch, "step");
+            let at = scene.now;
+            let by = by.to_owned();
+            let change = StepChange { id, at, by, patch };
+            // One that no step could take would stop every later save.
+            Step::new(&change.id, 1, at, "").patched(&change)?;
+            out.step = Some(change);
+        }
+        Change::Log { level, mut message } => {
+            redactor.text(&mut message, "note");
+            out.log = Some(LogLine {
+                at: scene.now,
+                level,
+                message,
+                agent: scene.agent.map(str::to_owned),
+            });
+        }
+    }
+    Ok(out)
+}
+
+/// The patch with ids, times and authors filled in.
+fn prepared(scene: &Scene<'_>, patch: Value, by: &str) -> Result<Value, Error> {
+    let mut failed = None;
+    let mut fresh_id = || {
+        fresh::item_id().unwrap_or_else(|error| {
+            failed = Some(error);
+            String::new()
+        })
+    };
+    let mut stamp = Stamp {
+        at: scene.now,
+        by,
+        fresh_id: &mut fresh_id,
+    };
+    let patch = patch::prepare(patch, &mut stamp)?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(patch),
+    }
+}
+
+/// The session that changes go to.
+struct Target {
+    name: Name,
+    id: String,
+    is: SessionIs,
+    passed_over: Vec<String>,
+}
+
+impl Target {
+    fn new(name: Name, id: String, is: SessionIs) -> Self {
+        let passed_over = Vec::new();
+        Self {
+            name,
+            id,
+            is,
+            passed_over,
+        }
+    }
+}
+
+fn target(scene: &Scene<'_>) -> Result<Target, Error> {
+    if let Some(found) = meant(scene)? {
+        return Ok(found);
+    }
+    // Several may come here at once; one finds or makes the session for all.
+    let _here = lock::worktree(scene.repo, scene.wait)?;
+    if let Some(found) = meant(scene)? {
+        return Ok(found);
+    }
+    let mut passed_over = Vec::new();
+    if scene.session.is_none() {
+        let branch = facts::branch(scene.repo)?;
+        let (paused, damaged) = choose::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
+        passed_over = damaged;
+        if let Some(chosen) = paused {
+            start::make_current(scene, &chosen.tip.document, &chosen.name)?;
+            let id = chosen.tip.document.session.id;
+            let mut target = Target::new(chosen.name, id, SessionIs::Continued);
+            target.passed_over = passed_over;
+            return Ok(target);
+        }
+    }
+    let request = start::Request {
+        name: scene.session.cloned(),
+        session: Value::Object(Map::new()),
+        if_missing: true,
+    };
+    let started = match start::create(scene, request) {
+        Ok(started) => started,
+        // From another work tree at the same moment.
+        Err(Error::Exists { name }) => {
+            let found = meant(scene)?.ok_or(Error::Exists { name })?;
+            return Ok(found);
+        }
+        Err(error) => return Err(error),
+    };
+    // As with `save`: a session named for this command only does not take the place of the current one.
+    if scene.session.is_none() || current::read(scene.repo)?.session.is_none() {
+        start::make_current(scene, &started.document, &started.name)?;
+    }
+    let is = if started.existed {
+        SessionIs::Meant
+    } else {
+        SessionIs::Started
+    };
+    let mut target = Target::new(started.name, started.document.session.id, is);
+    target.passed_over = passed_over;
+    Ok(target)
+}
+
+/// The session named by option or environment, else the current one; `None` when there is none.
+fn meant(scene: &Scene<'_>) -> Result<Option<Target>, Error> {
+    let wanted = match scene.session {
+        Some(name) => {
+            let id = identity_of(scene, name)?;
+            return Ok(id.map(|id| Target::new(name.clone(), id, SessionIs::Meant)));
+        }
+        None => current::read(scene.repo)?.session,
+    };
+    let Some(SessionRef { id, name }) = wanted else {
+        return Ok(None);
+    };
+    if identity_of(scene, &name)?.as_ref() == Some(&id) {
+        return Ok(Some(Target::new(name, id, SessionIs::Meant)));
+    }
+    // Renamed or deleted from elsewhere.
+    let found = choose::by_identity(scene, &SessionRef { id, name })?;
+    Ok(found.map(|chosen| Target::new(chosen.name, chosen.tip.document.session.id, SessionIs::Meant)))
+}
+
+/// The identity of the session of this name; `None` when there is none.
+fn identity_of(scene: &Scene<'_>, name: &Name) -> Result<Option<String>, Error> {
+    let Some(tip) = session::tip(scene.repo, name)? else {
+        return Ok(None);
+    };
+    if let Some(id) = identity::noted(scene.repo, name, tip) {
+        return Ok(Some(id));
+    }
+    let id = choose::load(scene, name.as_str(), tip)?.document.session.id;
+    // Only saves the next one the reading.
+    let _ = identity::note(scene.repo, name, tip, &id);
+    Ok(Some(id))
+}
