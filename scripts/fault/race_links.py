@@ -1,7 +1,8 @@
 """race-links [SECONDS]: restores, applies and undos while folders are swapped for links that lead out.
 
-Counts the swaps, and how often a link was in place while a command ran. After every command everything outside is what
-it was: nothing written, changed or deleted there.
+Two threads swap folders of the work tree for links, and back, for some time (60 s) while commands change files in them.
+After every command everything outside is what it was: nothing written, changed or deleted there. The swaps are counted,
+and how many of them fell into the run of a command.
 """
 
 import collections
@@ -34,8 +35,8 @@ def outside_state(folder):
     return found
 
 
-def run(program, names):
-    seconds = int(names[0]) if names else 60
+def run(program, arguments):
+    seconds = int(arguments[0]) if arguments else 60
     with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
         root = pathlib.Path(folder)
         world = World(root, program)
@@ -131,9 +132,7 @@ def run(program, names):
             for thread in threads:
                 thread.join()
         world.git("fsck", "--strict")
+        print(f"race-links: {int(time.time() - started)} s, {swaps[0]} swaps, {during[0]} of them under a command")
         print("  " + ", ".join(f"{name}: {count}" for name, count in sorted(done.items())))
-        for line in escapes:
-            print(f"  {line}")
-        print(f"race-links: {int(time.time() - started)} s, {swaps[0]} swaps, {during[0]} of them under a command, "
-              f"{len(escapes)} escapes")
+        print(f"  {len(escapes)} files written, changed or deleted outside" + "".join(f"\n  {e}" for e in escapes))
         return not escapes and during[0] > 100 and any(name.endswith(" 0") for name in done)
