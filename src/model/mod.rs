@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod document;
 pub mod facts;
 pub mod id;
+pub mod item;
 pub mod json;
 pub mod list;
 pub mod message;

@@ -9,6 +9,7 @@ pub mod escape;
 pub mod fork;
 pub mod format;
 pub mod graph;
+pub mod items;
 pub mod markdown;
 pub mod patch;
 pub mod prompt;

@@ -10,8 +10,14 @@ use crate::{
         opened::{self, Opened, Whom},
         ui::{Options, Streams, Ui},
     },
-    model::selector::Selector,
-    ops::list::{self, Filter},
+    model::{
+        item::{Kind as ItemKind, id_of},
+        selector::Selector,
+    },
+    ops::{
+        items,
+        list::{self, Filter},
+    },
     render::age,
     store::checkpoint::oid,
 };
@@ -34,6 +40,7 @@ pub(super) fn live(env: &Environment) -> Live {
         };
         match kind {
             Kind::Session => sessions(&opened),
+            Kind::Item(kind) => items(&opened, kind),
             Kind::Selector => match current.split_once('@') {
                 Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
                 _ => {
@@ -44,6 +51,20 @@ pub(super) fn live(env: &Environment) -> Live {
             },
         }
     })
+}
+
+/// The items of a kind, those that are open first.
+fn items(opened: &Opened, kind: &ItemKind) -> Vec<Candidate> {
+    let Ok(now) = items::now(&opened.scene()) else {
+        return Vec::new();
+    };
+    let (mut open, done): (Vec<_>, Vec<_>) = now.items(kind).into_iter().partition(|item| kind.is_open(item));
+    open.extend(done);
+    let candidate = |item: &serde_json::Value| Candidate {
+        value: id_of(item).to_owned(),
+        help: kind.text_of(item).to_owned(),
+    };
+    open.iter().map(candidate).collect()
 }
 
 fn sessions(opened: &Opened) -> Vec<Candidate> {

@@ -3,12 +3,16 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod drafts;
 mod fork;
 mod history;
 mod interrupted;
 mod many;
 mod neutral;
 mod property;
+mod record;
+mod record_more;
+mod record_session;
 mod restore;
 mod save;
 mod session;
