@@ -5,6 +5,7 @@
 //! environment, `GIT_CONFIG_*`, stay: `safe.directory` and credentials of CI come that way), the repository is named
 //! explicitly, and the program is never taken from the current folder. Input and output go through pipes.
 
+mod network;
 mod program;
 mod running;
 
@@ -13,6 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub use network::{Exchange, STDOUT_LIMIT};
 pub use running::Running;
 
 /// The variables that `git rev-parse --local-env-vars` names, less those that carry settings, and a few more that
@@ -106,6 +108,7 @@ pub struct Git {
     codes: Vec<i32>,
     user_hooks: bool,
     interactive: bool,
+    network: bool,
 }
 
 /// The repository a child works on.
@@ -130,6 +133,7 @@ impl Git {
             codes: vec![0],
             user_hooks: false,
             interactive: false,
+            network: false,
         }
     }
 
@@ -277,11 +281,15 @@ impl Git {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env_remove("LANGUAGE");
-        for name in ["GIT_NO_LAZY_FETCH", "GIT_LITERAL_PATHSPECS", "GIT_NO_REPLACE_OBJECTS"] {
-            command.env(name, "1");
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
+        if !self.network {
+            // These would also reach the user's hooks and the programs that reach the other side.
+            for name in ["GIT_NO_LAZY_FETCH", "GIT_LITERAL_PATHSPECS"] {
+                command.env(name, "1");
+            }
+            command.env("GIT_OPTIONAL_LOCKS", "0");
         }
-        command.env("GIT_OPTIONAL_LOCKS", "0");
-        if !self.interactive {
+        if !self.interactive && !self.network {
             command.env("GIT_TERMINAL_PROMPT", "0");
         }
         let settings = [

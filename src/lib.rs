@@ -11,4 +11,5 @@ pub mod os;
 pub mod render;
 pub mod secrets;
 pub mod store;
+pub mod tokens;
 pub mod worktree;

@@ -103,6 +103,16 @@ impl Environment {
         Ok(out)
     }
 
+    /// The time now, for a command that goes on for long; the time of the whole command where that was fixed.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+    pub fn later(&self) -> Timestamp {
+        if self.variable("GIT_COMMITTER_DATE").is_some() {
+            return self.now;
+        }
+        let local = chrono::Local::now();
+        Timestamp::from_unix(local.timestamp(), local.offset().local_minus_utc())
+    }
+
     /// From given values. `clock` is the time unless the variables fix it; `offset_at` gives the local offset in seconds
     /// east of UTC at a local time given as if it were UTC, for dates without an offset.
     pub fn given(

@@ -143,6 +143,19 @@ impl Kind {
     }
 }
 
+/// Every exit code there is, with what it means and the words in `error.code` that lead to it, by number.
+pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
+    let mut out = vec![(0, "done, or there was nothing to do", Vec::new())];
+    for kind in Kind::ALL {
+        match out.iter_mut().find(|(code, ..)| *code == kind.exit_code()) {
+            Some((.., words)) => words.push(kind.code()),
+            None => out.push((kind.exit_code(), kind.meaning(), vec![kind.code()])),
+        }
+    }
+    out.sort_unstable_by_key(|(code, ..)| *code);
+    out
+}
+
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
@@ -150,6 +163,8 @@ pub struct CommandError {
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
+    /// The exit code, where it is not that of the kind.
+    code: Option<u8>,
 }
 
 impl CommandError {
@@ -160,6 +175,7 @@ impl CommandError {
             message: message.into(),
             causes: Vec::new(),
             hints: Vec::new(),
+            code: None,
         }
     }
 
@@ -171,6 +187,19 @@ impl CommandError {
     /// A failure without words: the exit code says it all.
     pub fn silent(kind: Kind) -> Self {
         Self::new(kind, "")
+    }
+
+    /// The exit status of a command that was run for the user, passed on without words.
+    pub fn passed_on(status: u8) -> Self {
+        Self::silent(Kind::Step).with_code(status)
+    }
+
+    /// The same with another exit code than that of its kind: for commands that pass on the status of a child, where
+    /// all failures of ours must have one code.
+    #[must_use]
+    pub fn with_code(mut self, code: u8) -> Self {
+        self.code = Some(code);
+        self
     }
 
     /// The same with a cause and the causes behind it.
@@ -198,6 +227,11 @@ impl CommandError {
         self
     }
 
+    /// The message, without the word before it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// What kind of failure.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -210,7 +244,7 @@ impl CommandError {
 
     /// The exit code for the process.
     pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.kind.exit_code())
+        ExitCode::from(self.code.unwrap_or(self.kind.exit_code()))
     }
 
     /// Whether there is nothing to say.

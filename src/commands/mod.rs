@@ -12,27 +12,36 @@ mod delete;
 mod diff;
 pub mod environment;
 pub mod error;
+mod export;
 mod failure;
 mod finish;
 mod fork;
+mod help;
+mod hooks;
 mod list;
 mod log;
 mod opened;
+mod prune;
+mod purge;
 mod record;
 mod rename;
 mod repair;
+mod replay;
 mod restore;
 mod resume;
 mod save;
 mod setup;
+mod share;
 mod show;
 mod start;
 mod status;
+mod step;
 mod switch;
 pub mod ui;
 mod usage;
 mod verify;
 mod views;
+mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -53,7 +62,7 @@ use crate::render::text::Text;
     version,
     max_term_width = 80,
     infer_long_args = true,
-    disable_help_subcommand = false,
+    disable_help_subcommand = true,
     after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
     after_long_help = EXAMPLES,
 )]
@@ -93,6 +102,7 @@ Selectors, for sessions and checkpoints:
   auth@{yesterday}    where it stood then, in any form git reads
   :/parser            the newest checkpoint whose summary holds the text
   7f3ad2e1            the beginning of a commit id or of a digest
+  origin/auth         what was fetched of a session from a remote
 
 Environment:
   CHECKPOINT_SESSION  the session to use instead of the current one
@@ -125,6 +135,9 @@ struct Globals {
     /// Never page the output
     #[arg(long, global = true, help_heading = "Output")]
     no_pager: bool,
+    /// Say more about what is done; given twice, even more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
     /// Print no receipt and no hints; given twice, no warnings either
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     quiet: u8,
@@ -134,6 +147,12 @@ struct Globals {
     /// Show no progress
     #[arg(long, global = true, help_heading = "Output")]
     no_progress: bool,
+    /// Give hints even when it is not a terminal that reads them
+    #[arg(long, global = true, overrides_with = "no_advice", help_heading = "Output")]
+    advice: bool,
+    /// Give no hints
+    #[arg(long, global = true, help_heading = "Output")]
+    no_advice: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -156,6 +175,9 @@ enum Command {
     Redo(restore::RedoArgs),
     Fork(fork::Args),
     Compare(fork::CompareArgs),
+    Step(step::Args),
+    Replay(replay::Args),
+    Export(export::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
@@ -177,9 +199,18 @@ enum Command {
     Check(record::CheckArgs),
     Iteration(record::IterationArgs),
     ForkPoint(record::ForkPointArgs),
+    Watch(watch::Args),
+    Prune(prune::Args),
+    Hooks(hooks::Args),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
+    Push(share::push::Args),
+    Fetch(share::fetch::Args),
+    Pull(share::pull::Args),
+    Remote(share::remote::Args),
     Setup(setup::Args),
+    Help(help::Args),
 }
 
 /// What every command gets: where it runs and where its words go.
@@ -200,13 +231,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = usage::without_end_of_options(args.into_iter().collect());
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
         .skip(1)
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json");
+    let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
     let parsed = Cli::command()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -221,7 +253,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 },
                 Streams::standard(),
             );
-            return usage(ui, &error);
+            return usage(ui, &error, long_help);
         }
     };
     let mut context = Context {
@@ -239,15 +271,20 @@ fn options(globals: &Globals) -> Options {
     Options {
         color: globals.color.as_deref().and_then(When::parse),
         no_pager: globals.no_pager,
-        progress: match (globals.progress, globals.no_progress) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        },
+        progress: either(globals.progress, globals.no_progress),
         quiet: globals.quiet,
-        verbose: 0,
+        verbose: globals.verbose,
         json: globals.json,
-        advice: None,
+        advice: either(globals.advice, globals.no_advice),
+    }
+}
+
+/// A switch with an option for each side.
+fn either(yes: bool, no: bool) -> Option<bool> {
+    match (yes, no) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
     }
 }
 
@@ -271,6 +308,9 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Redo(args) => restore::redo(args, context),
         Command::Fork(args) => fork::run(args, context),
         Command::Compare(args) => fork::compare(args, context),
+        Command::Step(args) => step::run(args, context),
+        Command::Replay(args) => replay::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
@@ -292,9 +332,18 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Check(args) => record::check(args, context),
         Command::Iteration(args) => record::iteration(args, context),
         Command::ForkPoint(args) => record::fork_point(args, context),
+        Command::Hooks(args) => hooks::run(args, context),
+        Command::Prune(args) => prune::run(args, context),
+        Command::Watch(args) => watch::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
+        Command::Push(args) => share::push::run(args, context),
+        Command::Fetch(args) => share::fetch::run(args, context),
+        Command::Pull(args) => share::pull::run(args, context),
+        Command::Remote(args) => share::remote::run(args, context),
         Command::Setup(args) => setup::run(args, &Cli::command(), context),
+        Command::Help(args) => help::run(args, &Cli::command(), context),
     }
 }
 
@@ -314,9 +363,13 @@ fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
     }
 }
 
-/// Help and version on standard output, wrong usage on standard error with git's exit code.
-fn usage(mut ui: Ui, error: &clap::Error) -> ExitCode {
+/// Help and version on standard output, wrong usage on standard error with git's exit code. As with git's own commands,
+/// `--help` at a terminal opens the manual page where there is one.
+fn usage(mut ui: Ui, error: &clap::Error, long_help: bool) -> ExitCode {
     if !error.use_stderr() {
+        if long_help && help::manual(&ui, &usage::page(&error.render().to_string())) {
+            return ExitCode::SUCCESS;
+        }
         ui.data(Text::block(&error.render().to_string()));
         return conclude(&mut ui, Ok(()));
     }

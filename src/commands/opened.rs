@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use super::{
     Context,
+    environment::Environment,
     error::{CommandError, Kind},
 };
 use crate::{
-    model::name::Name,
+    model::{name::Name, time::Timestamp},
     ops::Scene,
     os,
     store::{self, Repository, config::Settings},
@@ -22,7 +23,7 @@ pub(super) struct Opened {
     session: Option<Name>,
     home: Option<PathBuf>,
     index: Option<PathBuf>,
-    now: crate::model::time::Timestamp,
+    now: Timestamp,
 }
 
 /// What the command line says about whom a command is for; the environment fills in the rest.
@@ -37,6 +38,11 @@ pub(super) struct Whom {
 }
 
 impl Opened {
+    /// Reads the work tree's own index, whatever `GIT_INDEX_FILE` says.
+    pub(super) fn forget_index(&mut self) {
+        self.index = None;
+    }
+
     /// What operations are given.
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {
@@ -55,7 +61,16 @@ impl Opened {
 
 /// Opens the repository that the environment means, and lets the output follow its settings.
 pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, CommandError> {
-    let env = &context.env;
+    let opened = at(&context.env, whom, context.env.now)?;
+    let lookup = store::config::lookup(&opened.repo);
+    for problem in context.ui.configure(lookup) {
+        context.ui.warning(&problem);
+    }
+    Ok(opened)
+}
+
+/// Opens the repository that the environment means, at a time: again, for a command that goes on for long.
+pub(super) fn at(env: &Environment, whom: &Whom, now: Timestamp) -> Result<Opened, CommandError> {
     let place = store::Environment {
         cwd: env.cwd.clone(),
         vars: env
@@ -79,14 +94,9 @@ pub(super) fn open(context: &mut Context, whom: &Whom) -> Result<Opened, Command
     let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
     let index = env.variable("GIT_INDEX_FILE").map(|path| env.cwd.join(path));
     let home = env.home().map(std::path::Path::to_owned);
-    let now = env.now;
     if let Some(date) = &env.unreadable_date {
         let message = format!("GIT_COMMITTER_DATE '{date}' is not a date");
         return Err(CommandError::new(Kind::Usage, message).hint("use a form such as 2026-11-27T12:00:00+01:00"));
-    }
-    let lookup = store::config::lookup(&repo);
-    for problem in context.ui.configure(lookup) {
-        context.ui.warning(&problem);
     }
     Ok(Opened {
         host: os::host_name(),

@@ -8,17 +8,24 @@ use super::{
     failure, list,
     list::DateArg,
     opened::{self, Opened, Whom},
+    share,
 };
 use crate::{
-    model::{selector::Selector, time::Timestamp},
+    model::{
+        selector::{Base, Selector},
+        time::Timestamp,
+    },
     ops::{
+        autosave::Offer,
         list::{Row, Standing},
         resume::{self, Chosen, Resumed},
+        select,
+        share::pull,
     },
     os,
     render::{
         age, checkpoint, markdown,
-        prompt::Prompt,
+        prompt::{LEAST, Prompt},
         report,
         sessions::List,
         slot::Slot,
@@ -31,6 +38,10 @@ use crate::{
 ///
 /// Changes no file. Without a session: the current one, else the newest that was paused or interrupted on this branch,
 /// else the newest. On a terminal you are asked when there are several.
+///
+/// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the newest checkpoint. It is taken up
+/// as a checkpoint of its own: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it
+/// loses nothing and changes no file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,6 +49,8 @@ Examples:
     git checkpoint resume
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
+  A session that was fetched from a remote:
+    git checkpoint resume origin/auth
   See what could be resumed:
     git checkpoint resume --list")]
 pub(super) struct Args {
@@ -55,9 +68,15 @@ pub(super) struct Args {
     /// How to print it; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
-    /// The most characters of a prompt
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    /// The most characters of a prompt, 1000 at least
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
+    /// Take up an autosave that is newer than the newest checkpoint without asking, as is done without a terminal
+    #[arg(long, overrides_with = "no_recover")]
+    recover: bool,
+    /// Leave an autosave that is newer alone
+    #[arg(long, overrides_with = "recover")]
+    no_recover: bool,
     /// Exit with 6 when the project is not as the checkpoint left it
     #[arg(long)]
     fail_on_drift: bool,
@@ -66,6 +85,13 @@ pub(super) struct Args {
     max_age: Option<std::time::Duration>,
     #[command(flatten)]
     date: DateArg,
+}
+
+fn most(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= LEAST => Ok(n),
+        _ => Err(format!("it must be a number, {LEAST} at least")),
+    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -84,12 +110,60 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(selector) => Some(selector),
         None => ask(context, &opened)?,
     };
+    let selector = selector
+        .map(|selector| fetched(context, &opened, selector))
+        .transpose()?;
     let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
+    let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(Kind::Drift));
     }
     Ok(())
+}
+
+/// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
+/// this repository.
+fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let Some((remote, session, _)) = store::remote::named_ref(word) else {
+        return Ok(selector);
+    };
+    let found = store::remote::find(scene.repo, &remote);
+    let (Some(remote), Some(_)) = (found, select::remote(&scene, &selector)) else {
+        return Err(share::pull::not_fetched(&remote, session.as_str()));
+    };
+    let pulled = pull::bring(&scene, &remote, &session)?;
+    if !context.ui.options().json {
+        context.ui.status(share::pull::text_of(&pulled));
+    }
+    Ok(Selector {
+        base: Base::Word(session.to_string()),
+        ..selector
+    })
+}
+
+/// Takes up a newer autosave if that is wanted.
+fn recover(context: &Context, opened: &Opened, args: &Args, resumed: Resumed) -> Result<Resumed, CommandError> {
+    let scene = opened.scene();
+    let Some(offer) = resumed.autosave.clone().filter(|_| !args.no_recover) else {
+        return Ok(resumed);
+    };
+    let wanted = args.recover || !context.ui.can_ask() || {
+        let question = format!(
+            "an autosave of {} is newer than the newest checkpoint: take it up?",
+            age::age(offer.at, scene.now)
+        );
+        context.ui.confirm(&question, "--recover")?
+    };
+    if wanted {
+        Ok(resume::recover(&scene, &resumed, offer, args.max_age)?)
+    } else {
+        Ok(resumed)
+    }
 }
 
 fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> Result<(), CommandError> {
@@ -103,6 +177,27 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
         ));
     }
     let now = opened.scene().now;
+    if let Some(offer) = &resumed.recovered {
+        context.ui.warning(&format!(
+            "the autosave of {} was newer than the newest checkpoint and is now {}",
+            age::age(offer.at, now),
+            oid(resumed.checkpoint.entry.id).short()
+        ));
+        context.ui.hint(
+            "Recovered",
+            "no file was changed; bring files back with: git checkpoint restore @",
+        );
+    }
+    if let Some(offer) = &resumed.autosave {
+        context.ui.warning(&format!(
+            "an autosave of {} is newer than this checkpoint",
+            age::age(offer.at, now)
+        ));
+        context.ui.hint(
+            "Autosave",
+            &format!("take it up with: git checkpoint resume {} --recover", resumed.session),
+        );
+    }
     match args.format.as_str() {
         "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),
         "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
@@ -148,6 +243,7 @@ fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, Com
     let prompt = Prompt {
         session: resumed.session.as_str(),
         checkpoint: id.short(),
+        fetched: &resumed.fetched,
         document: &resumed.checkpoint.document,
         report: &resumed.report,
         now,
@@ -221,6 +317,9 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
         Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
     }
+    if !resumed.fetched.is_empty() {
+        saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
+    }
     text.push(saved);
     if let Some(summary) = &document.record.summary {
         text.push(Line::new());
@@ -249,6 +348,10 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
     text
 }
 
+fn offer_of(offer: &Offer) -> serde_json::Value {
+    json!({ "id": oid(offer.id), "at": offer.at, "draft_operations": offer.changes })
+}
+
 fn json_of(resumed: &Resumed) -> serde_json::Value {
     let checkpoint = &resumed.checkpoint;
     json!({
@@ -260,7 +363,10 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "is_newest": resumed.is_tip,
         "status_before": resumed.standing.word(),
         "interrupted": resumed.standing == Standing::Interrupted,
+        "fetched_from": resumed.fetched,
         "draft_operations": resumed.draft,
+        "autosave": resumed.autosave.as_ref().map(offer_of),
+        "recovered": resumed.recovered.as_ref().map(offer_of),
         "lost": resumed.lost.as_ref().map(|(fault, n)| json!({ "checkpoints": n, "damage": fault })),
         "report": resumed.report,
         "document": checkpoint.document,

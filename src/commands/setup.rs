@@ -4,6 +4,7 @@
 //! Everything is made from the command's own definition, which comes in as an argument: a new command needs no line here.
 
 mod completion;
+mod guides;
 mod install;
 mod live;
 mod man;
@@ -126,8 +127,10 @@ fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<S
     // A shell that is named asks for its completion only.
     if wanted(Target::Man) && (args.shell.is_empty() || !args.what.is_empty()) {
         let folder = places.man()?;
-        for page in man::pages(command) {
-            out.push(step(folder.join(page.file), page.text)?);
+        let version = command.get_version().unwrap_or(env!("CARGO_PKG_VERSION"));
+        for page in man::pages(command).into_iter().chain(guides::pages(version)) {
+            let section = page.file.rsplit('.').next().unwrap_or("1");
+            out.push(step(folder.join(format!("man{section}")).join(&page.file), page.text)?);
         }
     }
     if wanted(Target::Completion) {

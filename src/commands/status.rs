@@ -6,8 +6,10 @@ use super::{
     Context,
     error::{CommandError, Kind},
     opened::{self, Whom},
+    views,
 };
 use crate::{
+    model::time::Timestamp,
     ops::{
         events::TRIGGERS,
         status::{self, Current, Status},
@@ -17,7 +19,7 @@ use crate::{
         slot::Slot,
         text::{Line, Text},
     },
-    store::checkpoint::oid,
+    store::{checkpoint::oid, watch::Watcher},
 };
 
 /// Show the current session and what a save would add to it
@@ -39,17 +41,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let status = status::status(&scene)?;
     let dirty = status.session.as_ref().is_none_or(Current::is_dirty);
+    let unknown = crate::store::config::unknown(scene.repo);
     if context.ui.options().json {
-        context.ui.json(&json_of(&status, dirty))?;
+        let mut view = json_of(&status, dirty);
+        let place = |(key, place): &(String, String)| json!({ "key": key, "place": place });
+        view["unknown_settings"] = unknown.iter().map(place).collect();
+        context.ui.json(&view)?;
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(text(&status, dirty, scene.now));
+        let hooks = super::hooks::summary(&scene);
+        context.ui.data(text(&status, dirty, scene.now, scene.host, &hooks));
+        for line in views::submodule_lines(&status.facts) {
+            context.ui.warning(&line);
+        }
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
             ));
         }
-        for (key, place) in crate::store::config::unknown(scene.repo) {
-            context.ui.warning(&format!("unknown setting '{key}' in {place}"));
+        for (key, place) in &unknown {
+            context
+                .ui
+                .warning(&format!("unknown setting '{key}' in {place}{}", meant(key)));
         }
         for word in &scene.settings.save_on {
             if !TRIGGERS.contains(&word.as_str()) {
@@ -64,6 +76,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else {
         Ok(())
     }
+}
+
+/// Which setting may have been meant by an unknown one.
+fn meant(key: &str) -> String {
+    let names = crate::store::config::SETTINGS.iter().map(|setting| setting.name);
+    let name = key.strip_prefix("checkpoint.").unwrap_or(key);
+    super::usage::similar(name, names)
+        .map(|near| format!("; did you mean 'checkpoint.{near}'?"))
+        .unwrap_or_default()
 }
 
 fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
@@ -86,6 +107,7 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
         "current": session,
         "damaged": status.damaged.as_ref().map(|(name, fault)| json!({ "session": name, "damage": fault })),
         "interrupted": status.interrupted,
+        "watch": status.watcher.as_ref().map(watcher_json),
         "sessions": status.sessions,
         "something_to_save": dirty,
         "git": status.facts,
@@ -93,7 +115,44 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
     })
 }
 
-fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Text {
+/// What there is to say about the watcher of this work tree.
+fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<Line> {
+    let (alive, state) = match watcher {
+        Watcher::Alive(None) => return Some(Line::plain("begins")),
+        Watcher::Alive(Some(state)) => (true, state),
+        Watcher::Gone(state) => (false, state),
+    };
+    if alive && let Some(failure) = &state.failure {
+        let text = format!("fails since {}: {}", age::age(failure.since, now), failure.message);
+        return Some(Line::new().with(Slot::Bad, text).cut(69));
+    }
+    let saved = match &state.saved {
+        Some(saved) => format!("last autosave {}", age::age(saved.at, now)),
+        None => "no autosave yet".to_owned(),
+    };
+    if alive {
+        return Some(Line::plain(format!(
+            "every {}, {saved}",
+            age::duration(state.real_interval / 1000)
+        )));
+    }
+    watcher.cut_off(host)?;
+    let what = match state.ended {
+        Some(_) => "the watched process has ended",
+        None => "was cut off",
+    };
+    Some(Line::new().with(Slot::Caution, format!("{what}; {saved}: 'git checkpoint resume'")))
+}
+
+fn watcher_json(watcher: &Watcher) -> serde_json::Value {
+    let (alive, state) = match watcher {
+        Watcher::Alive(state) => (true, state.as_ref()),
+        Watcher::Gone(state) => (false, Some(state)),
+    };
+    json!({ "alive": alive, "state": state })
+}
+
+fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]) -> Text {
     let mut text = Text::new();
     let mut row = |label: &str, value: Line| {
         let mut line = Line::new().with(Slot::Heading, label);
@@ -132,7 +191,7 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
-            row("newest", line.cut(69));
+            row("newest", line);
             if current.draft > 0 {
                 row(
                     "draft",
@@ -153,6 +212,12 @@ fn text(status: &Status, dirty: bool, now: crate::model::time::Timestamp) -> Tex
             Line::new().with(Slot::Bad, format!("a {operation} was interrupted:")),
         );
         row("", Line::plain("git checkpoint restore --continue, or --abort"));
+    }
+    if let Some(line) = status.watcher.as_ref().and_then(|w| watcher(w, now, host)) {
+        row("watch", line);
+    }
+    for (at, line) in hooks.iter().enumerate() {
+        row(if at == 0 { "hooks" } else { "" }, line.clone());
     }
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {

@@ -1,12 +1,39 @@
 //! Wrong usage in git's form: what is wrong in one line, then what to do about it as hints. clap words it; its layout of
 //! paragraphs and tips is taken apart here.
 
+use std::ffi::OsString;
+
 use super::error::{CommandError, Kind};
 use crate::secrets::{Scanner, Settings};
 
 /// The error for arguments that clap refuses.
 pub(super) fn error(error: &clap::Error) -> CommandError {
     from_text(&without_secrets(&error.render().to_string()))
+}
+
+/// Arguments without `--end-of-options`, git's way to say in scripts that what follows, up to `--`, is no option. It is
+/// left in where something that begins with a dash follows: no session and no checkpoint does, so that is refused.
+pub(super) fn without_end_of_options(mut args: Vec<OsString>) -> Vec<OsString> {
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    if let Some(at) = args[..end].iter().position(|arg| arg == "--end-of-options") {
+        let is_option = |arg: &OsString| arg.len() > 1 && arg.as_encoded_bytes().starts_with(b"-");
+        if !args[at + 1..end].iter().any(is_option) {
+            args.remove(at);
+        }
+    }
+    args
+}
+
+/// The manual page of the command whose help this is; empty when that cannot be told.
+pub(super) fn page(help: &str) -> String {
+    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let words = usage.unwrap_or_default().split(' ');
+    // Commands of a command stand on its page.
+    let words: Vec<&str> = words
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .take(3)
+        .collect();
+    words.join("-")
 }
 
 /// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
@@ -43,6 +70,35 @@ fn from_text(text: &str) -> CommandError {
     out
 }
 
+/// The name that `word` most likely was meant to be: at most a third of its letters are wrong.
+pub(super) fn similar<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let word = word.to_lowercase();
+    names
+        .map(|name| (distance(&word, &name.to_lowercase()), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3))
+        .map(|(_, name)| name)
+}
+
+/// How many letters have to be put in, left out, changed or swapped with their neighbour.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut before_last = vec![0; other.len() + 1];
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for i in 1..=one.len() {
+        let mut row = vec![i; other.len() + 1];
+        for j in 1..=other.len() {
+            let change = last[j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            row[j] = change.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                row[j] = row[j].min(before_last[j - 2] + 1);
+            }
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +119,45 @@ mod tests {
         error(&command.try_get_matches_from(args).unwrap_err())
             .render(true)
             .to_string()
+    }
+
+    #[test]
+    fn options_end_where_git_says() {
+        let without = |line: &str| {
+            let args = without_end_of_options(line.split(' ').map(OsString::from).collect());
+            args.into_iter()
+                .map(|arg| arg.into_string().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(without("x log --end-of-options - -- -p"), "x log - -- -p");
+        assert_eq!(
+            without("x log --end-of-options --json"),
+            "x log --end-of-options --json"
+        );
+        assert_eq!(without("x log -- --end-of-options"), "x log -- --end-of-options");
+    }
+
+    #[test]
+    fn the_page_of_a_help() {
+        assert_eq!(
+            page("Saves\n\nUsage: git checkpoint save [OPTIONS]\n"),
+            "git-checkpoint-save"
+        );
+        assert_eq!(page("Usage: git checkpoint task add <TITLE>\n"), "git-checkpoint-task");
+        assert_eq!(page("Usage: git checkpoint [OPTIONS] [COMMAND]\n"), "git-checkpoint");
+        assert_eq!(page("git-checkpoint 1.0\n"), "");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found() {
+        let names = ["save", "status", "restore", "maxFileSize"];
+        let near = |word| similar(word, names.into_iter());
+        assert_eq!(near("svae"), Some("save"));
+        assert_eq!(near("statsu"), Some("status"));
+        assert_eq!(near("maxfilesiz"), Some("maxFileSize"));
+        assert_eq!(near("zzz"), None);
+        assert_eq!(near(""), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{
     model::{
         document::Document,
+        facts::GitFacts,
         id::{Digest, Oid},
         list::Skipped,
     },
@@ -100,6 +101,30 @@ pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
     found.iter().map(view).collect()
 }
 
+/// What a user should know about submodules, of which a checkpoint has the commit alone: one line each that holds more.
+pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (submodules, what) in [
+        (&git.submodules_changed, "has changes of its own"),
+        (
+            &git.submodules_unseen,
+            "was not looked through, so it may have changes of its own",
+        ),
+    ] {
+        for path in &submodules.first {
+            lines.push(format!(
+                "submodule '{}' {what}, not saved here; commit or save them there",
+                path.quoted()
+            ));
+        }
+        let listed = submodules.first.len() as u64;
+        if submodules.count > listed {
+            lines.push(format!("{} more submodules: {what}", submodules.count - listed));
+        }
+    }
+    lines
+}
+
 /// The most failures that are told one by one; a whole unreadable folder counts once.
 const TOLD: usize = 100;
 
@@ -122,6 +147,7 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
             R::Unstable => "changed while it was read; save again when it is quiet",
             R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
             R::PathTooLong => "its path is longer than the system can open",
+            R::Purged => "removed from this checkpoint by a purge",
         };
         if reason.is_failure() {
             let told = paths.iter().take(TOLD);

@@ -56,13 +56,19 @@ pub struct GitFacts {
     /// Renames between HEAD and the index with unchanged content; each is also counted in `staged`.
     #[serde(default)]
     pub renamed: Bounded<Renamed>,
+    /// Submodules that hold changes of their own, which no checkpoint of this repository saves.
+    #[serde(default, skip_serializing_if = "Bounded::is_empty")]
+    pub submodules_changed: Bounded<RepoPath>,
+    /// Submodules of which it was not found out whether they do.
+    #[serde(default, skip_serializing_if = "Bounded::is_empty")]
+    pub submodules_unseen: Bounded<RepoPath>,
     /// The operation that git has begun and not finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
     /// Entries of `git stash list`.
     #[serde(default)]
     pub stash_count: u64,
-    /// Nothing staged, modified, deleted, untracked or conflicted.
+    /// Nothing staged, modified, deleted, untracked or conflicted, and no submodule known to be so.
     #[serde(default)]
     pub is_clean: bool,
     /// Keys of later versions, kept as they are.
@@ -77,7 +83,8 @@ impl GitFacts {
             && self.modified.count == 0
             && self.deleted.count == 0
             && self.untracked.count == 0
-            && self.conflicted.count == 0;
+            && self.conflicted.count == 0
+            && self.submodules_changed.count == 0;
     }
 }
 
@@ -101,6 +108,11 @@ impl<T> Default for Bounded<T> {
 }
 
 impl<T> Bounded<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Counts one more, and lists it while there is room.
     pub fn push(&mut self, item: T) {
         self.count += 1;

@@ -6,7 +6,9 @@
 pub mod change;
 pub mod comparison;
 pub mod document;
+pub mod excerpt;
 pub mod facts;
+pub mod hook;
 pub mod id;
 pub mod item;
 pub mod json;
@@ -21,4 +23,5 @@ pub mod record;
 pub mod report;
 pub mod selector;
 pub mod session;
+pub mod step;
 pub mod time;

@@ -10,6 +10,7 @@ use super::{
     document::Session,
     patch::{self, Changing, Missing},
     record::{Record, Unknown},
+    step::StepChange,
     time::Timestamp,
 };
 
@@ -37,6 +38,9 @@ pub struct Operation {
     /// A line of the session log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogLine>,
+    /// A change of one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepChange>,
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: Unknown,
@@ -53,6 +57,7 @@ impl Operation {
             || self.remove.is_some()
             || self.put.is_some()
             || self.log.is_some()
+            || self.step.is_some()
             || self.session.as_ref().is_some_and(|patch| !only_status(patch))
     }
 }
@@ -99,6 +104,8 @@ pub struct Subject {
     pub record: Record,
     /// Log lines not stored yet.
     pub log: Vec<LogLine>,
+    /// Changes of steps not applied yet, in order: the steps themselves are read only where one is changed.
+    pub steps: Vec<StepChange>,
 }
 
 impl Subject {
@@ -137,6 +144,7 @@ impl Subject {
                 self.session = self.session.patched(patch)?;
             }
             self.log.extend(operation.log.clone());
+            self.steps.extend(operation.step.clone());
         }
         if let Some(record) = record {
             self.record = record.finish()?;

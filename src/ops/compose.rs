@@ -67,6 +67,12 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[O
             facts.deleted = bounded(&status.deleted);
             facts.untracked = bounded(&status.untracked);
             facts.conflicted = bounded(&status.conflicted);
+            let submodules = |known| {
+                let those = snapshot.submodules.iter().filter(move |s| s.known == known);
+                those.map(|submodule| submodule.path.clone()).collect()
+            };
+            facts.submodules_changed = submodules(true);
+            facts.submodules_unseen = submodules(false);
             facts.settle();
         }
         if moment::stamp(scene.repo, scene.index)? == before {

@@ -20,6 +20,7 @@ use crate::{
         name::Name,
         operation::{ItemRef, LogLine, Operation, Put},
         patch::{self, Stamp},
+        step::{Step, StepChange},
     },
     store::{
         self,
@@ -58,6 +59,13 @@ pub enum Change {
         level: String,
         /// What happened.
         message: String,
+    },
+    /// A merge patch of one step's members; a step of an id that is not there is new.
+    Step {
+        /// The step.
+        id: String,
+        /// The patch.
+        patch: Value,
     },
 }
 
@@ -145,6 +153,7 @@ fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
         put: None,
         session: None,
         log: None,
+        step: None,
         unknown: Map::new(),
     })
 }
@@ -167,6 +176,15 @@ fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redacto
         Change::Session(mut patch) => {
             redactor.json(&mut patch, "session");
             out.session = Some(patch);
+        }
+        Change::Step { id, mut patch } => {
+            redactor.json(&mut patch, "step");
+            let at = scene.now;
+            let by = by.to_owned();
+            let change = StepChange { id, at, by, patch };
+            // One that no step could take would stop every later save.
+            Step::new(&change.id, 1, at, "").patched(&change)?;
+            out.step = Some(change);
         }
         Change::Log { level, mut message } => {
             redactor.text(&mut message, "note");

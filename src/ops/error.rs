@@ -10,6 +10,7 @@ use crate::{
         patch,
         path::RepoPath,
         selector::InvalidSelector,
+        step::{StepStatus, TEXT_LIMIT},
         time::Timestamp,
     },
     secrets,
@@ -159,6 +160,10 @@ pub enum Error {
         any: bool,
         /// Sessions that are there but damaged.
         damaged: Vec<String>,
+        /// A session that was fetched, as `<remote>/<session>`.
+        fetched: Option<String>,
+        /// The remote that could be fetched from.
+        remote: Option<String>,
     },
     /// A chain has fewer checkpoints than a selector steps back.
     #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
@@ -240,12 +245,84 @@ pub enum Error {
         /// How often it was tried.
         tries: u32,
     },
+    /// A checkpoint is from the future, so ages mean nothing.
+    #[error("session '{session}' was saved at {at}, which is still to come: the clock is wrong, or was")]
+    Future {
+        /// The session.
+        session: String,
+        /// When its newest checkpoint was made.
+        at: Timestamp,
+    },
+    /// A checkpoint could not be written again.
+    #[error(transparent)]
+    Rewriting(store::rewrite::Rewriting),
+    /// The first checkpoint of a session cannot go without the session.
+    #[error("the checkpoint is the first of session '{session}', which cannot be without it")]
+    FirstOfSession {
+        /// The session.
+        session: Name,
+    },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,
+    /// A word names no step.
+    #[error("no step '{}'", text.escape_debug())]
+    NoStep {
+        /// The word.
+        text: String,
+    },
+    /// A step is not in a state for what is asked.
+    #[error("step '{}' is {}", step.escape_debug(), status.word())]
+    StepIs {
+        /// Its title.
+        step: String,
+        /// Where it stands.
+        status: StepStatus,
+    },
+    /// A text is too long for a step.
+    #[error("the {what} of a step has {len} bytes, more than the {TEXT_LIMIT} allowed")]
+    StepText {
+        /// Which text.
+        what: String,
+        /// Its length.
+        len: usize,
+    },
+    /// No step failed.
+    #[error("no step failed")]
+    NoneFailed,
+    /// No step has a command.
+    #[error("neither step '{}' nor any after it has a command", step.escape_debug())]
+    NoCommand {
+        /// The first step's title.
+        step: String,
+    },
+    /// The command of a step is not stored as it ran.
+    #[error("the command of step '{}' is not stored as it ran: a secret was taken out of it", step.escape_debug())]
+    AlteredCommand {
+        /// The step's title.
+        step: String,
+    },
+    /// Commands were recorded elsewhere.
+    #[error("these commands were not recorded here:{}", listed(commands))]
+    ForeignCommands {
+        /// The commands, as they are typed.
+        commands: Vec<String>,
+    },
+    /// A command could not be run, for reasons of ours.
+    #[error("cannot run the command: {}", crate::os::reason(.0))]
+    Child(io::Error),
     /// The system gave no random bytes.
     #[error("cannot get random bytes: {0}")]
     Random(io::Error),
+}
+
+impl From<store::rewrite::Rewriting> for Error {
+    fn from(error: store::rewrite::Rewriting) -> Self {
+        match error {
+            store::rewrite::Rewriting::Store(error) => Self::Store(error),
+            error @ store::rewrite::Rewriting::Fault(_) => Self::Rewriting(error),
+        }
+    }
 }
 
 impl Error {
@@ -255,6 +332,15 @@ impl Error {
         move |fault| Self::Damaged {
             subject,
             fault: Box::new(fault),
+        }
+    }
+
+    /// Steps of a session that could not be folded in, for `map_err`.
+    pub(super) fn steps(session: &Name) -> impl FnOnce(store::steps::FoldError) -> Self {
+        move |error| match error {
+            store::steps::FoldError::Fault(fault) => Self::damaged(session.as_str())(fault),
+            store::steps::FoldError::Patch(error) => error.into(),
+            store::steps::FoldError::Store(error) => error.into(),
         }
     }
 }
@@ -277,6 +363,11 @@ fn no_session(any: bool, damaged: &[String]) -> String {
         [] => text.to_owned(),
         _ => format!("{text}; damaged: {}", damaged.join(", ")),
     }
+}
+
+/// One a line.
+fn listed(lines: &[String]) -> String {
+    lines.iter().fold(String::new(), |out, line| out + "\n  " + line)
 }
 
 /// The paths that would be lost, the first of many.

@@ -4,14 +4,14 @@ use super::{Error, Scene, choose, select};
 use crate::{
     model::{
         document::{Kind, Status},
-        name::Name,
         selector::Selector,
     },
     store::{
         self, ObjectId,
-        checkpoint::Entry,
+        checkpoint::{self, Entry},
         current,
         session::{self, Broken},
+        watch::{self, Watcher},
     },
 };
 
@@ -32,6 +32,8 @@ pub struct Filter {
     pub since: Option<String>,
     /// Those fetched from remotes instead of the local ones.
     pub remote: bool,
+    /// The local ones, and then those fetched from remotes.
+    pub all: bool,
 }
 
 /// Where a session stands, as seen from now.
@@ -89,20 +91,27 @@ pub struct Row {
 pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
     let current = current::read_to_replace(scene.repo)?.session;
     let mut rows = Vec::new();
+    let watchers = watch::all(scene.repo);
     let since = filter
         .since
         .as_deref()
         .map(|date| select::unix_time(scene, date))
         .transpose()?;
-    let all = if filter.remote {
-        session::fetched(scene.repo)?
-    } else {
-        session::all(scene.repo)?
-    };
+    let mut all = Vec::new();
+    if filter.all || !filter.remote {
+        all.extend(session::all(scene.repo)?);
+    }
+    if filter.all || filter.remote {
+        let fetched = session::fetched(scene.repo)?;
+        all.extend(fetched.into_iter().map(|session| session::Session {
+            name: store::remote::shown(&session.name),
+            ..session
+        }));
+    }
     for session in all {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {
-            let stated = standing(scene, &entry);
+            let stated = standing_among(scene, &entry, &watchers);
             let standing = if current { stated.taken_up() } else { stated };
             (entry, standing)
         });
@@ -120,9 +129,23 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
 
 /// Where a session stands whose newest checkpoint this is.
 pub fn standing(scene: &Scene<'_>, tip: &Entry) -> Standing {
+    standing_among(scene, tip, &watch::all(scene.repo))
+}
+
+/// The same with the watchers there are, read once for many sessions. A live one shows that somebody works, one that was
+/// cut off that nobody does any more.
+fn standing_among(scene: &Scene<'_>, tip: &Entry, watchers: &[Watcher]) -> Standing {
     let status = tip.trailers.status.unwrap_or(Status::Active);
     let silent = scene.now.since(tip.time).to_std().unwrap_or_default();
-    if status == Status::Active && silent > scene.settings.interrupted_after {
+    let id = checkpoint::oid(tip.id);
+    let of_this = |state: &watch::State| state.tip.as_ref() == Some(&id);
+    let watched = watchers
+        .iter()
+        .any(|watcher| matches!(watcher, Watcher::Alive(Some(state)) if of_this(state)));
+    let cut_off = watchers
+        .iter()
+        .any(|watcher| watcher.cut_off(scene.host).is_some_and(of_this));
+    if status == Status::Active && !watched && (cut_off || silent > scene.settings.interrupted_after) {
         Standing::Interrupted
     } else {
         Standing::Stated(status)
@@ -149,10 +172,10 @@ fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
 /// The checkpoints of a session, newest first.
 #[derive(Debug)]
 pub struct Log {
-    /// The session.
-    pub session: Name,
+    /// The session; one that was fetched as `<remote>/<session>`.
+    pub session: String,
     /// Its checkpoints; an error is the last one and says where the chain breaks.
-    pub entries: Vec<Result<Entry, store::checkpoint::Fault>>,
+    pub entries: Vec<Result<Entry, checkpoint::Fault>>,
     /// For a fork, the checkpoint it came from.
     pub source: Option<ObjectId>,
     /// Whether there are more than were asked for.
@@ -169,11 +192,14 @@ pub fn log(
 ) -> Result<Log, Error> {
     let current = Selector::current();
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
-    let Some(session) = session else {
-        return Err(choose::none_current(scene));
+    let fetched = select::remote(scene, selector.unwrap_or(&current));
+    let session = match (session, fetched) {
+        (Some(session), _) => session.to_string(),
+        (None, Some((remote, session, _))) => format!("{remote}/{session}"),
+        (None, None) => return Err(choose::none_current(scene)),
     };
     let since = since.map(|date| select::unix_time(scene, date)).transpose()?;
-    let young = |entry: &Result<Entry, store::checkpoint::Fault>| match entry {
+    let young = |entry: &Result<Entry, checkpoint::Fault>| match entry {
         Ok(entry) => since.is_none_or(|since| entry.time.unix() >= since),
         Err(_) => true,
     };

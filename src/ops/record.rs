@@ -75,6 +75,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             put: None,
             session: None,
             log: None,
+            step: None,
             unknown: Map::new(),
         })
     };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Error, Scene};
 use crate::{
-    secrets::{Mode, OwnRule, Scanner, Settings},
+    secrets::{ChunkRedactor, Finding, Mode, OwnRule, Scanner, Settings},
     store::config::Redact,
 };
 
@@ -20,7 +20,7 @@ pub struct Redaction {
 }
 
 /// A rule given as `NAME=REGEX`; without a name it is called `own`.
-fn own_rule(text: &str) -> OwnRule {
+pub(super) fn own_rule(text: &str) -> OwnRule {
     let (kind, pattern) = text.split_once('=').unwrap_or(("own", text));
     OwnRule {
         kind: kind.trim().to_owned(),
@@ -77,6 +77,22 @@ impl Redactor {
             });
         }
         *text = clean;
+    }
+
+    /// For a text that comes in pieces.
+    pub(super) fn stream(&self) -> ChunkRedactor<'_> {
+        ChunkRedactor::new(&self.scanner)
+    }
+
+    /// Keeps what was found in such a text.
+    pub(super) fn note(&mut self, findings: Vec<Finding>, place: &str) {
+        for finding in findings {
+            self.found.push(Redaction {
+                kind: finding.kind.to_string(),
+                place: format!("{place}:{}", finding.line),
+                replaced: finding.replaced,
+            });
+        }
     }
 
     /// The name of the calling agent without secrets.

@@ -6,9 +6,11 @@
 use serde_json::{Map, json};
 
 use super::{
-    Error, Scene, changes, choose, compose, fresh,
+    Error, Scene, autosave,
+    autosave::Offer,
+    changes, choose, compose, fresh,
     list::{self, Filter, Row, Standing},
-    select, start, verify,
+    select, share, start, verify,
 };
 use crate::{
     model::{
@@ -18,7 +20,14 @@ use crate::{
         report::ChangeReport,
         selector::{Base, Selector},
     },
-    store::{self, checkpoint::Checkpoint, draft, objects::Writer, session},
+    store::{
+        self,
+        checkpoint::Checkpoint,
+        draft,
+        objects::Writer,
+        session,
+        watch::{self, Watcher},
+    },
 };
 
 /// A session taken up again.
@@ -40,6 +49,12 @@ pub struct Resumed {
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
     pub chosen: Chosen,
+    /// The remotes it came from, if it was saved on another machine.
+    pub fetched: Vec<String>,
+    /// An autosave that is newer than the session's last checkpoint of this work tree, unless a watcher is at work.
+    pub autosave: Option<Offer>,
+    /// The autosave that was taken up, now the newest checkpoint.
+    pub recovered: Option<Offer>,
 }
 
 /// Why a session was taken.
@@ -135,8 +150,22 @@ pub fn resume(
         activate(scene, &checkpoint)?;
     }
     start::make_current(scene, &checkpoint.document, &session)?;
+    let id = &checkpoint.document.session.id;
+    let watcher = watch::here(scene.repo)?;
+    if let Some(Watcher::Gone(state)) = &watcher
+        && state.session.as_ref().is_some_and(|s| s.id == *id)
+    {
+        watch::forget(scene.repo)?;
+    }
+    let alive = matches!(watcher, Some(Watcher::Alive(_)));
+    let autosave = if is_tip && files && lost.is_none() && !alive {
+        autosave::offer(scene, &checkpoint)?
+    } else {
+        None
+    };
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = waiting.waiting(&checkpoint.document.folded);
+    let fetched = share::status::came_from(scene, &session, &checkpoint);
     Ok(Resumed {
         session,
         checkpoint,
@@ -146,6 +175,31 @@ pub fn resume(
         report,
         lost,
         chosen,
+        fetched,
+        autosave,
+        recovered: None,
+    })
+}
+
+/// Takes up the autosave that a resume found, and resumes the checkpoint made of it.
+pub fn recover(
+    scene: &Scene<'_>,
+    resumed: &Resumed,
+    offer: Offer,
+    max_age: Option<std::time::Duration>,
+) -> Result<Resumed, Error> {
+    autosave::recover(scene, &resumed.session, &offer)?;
+    let selector = Selector {
+        base: Base::Word(resumed.session.to_string()),
+        steps: Vec::new(),
+    };
+    let again = resume(scene, Some(&selector), max_age)?;
+    Ok(Resumed {
+        standing: resumed.standing,
+        chosen: resumed.chosen,
+        autosave: None,
+        recovered: Some(offer),
+        ..again
     })
 }
 
@@ -170,6 +224,7 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
         put: None,
         session: Some(json!({ "status": Status::Active })),
         log: None,
+        step: None,
         unknown: Map::new(),
     };
     let draft_id = fresh::item_id()?;

@@ -17,6 +17,7 @@ use crate::{
         checkpoint::{self, Checkpoint},
         objects::Writer,
         tree,
+        watch::{self, Watcher},
     },
 };
 
@@ -31,6 +32,8 @@ pub struct Status {
     pub damaged: Option<(String, String)>,
     /// A restore, apply or undo of this work tree that was interrupted.
     pub interrupted: Option<String>,
+    /// The watcher of this work tree, if there is or was one.
+    pub watcher: Option<Watcher>,
     /// How many sessions there are.
     pub sessions: usize,
     /// Remotes that mirror every ref, checkpoints included.
@@ -108,6 +111,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         session,
         damaged,
         interrupted: super::restore::interrupted(scene)?,
+        watcher: watch::here(scene.repo)?,
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::moment::mirrors(scene.repo),
     })

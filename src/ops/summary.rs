@@ -18,6 +18,7 @@ pub(super) fn of(git: &GitFacts) -> String {
         (git.modified.count, "modified"),
         (git.deleted.count, "deleted"),
         (git.untracked.count, "untracked"),
+        (git.submodules_changed.count, "in submodules"),
     ];
     let counts: Vec<String> = counts
         .iter()
@@ -38,6 +39,7 @@ pub(super) fn of(git: &GitFacts) -> String {
         &git.staged,
         &git.untracked,
         &git.deleted,
+        &git.submodules_changed,
     ] {
         for path in &list.first {
             let name = path.quoted();

@@ -1,17 +1,25 @@
-//! `verify`: whether every byte a checkpoint needs is there and is what it was.
+//! `verify`: whether every byte a checkpoint needs is there and is what it was. Over 400 lines because the checks of one
+//! checkpoint belong together.
 //!
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
+//! Over 400 lines because what is checked, and how damage is told, belong side by side.
 
 use super::{Error, Scene, choose, select};
 use crate::{
-    model::{document::Kind as CheckpointKind, id::Digest, name::Name, path::RepoPath, selector::Selector},
+    model::{
+        document::Kind as CheckpointKind,
+        id::{Digest, Oid},
+        name::Name,
+        path::RepoPath,
+        selector::Selector,
+    },
     store::{
         self, Kind, ObjectId,
         checkpoint::{self, Checkpoint, Fault},
         objects::Unsound,
         refs::{self, Damage},
-        session,
+        rewrite, session,
         walk::Walk,
     },
 };
@@ -103,6 +111,8 @@ struct Check<'a, 'p> {
     scene: &'a Scene<'a>,
     report: Report,
     walk: Walk<'a>,
+    /// Folders of steps that were read.
+    steps: std::collections::HashSet<Oid>,
     progress: &'p mut dyn FnMut(usize),
 }
 
@@ -112,6 +122,7 @@ impl<'a, 'p> Check<'a, 'p> {
             scene,
             report: Report::default(),
             walk: Walk::new(scene.repo)?,
+            steps: std::collections::HashSet::new(),
             progress,
         })
     }
@@ -230,6 +241,14 @@ impl<'a, 'p> Check<'a, 'p> {
             self.issue(name, id, None, "chain", message);
         }
         expected.clone_from(&checkpoint.document.previous);
+        if let Some(digest) = &*expected
+            && rewrite::lines(self.scene.repo, &checkpoint.entry)
+                .is_ok_and(|gone| gone.iter().any(|l| l.digest == *digest))
+        {
+            // What stood before it was pruned or purged, and it says so.
+            *expected = None;
+            return self.rest(name, id, previous, &checkpoint);
+        }
         if previous.is_none() && checkpoint.document.kind == CheckpointKind::Start && expected.is_some() {
             self.issue(
                 name,
@@ -248,8 +267,19 @@ impl<'a, 'p> Check<'a, 'p> {
                 "it names no predecessor, but has one".to_owned(),
             );
         }
+        self.rest(name, id, previous, &checkpoint)
+    }
+
+    /// The part that does not concern the chain.
+    fn rest(
+        &mut self,
+        name: &str,
+        id: ObjectId,
+        previous: Option<ObjectId>,
+        checkpoint: &Checkpoint,
+    ) -> Option<ObjectId> {
         if self.commit(name, id, id, "commit") {
-            self.objects(name, &checkpoint);
+            self.objects(name, checkpoint);
         }
         previous
     }
@@ -258,6 +288,7 @@ impl<'a, 'p> Check<'a, 'p> {
     fn objects(&mut self, name: &str, checkpoint: &Checkpoint) {
         let id = checkpoint.entry.id;
         self.tree(name, id, checkpoint.entry.tree, "the checkpoint");
+        self.steps(name, checkpoint);
         let document = &checkpoint.document;
         let (Some(commit), Some(snapshot)) = (checkpoint.snapshot(), &document.snapshot) else {
             if document.snapshot.is_some() {
@@ -294,6 +325,15 @@ impl<'a, 'p> Check<'a, 'p> {
         }
         self.tree(name, id, checkpoint::object_id(&snapshot.tree), "the snapshot");
         self.tree(name, id, checkpoint::object_id(&snapshot.index), "the index");
+    }
+
+    /// The steps beside the document; those that many checkpoints share are read once.
+    fn steps(&mut self, name: &str, checkpoint: &Checkpoint) {
+        let folder = checkpoint.document.trees.get(store::steps::FOLDER);
+        let new = folder.is_some_and(|folder| self.steps.insert(folder.clone()));
+        if new && let Err(fault @ Fault::Step { .. }) = store::steps::read(self.scene.repo, checkpoint) {
+            self.fault(name, checkpoint.entry.id, &fault);
+        }
     }
 
     /// Whether the snapshot commit has the trees and the HEAD that the document names; `None` when it has others.
@@ -353,6 +393,7 @@ fn problem_of(fault: &Fault) -> &'static str {
         Fault::Document(_) if fault.is_newer() => "newer",
         Fault::Document(_) => "document",
         Fault::List(_) => "list",
+        Fault::Step { .. } => "step",
     }
 }
 

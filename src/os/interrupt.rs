@@ -33,6 +33,63 @@ impl Drop for Held {
     }
 }
 
+/// The signals that ask a process to end, held for a program that has something to finish first.
+#[derive(Debug)]
+pub struct Ending {
+    flags: Vec<(&'static str, Arc<AtomicBool>)>,
+    ids: Vec<signal_hook::SigId>,
+}
+
+impl Ending {
+    /// Starts to hold SIGINT and SIGTERM, and on Unix SIGHUP.
+    pub fn new() -> io::Result<Self> {
+        let mut ending = Self {
+            flags: Vec::new(),
+            ids: Vec::new(),
+        };
+        let signals = [
+            ("SIGINT", signal_hook::consts::SIGINT),
+            ("SIGTERM", signal_hook::consts::SIGTERM),
+            #[cfg(unix)]
+            ("SIGHUP", signal_hook::consts::SIGHUP),
+        ];
+        for (name, signal) in signals {
+            let flag = Arc::new(AtomicBool::new(false));
+            ending.ids.push(signal_hook::flag::register(signal, Arc::clone(&flag))?);
+            ending.flags.push((name, flag));
+        }
+        Ok(ending)
+    }
+
+    /// The name of a signal that came.
+    pub fn asked(&self) -> Option<&'static str> {
+        let came = self.flags.iter().find(|(_, flag)| flag.load(Ordering::Relaxed));
+        came.map(|(name, _)| *name)
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+/// Asks a child of ours to end, so that it can clean up behind itself: SIGTERM. `false` where that cannot be asked.
+pub fn end(child: &std::process::Child) -> bool {
+    #[cfg(unix)]
+    {
+        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = child;
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

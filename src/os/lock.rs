@@ -78,6 +78,21 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
+/// Whether somebody holds the lock on the file at `path`, without creating it. Who takes the lock at this very moment
+/// may find it held by the question.
+pub fn is_locked(path: &Path) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// Half to all of `pause`, so that waiting processes do not all wake at once.
 fn jitter(pause: Duration) -> Duration {
     let mut byte = [0_u8; 1];

@@ -6,17 +6,21 @@
 
 #[cfg(unix)]
 mod change;
+pub mod child;
 pub mod dir;
 mod file;
 pub mod interrupt;
 mod leftover;
 mod lock;
 mod machine;
+mod manual;
+mod process;
 mod program;
 mod replace;
 mod rules;
 mod scratch;
 pub mod terminal;
+mod worker;
 
 #[cfg(unix)]
 pub use change::set_mode;
@@ -25,12 +29,15 @@ pub use file::{
     same_file, sync_dir, touch, without_waiting,
 };
 pub use leftover::Leftover;
-pub use lock::{Lock, lock, retry, try_lock};
+pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};
+pub use manual::{has_manual, show_manual};
+pub use process::{Process, processor_time};
 pub use program::Program;
-pub use replace::{replace, replace_with, sweep_replacements};
+pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
+pub use worker::run_for;
 
 use std::io;
 

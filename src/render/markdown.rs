@@ -21,6 +21,19 @@ pub fn block(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("  \n")
 }
 
+/// A block of code: a fence longer than any run of the same character in the text.
+pub fn code(text: &str) -> String {
+    let text = escape::block(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}text\n{text}{end}{fence}\n")
+}
+
 /// A record as headings and lists.
 pub fn record(record: &Record) -> String {
     let mut out = String::new();

@@ -175,7 +175,9 @@ pub fn changes(git: &GitFacts) -> String {
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"));
-    words.collect::<Vec<_>>().join(", ")
+    let submodules = usize::try_from(git.submodules_changed.count).unwrap_or(usize::MAX);
+    let submodules = (submodules > 0).then(|| Count::new(submodules, "changed submodule").to_string());
+    words.chain(submodules).collect::<Vec<_>>().join(", ")
 }
 
 impl Receipt<'_> {

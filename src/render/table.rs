@@ -82,8 +82,8 @@ impl Table {
     }
 
     /// The table in at most `columns` columns, as far as its columns may be cut. `usize::MAX` cuts nothing, which is
-    /// for pipes.
-    pub fn render(&self, columns: usize) -> Text {
+    /// for pipes. Uses the table up, a row at a time: it may have a hundred thousand.
+    pub fn render(self, columns: usize) -> Text {
         let used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
         if columns >= NARROW {
             return self.wide(&used, columns);
@@ -100,7 +100,7 @@ impl Table {
         !self.rows.is_empty() && self.rows.iter().all(|r| r[column].is_empty())
     }
 
-    fn wide(&self, used: &[usize], columns: usize) -> Text {
+    fn wide(mut self, used: &[usize], columns: usize) -> Text {
         let widths = self.widths(used, columns);
         let mut out = Text::new();
         if used.iter().any(|&c| !self.columns[c].title.is_empty()) {
@@ -108,18 +108,18 @@ impl Table {
                 Line::new().with(Slot::Heading, cut(&self.columns[c].title, w))
             }));
         }
-        for row in &self.rows {
+        for row in std::mem::take(&mut self.rows) {
             out.push(self.join(used, &widths, |c, w| row[c].cut(w)));
         }
         out
     }
 
     /// Two lines for each row: all columns but `second`, then `second`, indented.
-    fn narrow(&self, used: &[usize], second: usize, columns: usize) -> Text {
+    fn narrow(mut self, used: &[usize], second: usize, columns: usize) -> Text {
         let first: Vec<usize> = used.iter().copied().filter(|&c| c != second).collect();
         let widths = self.widths(&first, columns);
         let mut out = Text::new();
-        for row in &self.rows {
+        for row in std::mem::take(&mut self.rows) {
             // Columns that may not be cut can still be too wide for this screen: then the line is.
             out.push(self.join(&first, &widths, |c, w| row[c].cut(w)).cut(columns));
             if !row[second].is_empty() {
@@ -250,8 +250,8 @@ mod tests {
         let mut table = Table::new([Column::left("A"), Column::left("B"), Column::left("C")]);
         table.row([Line::plain("1"), Line::new(), Line::plain("3")]);
         table.row([Line::plain("1")]);
-        assert_eq!(table.render(80).to_string(), "A  C\n1  3\n1\n");
         assert_eq!((table.len(), table.is_empty()), (2, false));
+        assert_eq!(table.render(80).to_string(), "A  C\n1  3\n1\n");
         assert_eq!(Table::new([Column::left("A")]).render(80).to_string(), "A\n");
     }
 

@@ -75,6 +75,14 @@ pub enum Fault {
     /// A list beside the document is malformed.
     #[error(transparent)]
     List(#[from] crate::model::list::InvalidLine),
+    /// A step beside the document is malformed.
+    #[error("step '{id}' is malformed: {why}")]
+    Step {
+        /// The step.
+        id: String,
+        /// What is wrong, in words.
+        why: String,
+    },
 }
 
 fn shown(digest: Option<&Digest>) -> &str {
@@ -134,7 +142,7 @@ impl Checkpoint {
 
 /// What stands beside a document in a checkpoint's tree: for each top-level name its mode and object.
 #[derive(Clone, Debug, Default)]
-pub struct Siblings(BTreeMap<String, (tree::EntryKind, ObjectId)>);
+pub struct Siblings(pub(super) BTreeMap<String, (tree::EntryKind, ObjectId)>);
 
 impl Siblings {
     /// Adds a file.
@@ -197,6 +205,11 @@ impl Siblings {
         if let Some(entry) = other.0.get(name) {
             self.0.insert(name.to_owned(), *entry);
         }
+    }
+
+    /// Takes an entry away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
     }
 
     /// The object under this name.
@@ -262,11 +275,7 @@ pub fn write(
     let bytes = document.to_bytes();
     let digest = Digest::of(&bytes);
     let blob = writer.write(Kind::Blob, &bytes)?;
-    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
-    let tree = write_tree(
-        writer,
-        entries.chain([(tree::EntryKind::Blob, DOCUMENT.to_owned(), blob)]),
-    )?;
+    let tree = write_root(writer, siblings, blob)?;
     let message = message::encode(document, partial, &digest);
     let id = write_commit(writer, tree, parents, people, &message)?;
     Ok(Written {
@@ -274,6 +283,13 @@ pub fn write(
         digest,
         needs: vec![blob, tree, id],
     })
+}
+
+/// Writes the tree of a checkpoint: its document and what stands beside it.
+pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectId) -> Result<ObjectId, Error> {
+    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
+    let document = (tree::EntryKind::Blob, DOCUMENT.to_owned(), document);
+    write_tree(writer, entries.chain([document]))
 }
 
 /// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit.
@@ -422,6 +438,22 @@ pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
         author: author.name.to_str_lossy().into_owned(),
         email: author.email.to_str_lossy().into_owned(),
         time: Timestamp::from_unix(time.seconds, time.offset),
+    })
+}
+
+/// Who a commit is by, and when.
+pub fn people(repo: &Repository, id: ObjectId) -> Result<People, Fault> {
+    let data = read(repo, id, Kind::Commit, "commit")?;
+    let corrupt = |why: String| Fault::Corrupt {
+        what: "commit".into(),
+        id,
+        why,
+    };
+    let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash()).map_err(|e| corrupt(e.to_string()))?;
+    let commit = commit.into_owned().map_err(|e| corrupt(e.to_string()))?;
+    Ok(People {
+        author: commit.author,
+        committer: commit.committer,
     })
 }
 

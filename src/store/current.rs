@@ -78,6 +78,20 @@ pub fn read(repo: &Repository) -> Result<Current, Error> {
     }
 }
 
+/// The current sessions of all work trees of this repository. What cannot be read is left out.
+pub fn all(repo: &Repository) -> Vec<SessionRef> {
+    let common = repo.common_dir();
+    let linked = std::fs::read_dir(common.join("worktrees"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let folders = linked.map(|entry| entry.path()).chain([common.to_owned()]);
+    folders
+        .filter_map(|folder| os::read_regular(&folder.join("checkpoint").join("current")).ok())
+        .filter_map(|bytes| serde_json::from_slice::<Current>(&bytes).ok()?.session)
+        .collect()
+}
+
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
 pub fn read_to_replace(repo: &Repository) -> Result<Current, Error> {
     match read(repo) {

@@ -4,7 +4,9 @@
 //! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
+pub mod autosave;
 pub mod checkpoint;
+pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
@@ -13,8 +15,10 @@ mod error;
 pub mod facts;
 pub mod graph;
 pub mod history;
+pub mod hooks;
 mod ident;
 pub mod identity;
+pub mod incoming;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -27,14 +31,20 @@ pub mod pathspec;
 pub mod pins;
 mod place;
 pub mod quarantine;
+pub mod reach;
 pub mod refs;
+pub mod remote;
 pub mod restored;
+pub mod rewrite;
 pub mod session;
 pub mod spill;
+pub mod steps;
 pub mod tree;
 mod trust;
 pub mod undo;
+pub mod usage;
 pub mod walk;
+pub mod watch;
 
 use crate::os::{self, Leftover};
 pub use error::Error;
@@ -45,8 +55,8 @@ pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
 pub use open::{Environment, open, open_beside, with_memory};
 pub use place::{
-    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_path, worktree_private_dir, worktree_private_path,
+    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing, uses_reftable,
+    work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.

@@ -89,6 +89,20 @@ pub fn worktree_id(repo: &Repository) -> String {
     format!("linked-{name}")
 }
 
+/// The names of all work trees of this repository, `main` first.
+pub fn worktree_ids(repo: &Repository) -> Vec<String> {
+    let entries = std::fs::read_dir(repo.common_dir().join("worktrees"));
+    let mut linked: Vec<_> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| format!("linked-{}", entry.file_name().to_string_lossy()))
+        .collect();
+    linked.sort();
+    linked.insert(0, "main".to_owned());
+    linked
+}
+
 /// The root of a work tree of this repository by that name; `None` if there is none of the name.
 pub fn worktree_path(repo: &Repository, id: &str) -> Option<PathBuf> {
     let Some(name) = id.strip_prefix("linked-") else {
@@ -137,6 +151,16 @@ pub fn private_path(repo: &Repository) -> PathBuf {
 /// Where [`worktree_private_dir`] is, whether it exists or not: for reading.
 pub fn worktree_private_path(repo: &Repository) -> PathBuf {
     repo.git_dir().join("checkpoint")
+}
+
+/// The private folders of all work trees that have one, this one's among them.
+pub fn private_paths(repo: &Repository) -> Vec<PathBuf> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter();
+    let linked = linked.flatten().flatten().map(|entry| entry.path().join("checkpoint"));
+    let mut all: Vec<_> = std::iter::once(private_path(repo)).chain(linked).collect();
+    all.retain(|path| path.is_dir());
+    all.sort();
+    all
 }
 
 fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {

@@ -34,6 +34,12 @@ const LAYERS: &[Layer] = &[
         system: false,
     },
     Layer {
+        name: "tokens",
+        layers: &[],
+        crates: &[],
+        system: false,
+    },
+    Layer {
         name: "os",
         layers: &[],
         crates: &["rustix", "getrandom", "signal_hook", "thiserror"],
@@ -80,13 +86,17 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "ops",
-        layers: &["model", "store", "worktree", "formats", "secrets", "git", "os"],
+        layers: &[
+            "model", "store", "worktree", "formats", "secrets", "tokens", "git", "os",
+        ],
         crates: &["serde", "serde_json", "chrono", "sha2", "getrandom", "thiserror"],
         system: false,
     },
     Layer {
         name: "commands",
-        layers: &["model", "store", "formats", "secrets", "render", "ops", "git", "os"],
+        layers: &[
+            "model", "store", "formats", "secrets", "tokens", "render", "ops", "git", "os",
+        ],
         crates: &[
             "clap",
             "clap_complete",

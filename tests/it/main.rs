@@ -15,12 +15,16 @@
 #![allow(unreachable_pub, reason = "everything here is seen by this binary only")]
 
 mod changes;
+#[cfg(unix)]
+mod citizen;
 mod format;
 mod layers;
 #[cfg(unix)]
 mod restore;
 #[cfg(unix)]
 mod setup;
+#[cfg(unix)]
+mod share;
 mod snapshot;
 #[cfg(unix)]
 mod store;

@@ -24,7 +24,7 @@ Examples:
     git checkpoint log --notes")]
 pub(in crate::commands) struct Args {
     /// What happened
-    #[arg(value_name = "TEXT", value_parser = some_text, allow_hyphen_values = true)]
+    #[arg(value_name = "TEXT", value_parser = some_text)]
     text: String,
     /// How much it matters
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["info", "warn", "error"])]

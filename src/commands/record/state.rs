@@ -59,7 +59,7 @@ struct Get {
 #[derive(Debug, clap::Args)]
 struct Set {
     /// JSON; '-' reads it from standard input
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: String,
     /// A place in it, instead of the whole
     #[arg(long, value_name = "POINTER", value_parser = pointer)]

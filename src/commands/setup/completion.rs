@@ -57,13 +57,16 @@ pub(super) enum Kind {
     Selector,
     /// An item of the record: an argument called `item` or `depends_on` of the command that deals with such items.
     Item(&'static ItemKind),
+    /// A remote's name: an argument called `remote`.
+    Remote,
 }
 
 impl Kind {
     fn of(argument: &str, command: &str) -> Option<Self> {
         match argument {
             "item" | "depends_on" => ItemKind::of(command).map(Self::Item),
-            "session" => Some(Self::Session),
+            "session" | "sessions" => Some(Self::Session),
+            "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
             _ => None,
         }
@@ -246,6 +249,7 @@ mod tests {
         let live: Live = Arc::new(|kind, _| {
             let names: &[&str] = match kind {
                 Kind::Session => &["auth-refactor", "ci-speedup"],
+                Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
                 Kind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
                 Kind::Item(_) => &[],

@@ -164,7 +164,7 @@ impl Places {
         }
     }
 
-    /// The folder for pages of section 1. `man` looks in `../share/man` beside each folder of `PATH`, so that pages next
+    /// The folder with a folder for each section of the manual. `man` looks in `../share/man` beside each folder of `PATH`, so that pages next
     /// to the program are found wherever that was installed.
     pub(super) fn man(&self) -> Result<PathBuf, CommandError> {
         let beside = || {
@@ -174,7 +174,7 @@ impl Places {
         };
         let base = self.prefix.clone().or_else(beside);
         let base = base.ok_or_else(|| unknown("where this program is installed"))?;
-        Ok(base.join("share/man/man1"))
+        Ok(base.join("share/man"))
     }
 
     /// The file for a shell's completion.

@@ -10,7 +10,8 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-use crate::commands::error::Kind;
+use super::guides;
+use crate::commands::{error::exit_codes, help};
 
 /// The first line of each page: by it `setup` knows that a file is its own.
 pub(super) const MARK: &str = ".\\\" Written by `git checkpoint setup`";
@@ -82,6 +83,7 @@ fn page(command: &Command, parent: Option<&Command>, version: &str) -> Page {
     }
     if parent.is_none() {
         write_exit_codes(&mut out).expect(MEMORY);
+        guides::configuration(&mut out).expect(MEMORY);
     }
     write_see_also(&mut out, parent.is_none()).expect(MEMORY);
     Page {
@@ -231,14 +233,7 @@ fn write_globals(out: &mut Vec<u8>, parent: &Command) -> io::Result<()> {
 fn write_exit_codes(out: &mut Vec<u8>) -> io::Result<()> {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]);
-    let mut codes: Vec<(u8, &str)> = vec![(0, "done, or there was nothing to do")];
-    for kind in Kind::ALL {
-        if codes.iter().all(|(code, _)| *code != kind.exit_code()) {
-            codes.push((kind.exit_code(), kind.meaning()));
-        }
-    }
-    codes.sort_unstable();
-    for (code, meaning) in codes {
+    for (code, meaning, _) in exit_codes() {
         roff.control("TP", ["5"])
             .text([bold(code.to_string())])
             .text([roman(meaning)]);
@@ -247,17 +242,21 @@ fn write_exit_codes(out: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn write_see_also(out: &mut Vec<u8>, is_root: bool) -> io::Result<()> {
-    let pages: &[(&str, &str)] = if is_root {
-        &[("git", "1"), ("git-stash", "1"), ("gitrevisions", "7")]
+    let mut pages: Vec<(String, String)> = Vec::new();
+    if is_root {
+        let guide = |guide: &help::Guide| (help::manual_name(guide), guide.section.to_string());
+        pages.extend(help::GUIDES.iter().map(guide));
+        let other = [("git", "1"), ("git-stash", "1"), ("gitrevisions", "7")];
+        pages.extend(other.map(|(name, section)| (name.to_owned(), section.to_owned())));
     } else {
-        &[("git-checkpoint", "1")]
-    };
+        pages.push(("git-checkpoint".to_owned(), "1".to_owned()));
+    }
     let mut line = Vec::new();
     for (place, (name, section)) in pages.iter().enumerate() {
         if place > 0 {
             line.push(roman(", "));
         }
-        line.extend([italic(*name), roman(format!("({section})"))]);
+        line.extend([italic(name), roman(format!("({section})"))]);
     }
     Roff::new().control("SH", ["SEE ALSO"]).text(line).to_writer(out)
 }
@@ -349,6 +348,7 @@ mod tests {
                 "OPTIONS",
                 "COMMANDS",
                 "EXIT STATUS",
+                "CONFIGURATION",
                 "SEE ALSO"
             ]
         );

@@ -156,6 +156,20 @@ impl Sink {
         let _ = state.error.write_all(bytes).and_then(|()| state.error.flush());
     }
 
+    /// Writes another program's output to one of the streams and shows it at once. Tells whether anybody still reads
+    /// that stream.
+    pub(super) fn pass(&self, to_error: bool, bytes: &[u8]) -> bool {
+        let state = &mut *self.state();
+        state.erase_progress();
+        if to_error {
+            state.flush_output();
+            return state.error.write_all(bytes).and_then(|()| state.error.flush()).is_ok();
+        }
+        state.write_output(bytes);
+        state.flush_output();
+        state.failure.is_none()
+    }
+
     /// Draws a progress line over the one before.
     pub(super) fn redraw_progress(&self, line: &str) {
         let state = &mut *self.state();

@@ -90,6 +90,7 @@ impl Attempt<'_> {
             session: start.session.clone(),
             record: start.record.clone(),
             log: Vec::new(),
+            steps: Vec::new(),
         };
         for operation in self.operations {
             subject.apply(operation)?;
@@ -133,6 +134,10 @@ impl Attempt<'_> {
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
         if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
+            // What the checkpoint does not hold may have changed all the same.
+            let (git, now) = (&mut receipt.document.git, &self.present.facts);
+            git.submodules_changed.clone_from(&now.submodules_changed);
+            git.submodules_unseen.clone_from(&now.submodules_unseen);
             receipt.id = Some(tip.entry.id);
             receipt.digest = Some(tip.digest.clone());
             receipt.parent = tip.previous();

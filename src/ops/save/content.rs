@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use super::{
     super::{
-        Error,
+        Error, Scene,
         compose::{self, Before},
         fresh, summary,
     },
@@ -21,7 +21,7 @@ use crate::{
         Kind as ObjectKind,
         checkpoint::{self, Siblings},
         objects::Writer,
-        restored,
+        restored, steps,
     },
 };
 
@@ -40,6 +40,9 @@ impl Attempt<'_> {
     ) -> Result<(Document, checkpoint::Written), Error> {
         let request = self.request;
         let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
+        if request.operation_ends {
+            document.git.operation = None;
+        }
         document.name.clone_from(&request.name);
         document.trigger.clone_from(&request.trigger);
         document.record = subject.record;
@@ -57,11 +60,14 @@ impl Attempt<'_> {
             document.record.error.clone_from(&request.error);
         }
         let mut siblings = Siblings::default();
-        for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
+        for kept in ["chat", "context.md", "agent.md", "log"] {
             siblings.keep(previous, kept);
         }
+        let changes = &subject.steps;
+        steps::fold(self.scene.repo, writer, previous, changes, &mut siblings)
+            .map_err(Error::steps(&document.session.name))?;
         self.attach_files(writer, &mut document, &mut siblings)?;
-        self.attach_log(writer, &subject.log, previous, &mut siblings)?;
+        attach_log(self.scene, writer, &subject.log, previous, &mut siblings)?;
         let snapshot =
             compose::attach_snapshot(writer, &mut document, &mut siblings, self.present, before, self.people)?;
         let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
@@ -110,43 +116,6 @@ impl Attempt<'_> {
         Ok(siblings.numbered(writer, "files", &blobs)?)
     }
 
-    /// Adds the draft's log lines behind those that are there: to the last file while it is short, then in new ones, so
-    /// that a save rewrites little and the folder has few entries.
-    fn attach_log(
-        &self,
-        writer: &Writer,
-        lines: &[LogLine],
-        previous: &Siblings,
-        siblings: &mut Siblings,
-    ) -> Result<(), Error> {
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let mut entries = Vec::new();
-        if let Some(id) = previous.get("log") {
-            let there = checkpoint::folder(self.scene.repo, id, "log").map_err(Error::damaged("log"))?;
-            entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
-        }
-        let mut chunk = Vec::new();
-        if let Some((_, last)) = entries.last() {
-            let last =
-                checkpoint::read(self.scene.repo, *last, ObjectKind::Blob, "log").map_err(Error::damaged("log"))?;
-            if last.len() < LOG_CHUNK {
-                chunk = last;
-                entries.pop();
-            }
-        }
-        for (n, line) in lines.iter().enumerate() {
-            chunk.extend(json::to_line(line));
-            if chunk.len() >= LOG_CHUNK || n + 1 == lines.len() {
-                let bytes = std::mem::take(&mut chunk);
-                let name = format!("{:06}.jsonl", entries.len());
-                entries.push((name, writer.write(ObjectKind::Blob, &bytes)?));
-            }
-        }
-        Ok(siblings.files(writer, "log", entries)?)
-    }
-
     /// Whether a document differs from the one before in nothing a user would call new. `stood` is the session's status
     /// with its draft: one that was taken up again and is put aside once more changed, though it reads the same.
     pub(super) fn says_nothing_new(&self, new: &Document, old: &Document, stood: Status) -> bool {
@@ -175,7 +144,45 @@ impl Attempt<'_> {
             && new.session.status == stood
             && record == old.record
             && new.trees.get("log") == old.trees.get("log")
+            && new.trees.get(steps::FOLDER) == old.trees.get(steps::FOLDER)
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
             && files
     }
+}
+
+/// Adds the draft's log lines behind those that are there: to the last file while it is short, then in new ones, so that
+/// a save rewrites little and the folder has few entries.
+pub(in crate::ops) fn attach_log(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    lines: &[LogLine],
+    previous: &Siblings,
+    siblings: &mut Siblings,
+) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let damaged = || Error::damaged("log");
+    let mut entries = Vec::new();
+    if let Some(id) = previous.get("log") {
+        let there = checkpoint::folder(scene.repo, id, "log").map_err(damaged())?;
+        entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
+    }
+    let mut chunk = Vec::new();
+    if let Some((_, last)) = entries.last() {
+        let last = checkpoint::read(scene.repo, *last, ObjectKind::Blob, "log").map_err(damaged())?;
+        if last.len() < LOG_CHUNK {
+            chunk = last;
+            entries.pop();
+        }
+    }
+    for (n, line) in lines.iter().enumerate() {
+        chunk.extend(json::to_line(line));
+        if chunk.len() >= LOG_CHUNK || n + 1 == lines.len() {
+            let bytes = std::mem::take(&mut chunk);
+            let name = format!("{:06}.jsonl", entries.len());
+            entries.push((name, writer.write(ObjectKind::Blob, &bytes)?));
+        }
+    }
+    Ok(siblings.files(writer, "log", entries)?)
 }

@@ -5,7 +5,7 @@
 //! meets another writer composes its document again on the new tip, so both stay.
 
 mod attempt;
-mod content;
+pub(super) mod content;
 
 use std::cell::RefCell;
 
@@ -68,6 +68,8 @@ pub struct Request {
     pub leave: bool,
     /// Whether a session is started when there is none to continue.
     pub start: bool,
+    /// Whether the operation of git's that is in progress is about to end, as in its last hook.
+    pub operation_ends: bool,
 }
 
 impl Request {
@@ -88,6 +90,7 @@ impl Request {
             dry_run: false,
             leave: false,
             start: true,
+            operation_ends: false,
         }
     }
 }
@@ -248,6 +251,7 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         put: None,
         session,
         log: None,
+        step: None,
         unknown: Map::new(),
     }
 }

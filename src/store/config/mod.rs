@@ -29,11 +29,18 @@ pub enum Redact {
 #[allow(missing_docs, reason = "the table says what each is")]
 pub struct Settings {
     pub allow_home: bool,
+    pub auto_prune: bool,
     pub compact_at: u64,
     pub compact_command: Option<String>,
     pub exclude: Vec<String>,
     pub interrupted_after: Duration,
+    pub keep_completed: Option<bool>,
+    pub keep_failed: Option<bool>,
+    pub keep_for: Duration,
+    pub keep_last: u64,
+    pub keep_sessions: u64,
     pub lock_timeout: Duration,
+    pub max_fetch_size: u64,
     pub max_file_size: u64,
     pub max_total_size: u64,
     pub redact: Redact,
@@ -65,11 +72,18 @@ impl Settings {
         };
         Ok(Self {
             allow_home: found.last("allowHome", word)? == "on",
+            auto_prune: found.last("autoPrune", word)? == "on",
             compact_at: found.last("compactAt", |value, _| size(value))?,
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             exclude: found.list("exclude")?,
             interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
+            keep_completed: kept(&found.last("keepCompleted", word)?),
+            keep_failed: kept(&found.last("keepFailed", word)?),
+            keep_for: found.last("keepFor", |value, _| span(value))?,
+            keep_last: found.last("keepLast", |value, _| size(value))?,
+            keep_sessions: found.last("keepSessions", |value, _| size(value))?,
             lock_timeout: found.last("lockTimeout", |value, _| span(value))?,
+            max_fetch_size: found.last("maxFetchSize", |value, _| size(value))?,
             max_file_size: found.last("maxFileSize", |value, _| size(value))?,
             max_total_size: found.last("maxTotalSize", |value, _| size(value))?,
             redact,
@@ -78,6 +92,15 @@ impl Settings {
             save_every: found.last("saveEvery", |value, _| size(value))?,
             save_on: found.list("saveOn")?,
         })
+    }
+}
+
+/// A word of three; `auto` says neither.
+fn kept(word: &str) -> Option<bool> {
+    match word {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
     }
 }
 

@@ -41,6 +41,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "save even when the repository is the home folder or the root of the file system",
     },
     Setting {
+        name: "autoPrune",
+        kind: Kind::Word(&["off", "on"]),
+        default: "off",
+        doc: "prune by itself after each save, by the rules of checkpoint.keep*",
+    },
+    Setting {
         name: "compactAt",
         kind: Kind::Count,
         default: "100000",
@@ -59,16 +65,58 @@ pub const SETTINGS: &[Setting] = &[
         doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
     },
     Setting {
+        name: "graph",
+        kind: Kind::Word(&["auto", "ascii", "unicode"]),
+        default: "auto",
+        doc: "the characters that graphs are drawn with",
+    },
+    Setting {
         name: "interruptedAfter",
         kind: Kind::Span,
         default: "30m",
         doc: "an active session without a watcher counts as interrupted after this time of silence",
     },
     Setting {
+        name: "keepCompleted",
+        kind: Kind::Word(&["auto", "on", "off"]),
+        default: "auto",
+        doc: "whether a prune leaves completed sessions alone (on), removes them (off), or treats them as any other",
+    },
+    Setting {
+        name: "keepFailed",
+        kind: Kind::Word(&["auto", "on", "off"]),
+        default: "auto",
+        doc: "whether a prune leaves failed sessions alone (on), removes them (off), or treats them as any other",
+    },
+    Setting {
+        name: "keepFor",
+        kind: Kind::Span,
+        default: "0",
+        doc: "a prune drops checkpoints older than this; 0 drops none for their age",
+    },
+    Setting {
+        name: "keepLast",
+        kind: Kind::Count,
+        default: "0",
+        doc: "a prune drops all but this many checkpoints of each session; 0 drops none for their number",
+    },
+    Setting {
+        name: "keepSessions",
+        kind: Kind::Count,
+        default: "0",
+        doc: "a prune removes all but this many sessions, the newest; 0 removes none for their number",
+    },
+    Setting {
         name: "lockTimeout",
         kind: Kind::Span,
         default: "30s",
         doc: "how long to wait for another process that saves or restores",
+    },
+    Setting {
+        name: "maxFetchSize",
+        kind: Kind::Size,
+        default: "4g",
+        doc: "a fetch that receives more, or a fetched checkpoint whose files are larger, is refused",
     },
     Setting {
         name: "maxFileSize",
@@ -81,6 +129,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Size,
         default: "1g",
         doc: "untracked files are not saved beyond this size of all together",
+    },
+    Setting {
+        name: "pager",
+        kind: Kind::Text,
+        default: "",
+        doc: "pager for list, log, show and diff; GIT_PAGER goes before it, core.pager and PAGER come after",
     },
     Setting {
         name: "redact",

@@ -28,6 +28,7 @@ mod sparse;
 mod staged;
 mod stat;
 mod status;
+mod submodule;
 mod trees;
 mod unmerged;
 mod verify;
@@ -39,6 +40,7 @@ use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use status::{PathSummary, Status};
+pub use submodule::Unsaved;
 
 use crate::model::list::{Held, Lists};
 use crate::store::objects::Writer;
@@ -52,6 +54,19 @@ use settings::Settings;
 use settle::Results;
 use staged::Staged;
 use walk::Ground;
+
+/// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
+pub fn is_storable(name: &[u8], is_file: bool) -> bool {
+    names::is_storable(name, is_file)
+}
+
+/// The SHA-256, in hexadecimal, of the content that a blob stands for as a pointer of git-lfs; `None` if it is none.
+pub fn lfs_pointer(blob: &[u8]) -> Option<String> {
+    lfs::Pointer::parse(blob).map(|pointer| pointer.sha256)
+}
+
+/// The most bytes that a pointer of git-lfs has.
+pub const LFS_POINTER: u64 = lfs::MAX_POINTER;
 
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
@@ -92,6 +107,8 @@ pub struct Snapshot {
     pub umask: u32,
     /// Work tree against index.
     pub status: Status,
+    /// Submodules that hold, or may hold, what no commit of theirs has, sorted.
+    pub submodules: Vec<Unsaved>,
 }
 
 /// Takes a snapshot of the work tree of `repo`, storing new objects with `writer`.
@@ -135,6 +152,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
+        status_only: false,
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
@@ -182,6 +200,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         held_blobs,
         umask: options.umask,
         status: found.tally.finish(),
+        submodules: submodule::unsaved(repo, root, found.submodules),
     })
 }
 

@@ -82,6 +82,13 @@ impl Tally {
         self.conflicted.merge(other.conflicted);
     }
 
+    /// Whether there is anything in it.
+    pub(super) fn is_changed(&self) -> bool {
+        [&self.modified, &self.deleted, &self.untracked, &self.conflicted]
+            .iter()
+            .any(|summary| summary.count > 0)
+    }
+
     pub(super) fn finish(self) -> Status {
         Status {
             modified: self.modified.finish(),

@@ -53,6 +53,8 @@ pub(super) struct Ground<'a> {
     pub left_out: &'a [usize],
     /// Folders open for those below them.
     pub open: Arc<AtomicUsize>,
+    /// Whether only what git calls changed is of interest, not whether unchanged files are what their blobs give.
+    pub status_only: bool,
 }
 
 /// A folder to be read.
@@ -175,6 +177,8 @@ pub(super) struct Found {
     pub candidates: Vec<Vec<Candidate>>,
     pub lists: Lists,
     pub tally: Tally,
+    /// Submodules of the index that are checked out.
+    pub submodules: Vec<Box<[u8]>>,
 }
 
 impl Found {
@@ -208,6 +212,7 @@ impl Found {
         self.lists.skipped.extend(other.lists.skipped);
         self.lists.empty_dirs.extend(other.lists.empty_dirs);
         self.tally.merge(other.tally);
+        self.submodules.extend(other.submodules);
     }
 }
 
@@ -218,38 +223,19 @@ pub(super) fn walk(
     attributes: Attributes,
     threads: usize,
 ) -> Result<Found, Error> {
-    let source = |source| Error::WorkTree {
-        path: ground.root.to_owned(),
-        source,
-    };
-    Dir::open(ground.root).map_err(source)?;
-    let above = Arc::new(Above {
-        dir: None,
-        path: Vec::new(),
-        ignore: None,
-        attributes: Arc::new(attributes),
-    });
-    let entries = ground.index.all();
-    let root = Task {
-        id: 0,
-        parent: 0,
-        name: Box::default(),
-        entries,
-        above,
-        mode: Mode::Whole,
-        excluded: false,
-    };
+    let root = root(ground, attributes)?;
     let queue = Queue::new(root);
     let mut found = std::thread::scope(|scope| {
         let mut helpers = Vec::new();
-        let mut found = work(repo, ground, &queue, |waiting| {
+        let mut found = work(repo, ground, &queue, |_, waiting| {
             if waiting >= MANY && helpers.is_empty() {
                 helpers.extend((1..threads).map(|_| {
                     let repo = repo.clone().into_sync();
                     let queue = &queue;
-                    scope.spawn(move || work(&repo.to_thread_local(), ground, queue, |_| ()))
+                    scope.spawn(move || work(&repo.to_thread_local(), ground, queue, |_, _| false))
                 }));
             }
+            false
         });
         for helper in helpers {
             match helper.join() {
@@ -263,7 +249,46 @@ pub(super) fn walk(
     Ok(found)
 }
 
-fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut waiting: impl FnMut(usize)) -> Found {
+/// Walks on this thread until all is seen or `stop` says so, which is asked after each folder.
+pub(super) fn until(
+    repo: &Repository,
+    ground: &Ground<'_>,
+    attributes: Attributes,
+    mut stop: impl FnMut(&Found) -> bool,
+) -> Result<Found, Error> {
+    let queue = Queue::new(root(ground, attributes)?);
+    let mut found = work(repo, ground, &queue, |found, _| stop(found));
+    found.folders.sort_unstable_by_key(|folder| folder.id);
+    Ok(found)
+}
+
+/// The first folder to be read.
+fn root(ground: &Ground<'_>, attributes: Attributes) -> Result<Task, Error> {
+    let source = |source| Error::WorkTree {
+        path: ground.root.to_owned(),
+        source,
+    };
+    Dir::open(ground.root).map_err(source)?;
+    let above = Arc::new(Above {
+        dir: None,
+        path: Vec::new(),
+        ignore: None,
+        attributes: Arc::new(attributes),
+    });
+    let entries = ground.index.all();
+    Ok(Task {
+        id: 0,
+        parent: 0,
+        name: Box::default(),
+        entries,
+        above,
+        mode: Mode::Whole,
+        excluded: false,
+    })
+}
+
+/// Reads folders until none is left, or `stop` says so when told what was found and how many folders wait.
+fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut stop: impl FnMut(&Found, usize) -> bool) -> Found {
     let mut found = Found::default();
     let mut names = Names::default();
     let mut tasks = Vec::new();
@@ -275,7 +300,9 @@ fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut waiting: impl
         };
         Visit::of(repo, ground, &task, &mut found, done.tasks, &mut names, &mut matcher);
         drop(task);
-        waiting(done.finish());
+        if stop(&found, done.finish()) {
+            break;
+        }
     }
     found
 }

@@ -54,6 +54,20 @@ impl Taken {
         self.json["lists"][name].as_str().unwrap_or_default().lines().collect()
     }
 
+    /// The submodules with changes of their own; those that were not looked through with a question mark.
+    pub fn submodules(&self) -> Vec<String> {
+        let line = |one: &Value| {
+            let mark = if one[1] == true { "" } else { "?" };
+            format!("{}{mark}", one[0].as_str().expect("text"))
+        };
+        self.json["submodules"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(line)
+            .collect()
+    }
+
     /// The paths and count of a part of the status.
     pub fn status(&self, name: &str) -> Vec<&str> {
         let paths = self.json["status"][name]["first"].as_array().expect("a list");
@@ -179,6 +193,7 @@ fn describe(snapshot: &Snapshot) -> Value {
         "lists": lists,
         "conflict_blobs": ids(&snapshot.conflict_blobs),
         "held_blobs": ids(&snapshot.held_blobs),
+        "submodules": snapshot.submodules.iter().map(|s| json!([s.path, s.known])).collect::<Vec<_>>(),
         "status": {
             "modified": summary(&snapshot.status.modified),
             "deleted": summary(&snapshot.status.deleted),

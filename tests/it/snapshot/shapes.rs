@@ -5,7 +5,7 @@
 //! `Shape`, `Verdict` (`same` as git, `differs` from git, `git-refuses`,
 //! `refused` with `Error`), `Reason`; what the lists hold, line by line
 //! (`Skipped`, `Raw`, `Held`, `Modes`, `EmptyDirs`, or `any`) and how many lines (`Conflicts`); for single paths
-//! `Exact` (the blob has the bytes on disk), `Missing` (not in the tree), `AsIndex` (the entry of the index);
+//! `Submodule` (changed, or with `?` not looked through); `Exact` (the blob has the bytes on disk), `Missing` (not in the tree), `AsIndex` (the entry of the index);
 //! `Variable` for the environment; `Needs` a program or `root`; `User: yes` to run as an ordinary user;
 //! `Fingerprint: no` and `Fsck: dirty` where the test itself cannot look or HEAD is at fault already.
 
@@ -219,6 +219,11 @@ fn lists(shape: &Shape, taken: &Taken) {
             assert_eq!(taken.list(list), expected, "{list}");
         }
     }
+    assert_eq!(
+        taken.submodules(),
+        shape.all("Submodule"),
+        "submodules with changes of their own"
+    );
     let conflicts = taken.list("conflicts");
     match shape.one("Conflicts") {
         Some("any") => assert!(!conflicts.is_empty()),

@@ -250,3 +250,49 @@ fn a_small_checkpoint_is_small() {
         .stdout_json();
     assert!(saved["new_bytes"].as_u64().unwrap() < 10 * 1024, "{saved}");
 }
+
+#[test]
+fn a_submodule_with_changes_of_its_own_is_told() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "-b", "main", "../other"]).success();
+    world.file("../other/file", "one");
+    world.git(["-C", "../other", "add", "-A"]).success();
+    world.git(["-C", "../other", "commit", "-qm", "one"]).success();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    for path in ["lib", "quiet"] {
+        world.git([&add[..], &["../other", path]].concat()).success();
+    }
+    world.git(["commit", "-qm", "submodules"]).success();
+    let clean = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(clean["git"]["submodules_changed"], serde_json::Value::Null);
+    assert_eq!(clean["git"]["is_clean"], true);
+
+    world.file("lib/new", "new");
+    let line = "submodule 'lib' has changes of its own, not saved here";
+    let before = world.fingerprint();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("1 changed submodule")
+        .stderr_has(line)
+        .stderr_lacks("quiet");
+    // Nothing else is new, and still it is said that something is not saved.
+    world
+        .checkpoint(["save"])
+        .success()
+        .stdout_has("Nothing new")
+        .stderr_has(line);
+    world.fingerprint().assert_same_as(&before);
+    let again = world.checkpoint(["save", "--json"]).success().stdout_json();
+    assert_eq!(again["git"]["submodules_changed"]["first"], serde_json::json!(["lib"]));
+
+    world.file("README.md", "edited");
+    world
+        .checkpoint(["save"])
+        .success()
+        .stdout_has("Saved")
+        .stderr_has(line);
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["git"]["submodules_changed"]["count"], 1);
+    assert_eq!(status["something_to_save"], false);
+}

@@ -10,6 +10,7 @@
 mod fingerprint;
 mod normal;
 mod output;
+pub mod schema;
 #[cfg(unix)]
 mod terminal;
 mod world;

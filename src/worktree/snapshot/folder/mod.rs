@@ -183,7 +183,7 @@ impl<'a, 'b> Visit<'a, 'b> {
     /// A digest of what decides whether the unchanged files are what their blobs give; unless the cache knows it, they
     /// are judged one by one, and read where that does not tell.
     fn fingerprint(&mut self, matcher: &mut Matcher<'_>) -> Option<u64> {
-        if self.clean.is_empty() {
+        if self.clean.is_empty() || self.ground.status_only {
             return None;
         }
         let index = self.ground.index;

@@ -151,6 +151,7 @@ impl<'a> Visit<'a, '_> {
     pub(super) fn submodule(&mut self, dir: &Dir, group: &Group<'_>, path: &[u8]) {
         match nested::look(self.repo, dir, group.name, path, self.ground) {
             Nested::At(id) => {
+                self.found.submodules.push(path.into());
                 let entry = self.entry(group);
                 if id != entry.id {
                     self.found.tally.modified.add(path);

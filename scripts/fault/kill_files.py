@@ -1,0 +1,164 @@
+"""kill-files [COMMAND...]: restore, apply and undo, killed at every call that changes the disk.
+
+For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
+a run comes to its end. After each kill:
+  - every byte that was there before is on disk at its path, or in a checkpoint that a ref names;
+  - git fsck and git status work;
+  - the next command finishes what was begun, or on every other point goes back, with exactly the right files;
+  - no temporary file and no lock is left.
+"""
+
+import collections
+import os
+import pathlib
+import shutil
+import tempfile
+
+from world import CALLS, World, files, leftovers
+
+def build(root, program):
+    """A repository with every kind of file, a checkpoint of it, and then nearly everything else."""
+    world = World(root, program)
+    world.repo.mkdir(parents=True)
+    world.git("init", "-q", "-b", "main")
+    for n in range(4):
+        world.write(f"src/file{n}", f"first {n}\n")
+    world.write("README", "first\n")
+    world.write(".gitignore", "*.o\n")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "first")
+    world.write("src/file0", "saved\n")
+    world.write("private", "saved\n", 0o600)
+    world.write("script", "saved\n", 0o755)
+    world.write("was-folder/inner/deep", "saved\n")
+    world.write("was-file", "saved\n")
+    world.write("staged", "saved\n")
+    world.git("add", "staged")
+    world.write("staged", "saved and edited\n")
+    (world.repo / "link").symlink_to("README")
+    (world.repo / "empty/inner").mkdir(parents=True)
+    world.checkpoint("save", "-m", "saved")
+    # Scrambled.
+    world.write("src/file0", "edited\n")
+    world.write("src/file1", "edited\n")
+    (world.repo / "src/file2").unlink()
+    world.write("private", "edited\n", 0o640)
+    world.write("script", "saved\n", 0o644)
+    shutil.rmtree(world.repo / "was-folder")
+    world.write("was-folder", "a file now\n")
+    (world.repo / "was-file").unlink()
+    world.write("was-file/inner/deep", "a folder now\n")
+    world.write("staged", "edited\n")
+    world.git("add", "-A")
+    world.write("staged", "edited again\n")
+    (world.repo / "link").unlink()
+    (world.repo / "link").symlink_to("private")
+    shutil.rmtree(world.repo / "empty")
+    world.write("later/on", "later\n")
+    world.write("ignored.o", "ignored\n")
+    return world
+
+
+def index(world):
+    return world.git("ls-files", "--stage")
+
+
+def contents(world):
+    """The bytes of every file and link, by path."""
+    found = {}
+    for path, text in files(world).items():
+        full = world.repo / path
+        if text.startswith("link"):
+            found[path] = os.readlink(full).encode()
+        elif text != "empty folder":
+            found[path] = full.read_bytes()
+    return found
+
+
+def held(world):
+    """(path, bytes) of everything in the snapshots that refs of the undo list name."""
+    found = set()
+    for ref in world.git("for-each-ref", "--format=%(refname)", "refs/checkpoints-undo").decode().split():
+        listing = world.git("ls-tree", "-r", "-z", f"{ref}^2")
+        for line in listing.split(b"\0"):
+            if line:
+                fields, path = line.split(b"\t", 1)
+                found.add((path.decode(), world.git("cat-file", "blob", fields.split()[2].decode())))
+    return found
+
+
+def sweep(name, arguments, prepare, program):
+    with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
+        root = pathlib.Path(folder)
+        fixture = build(root / "fixture", program)
+        prepare(fixture)
+        before, before_index, before_bytes = files(fixture), index(fixture), contents(fixture)
+        shutil.copytree(root / "fixture", root / "whole", symlinks=True)
+        whole = World(root / "whole", program)
+        whole.checkpoint(*arguments, check=False)
+        after, after_index = files(whole), index(whole)
+        assert after != before, "the command changes nothing"
+        points, broken = collections.Counter(), []
+        for call in CALLS:
+            when = 0
+            while True:
+                when += 1
+                trial = root / "trial"
+                shutil.rmtree(trial, ignore_errors=True)
+                shutil.copytree(root / "fixture", trial, symlinks=True)
+                world = World(trial, program)
+                line = ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={call}",
+                        "-e", f"inject={call}:signal=KILL:when={when}", program, *arguments]
+                ended = world.run(*line, check=False)
+                if ended.returncode >= 0 and ended.returncode != 137 and files(world) == after and not leftovers(world):
+                    break
+                points[call] += 1
+                try:
+                    look(world, before, before_index, before_bytes, after, after_index, arguments, back=when % 2 == 0)
+                except AssertionError as error:
+                    broken.append(f"{call} {when}: {error}")
+        print(f"  {name}: {sum(points.values())} kills, {len(broken)} broken")
+        for line in broken:
+            print(f"    {line[:600]}")
+        return sum(points.values()), len(broken)
+
+
+def look(world, before, before_index, before_bytes, after, after_index, arguments, back):
+    now, safe = contents(world), held(world)
+    lost = [path for path, data in before_bytes.items()
+            if now.get(path) != data and (path, data) not in safe]
+    assert not lost, f"lost {lost}"
+    world.git("fsck", "--strict")
+    world.git("status")
+    pending = (world.repo / ".git/checkpoint/restore.journal").exists()
+    if pending:
+        done = world.checkpoint("restore", "--abort" if back else "--continue", check=False)
+        assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
+        wanted = (before, before_index) if back else (after, after_index)
+    elif files(world) == before:
+        done = world.checkpoint(*arguments, check=False)
+        assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
+        wanted = (after, after_index)
+    else:
+        wanted = (after, after_index)
+    found = files(world)
+    different = {p: (found.get(p), wanted[0].get(p)) for p in found.keys() | wanted[0].keys()
+                 if found.get(p) != wanted[0].get(p)}
+    assert not different, f"{'back' if back else 'forth'}: {different}"
+    assert index(world) == wanted[1], "the index differs"
+    assert not leftovers(world), f"left {leftovers(world)}"
+    # And the command after that.
+    world.checkpoint("save", "--allow-empty", "-m", "after")
+
+
+COMMANDS = {
+    "restore": (["restore", "@", "--index"], lambda world: None),
+    "apply": (["apply", "@"], lambda world: None),
+    "undo": (["undo"], lambda world: world.checkpoint("restore", "@", "--index")),
+}
+
+
+def run(program, names):
+    results = [sweep(name, *COMMANDS[name], program) for name in names or COMMANDS]
+    print(f"kill-files: {sum(kills for kills, _ in results)} kills, {sum(broken for _, broken in results)} broken")
+    return not any(broken for _, broken in results)

@@ -1,0 +1,102 @@
+"""power [CUTS]: the disk as it would be after a power cut, 200 times, while saves run.
+
+An ext4 image with commit=1 is copied at one moment (a reflink of an XFS file, so that the copy is of one instant), as
+its disk would be without power from then on. In each copy every acknowledged checkpoint is complete, no ref is empty,
+the next save, git fsck and git gc end with 0; and when the very content of the lost time is saved again, all is sound.
+"""
+
+import pathlib
+import random
+import subprocess
+import tempfile
+import threading
+import time
+
+import world as w
+
+
+def shell(text):
+    subprocess.run(text, shell=True, check=True, capture_output=True)
+
+
+def run(program, names):
+    reason = w.need("mkfs.ext4", "mkfs.xfs", "mount", "losetup", root=True)
+    if reason:
+        print(f"power: skipped, {reason} (e2fsprogs, xfsprogs)")
+        return True
+    cuts = int(names[0]) if names else 200
+    with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
+        root = pathlib.Path(folder)
+        host, live, after = root / "host", root / "live", root / "after"
+        for place in (host, live, after):
+            place.mkdir()
+        shell(f"truncate -s 2G {root}/xfs && mkfs.xfs -q -m reflink=1 {root}/xfs && mount -o loop {root}/xfs {host}")
+        try:
+            shell(f"truncate -s 64M {host}/image && mkfs.ext4 -q {host}/image && mount -o loop,commit=1 {host}/image {live}")
+            try:
+                return cut(program, cuts, host, live, after)
+            finally:
+                shell(f"umount {live}")
+        finally:
+            shell(f"umount {host}")
+
+
+def cut(program, cuts, host, live, after):
+    world = w.small(live / "a", program)
+    shell("sync")
+    acknowledged, lock, stop, failed = set(), threading.Lock(), threading.Event(), []
+
+    def saver(name):
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            world.write(f"{name}/file{turn % 50}", f"{name} {turn}\n" * 40)
+            done = world.checkpoint("save", "-m", f"{name} {turn}", "--session", name, check=False)
+            if done.returncode:
+                failed.append(done.stderr.decode())
+            with lock:
+                acknowledged.add(world.git("rev-parse", f"refs/checkpoints/{name}").decode().strip())
+
+    threads = [threading.Thread(target=saver, args=(name,)) for name in ("left", "right")]
+    for thread in threads:
+        thread.start()
+    lost, broken, chance = 0, [], random.Random(1)
+    try:
+        for number in range(cuts):
+            time.sleep(chance.random() * 0.3)
+            with lock:
+                known = set(acknowledged)
+            shell(f"rm -f {host}/copy && cp --reflink=always {host}/image {host}/copy && mount -o loop {host}/copy {after}")
+            try:
+                missing = look(w.World(after / "a", program), known)
+                lost += missing
+            except AssertionError as error:
+                broken.append(f"cut {number}: {error}")
+            finally:
+                shell(f"umount {after}")
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    for line in [*broken, *failed[:3]]:
+        print(f"  {line[:600]}")
+    print(f"power: {cuts} cuts, {len(acknowledged)} acknowledged, {lost} lost, {len(broken) + len(failed)} broken")
+    return not (lost or broken or failed)
+
+
+def look(world, known):
+    empty = [str(path) for path in (world.repo / ".git/refs").rglob("*") if path.is_file() and path.stat().st_size == 0]
+    assert not empty, f"empty refs {empty}"
+    missing = known - w.checkpoints(world)
+    world.checkpoint("save", "-m", "after the cut", "--session", "left")
+    w.sound(world)
+    # What the cut took is written again: no object half there may be taken for present.
+    for path in sorted((world.repo / "left").iterdir()):
+        path.write_text(path.read_text() + "again\n")
+    world.checkpoint("save", "-m", "again", "--session", "right")
+    world.git("gc", "-q", "--prune=now")
+    w.sound(world)
+    world.checkpoint("verify", "--all")
+    left = w.leftovers(world)
+    assert not left, f"left {left}"
+    return len(missing)

@@ -1,0 +1,263 @@
+//! `help`: the help of every command, guides, and reference pages that are made from the program itself: exit codes,
+//! settings, the schemas of `--json`.
+//!
+//! Everything comes from one source that the manual pages are made from as well. A command needs no line here; a guide
+//! needs its file and its line in [`GUIDES`].
+
+use std::fmt::Write as _;
+
+use clap::Command;
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    environment::Environment,
+    error::{CommandError, Kind},
+    opened::{self, Whom},
+    ui::{Options, Streams, Ui},
+};
+use crate::{
+    os,
+    render::{guide, schemas, text::Text},
+    store::config::{self, SETTINGS},
+};
+
+/// Show the help of a command, a guide, or a reference page
+///
+/// Without a word: what 'git checkpoint --help' shows. On a terminal the manual page is opened where it is installed.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  A command:
+    git checkpoint help save
+  What a script may rely on:
+    git checkpoint help exit-codes
+    git checkpoint help schemas
+    git checkpoint help schemas receipt >receipt.schema.json
+  The settings there are, and their values here:
+    git checkpoint help settings
+
+Pages besides those of commands:
+  format           how sessions are stored
+  exit-codes       what the exit codes mean
+  settings         the settings checkpoint.*
+  schemas          the JSON schemas of --json")]
+pub(super) struct Args {
+    /// A command, or the name of a page
+    #[arg(value_name = "TOPIC")]
+    words: Vec<String>,
+}
+
+/// A page of prose.
+pub(super) struct Guide {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// What it is about, in a few words.
+    pub(super) about: &'static str,
+    /// The section of the manual it belongs to.
+    pub(super) section: u8,
+    /// Its text.
+    pub(super) source: &'static str,
+}
+
+/// All of them, in the order in which they are listed.
+pub(super) const GUIDES: &[Guide] = &[Guide {
+    name: "format",
+    about: "how sessions are stored",
+    section: 5,
+    source: include_str!("../store/FORMAT.md"),
+}];
+
+/// Pages that are made from the program itself.
+const REFERENCE: [&str; 3] = ["exit-codes", "settings", "schemas"];
+
+/// Runs it; `command` is the definition of the whole program.
+pub(super) fn run(args: Args, command: &Command, context: &mut Context) -> Result<(), CommandError> {
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    let mut command = command.clone();
+    command.build();
+    if let Some(found) = find(&command, &words) {
+        let page = ["git-checkpoint"]
+            .iter()
+            .chain(words.first())
+            .copied()
+            .collect::<Vec<_>>();
+        let text = found.clone().render_long_help().to_string();
+        return show(context, &words, Text::block(&text), Some(found), &page.join("-"));
+    }
+    let guide = GUIDES.iter().find(|guide| [guide.name] == *words);
+    let columns = context.ui.width();
+    match (words.as_slice(), guide) {
+        (_, Some(guide)) => {
+            let text = guide::text(guide.source, columns);
+            show(context, &words, text, None, &manual_name(guide))
+        }
+        (["exit-codes"], _) => show(context, &words, guide::text(&exit_codes(), columns), None, ""),
+        (["settings"], _) => {
+            let text = guide::text(&settings(&context.env), columns);
+            show(context, &words, text, None, "")
+        }
+        (["schemas"], _) => show(context, &words, guide::text(&schema_list(), columns), None, ""),
+        (["schemas", name], _) => match schemas::schema(name) {
+            Some(schema) => {
+                // A file for other programs, hence always on lines of its own.
+                let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+                context.ui.bytes((text + "\n").as_bytes());
+                Ok(())
+            }
+            None => Err(
+                CommandError::new(Kind::NotFound, format!("there is no schema '{name}'"))
+                    .hint("see what there is: git checkpoint help schemas"),
+            ),
+        },
+        _ => Err(unknown(&command, &words)),
+    }
+}
+
+/// The command that these words lead to.
+fn find<'c>(command: &'c Command, words: &[&str]) -> Option<&'c Command> {
+    let mut found = command;
+    for word in words {
+        found = found.find_subcommand(word).filter(|sub| !sub.is_hide_set())?;
+    }
+    Some(found)
+}
+
+/// Shows a page: as JSON, through `man` where that has it and a person reads, else as it is.
+fn show(
+    context: &mut Context,
+    words: &[&str],
+    text: Text,
+    command: Option<&Command>,
+    page: &str,
+) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.help/1",
+            "topic": (!words.is_empty()).then(|| words.join(" ")),
+            "text": text.to_string(),
+            "command": command.map(description),
+            "topics": topics().collect::<Vec<_>>(),
+        }));
+    }
+    if !manual(&context.ui, page) {
+        context.ui.page();
+        context.ui.data(text);
+    }
+    Ok(())
+}
+
+/// Opens the manual page of this name on the terminal, if that is where the output goes, and tells whether it did.
+pub(super) fn manual(ui: &Ui, page: &str) -> bool {
+    let wanted = ui.terminals().output && !ui.options().no_pager && !page.is_empty();
+    wanted && os::has_manual(page) && os::show_manual(page).unwrap_or(false)
+}
+
+/// The name under which `man` knows a guide. Those of section 7 are found by 'git help checkpoint-tutorial' as well.
+pub(super) fn manual_name(guide: &Guide) -> String {
+    let join = if guide.section == 5 {
+        "git-checkpoint"
+    } else {
+        "gitcheckpoint"
+    };
+    format!("{join}-{}", guide.name)
+}
+
+/// The names of all pages that are not of commands.
+fn topics() -> impl Iterator<Item = &'static str> {
+    GUIDES.iter().map(|guide| guide.name).chain(REFERENCE)
+}
+
+/// A command and everything below it, for programs that want to know what there is.
+fn description(command: &Command) -> Value {
+    let options: Vec<String> = command
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !arg.is_global_set())
+        .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))
+        .collect();
+    let usage = command.clone().render_usage().to_string();
+    json!({
+        "name": command.get_name(),
+        "about": command.get_about().map(ToString::to_string).unwrap_or_default(),
+        "usage": usage.strip_prefix("Usage: ").unwrap_or(&usage),
+        "aliases": command.get_visible_aliases().collect::<Vec<_>>(),
+        "options": options,
+        "commands": command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(description).collect::<Vec<_>>(),
+    })
+}
+
+fn unknown(command: &Command, words: &[&str]) -> CommandError {
+    let word = words.join(" ");
+    let error = CommandError::new(Kind::NotFound, format!("there is no command or page '{word}'"));
+    let commands = command
+        .get_subcommands()
+        .filter(|sub| !sub.is_hide_set())
+        .map(Command::get_name);
+    match super::usage::similar(&word, commands.chain(topics().map(|topic| topic as &str))) {
+        Some(near) => error.hint(format!("the most similar one: git checkpoint help {near}")),
+        None => error.hint("see what there is: git checkpoint help"),
+    }
+}
+
+fn exit_codes() -> String {
+    let mut out = String::from(
+        "# Exit codes\n\nScripts that need more than the number look at `error.code` of `--json`.\n\n| code | meaning |\n|---|---|\n",
+    );
+    for (code, meaning, words) in super::error::exit_codes() {
+        let words = if words.is_empty() {
+            String::new()
+        } else {
+            format!(" (`{}`)", words.join("`, `"))
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "| `{code}` | {meaning}{words} |");
+    }
+    out
+}
+
+/// The settings there are, with the values in force where this stands in a repository.
+fn settings(env: &Environment) -> String {
+    let ui = Ui::new(env, Options::default(), Streams::captured(b"").0);
+    let mut quiet = Context { env: env.clone(), ui };
+    let current = opened::open(&mut quiet, &Whom::default())
+        .ok()
+        .and_then(|opened| config::list(opened.scene().repo).ok());
+    let mut out = String::from(
+        "# Settings\n\nOrdinary configuration of git: `git config checkpoint.redact warn`, `includeIf`, and for one command \
+         `git -c checkpoint.redact=warn checkpoint save`.\n\n",
+    );
+    for setting in SETTINGS {
+        let default = if setting.default.is_empty() {
+            String::new()
+        } else {
+            format!("default `{}`", setting.default)
+        };
+        let place = current
+            .iter()
+            .flatten()
+            .find(|current| current.setting.name == setting.name)
+            .and_then(|current| Some((current.values.join(" "), current.place.as_ref()?)))
+            .map(|(value, place)| format!("here `{value}`, from {place}"))
+            .unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "| `checkpoint.{}` | {} | {default} | {place} |",
+            setting.name,
+            setting.doc.replace('|', "\\|")
+        );
+    }
+    out
+}
+
+fn schema_list() -> String {
+    let mut out = String::from(
+        "# Schemas\n\nWhat `--json` prints, as JSON Schema 2020-12; `git checkpoint help schemas receipt` prints one. The member \
+         `schema` of each output names its own; errors and warnings have none and stand on standard error. Ignore members \
+         that you do not know: later versions add some.\n\n",
+    );
+    for name in schemas::names() {
+        let title = schemas::title(name).unwrap_or_default();
+        let _ = writeln!(out, "| `{name}` | {title} |");
+    }
+    out
+}

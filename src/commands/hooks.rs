@@ -1,0 +1,491 @@
+//! `hooks`: a checkpoint for each commit, made by git's own hooks.
+//!
+//! `hooks run` is what the hooks call. It must not fail, ask, print or take long: it starts itself anew as a worker and
+//! waits two seconds for it; a worker that needs longer goes on alone. What it did is told by `hooks status` and
+//! `status`.
+
+use std::{
+    ffi::OsString,
+    time::{Duration, Instant},
+};
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Opened, Whom},
+};
+use crate::{
+    model::{hook::Hook, time::Timestamp},
+    ops::{
+        Scene,
+        hooks::{self as work, Ran},
+    },
+    os,
+    render::{
+        age,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{
+        checkpoint::oid,
+        hooks::{self, Done, Manager, Run, State},
+    },
+};
+
+/// How long a commit may wait for its checkpoint.
+const BUDGET: Duration = Duration::from_secs(2);
+/// The variable that says that a hook of ours is at work; the hooks do nothing while it is set.
+const GUARD: &str = "CHECKPOINT_HOOK";
+
+/// Make a checkpoint for each commit, by git's hooks
+///
+/// Hooks that are there already stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our part
+/// never fails, asks or prints, and a commit waits two seconds for it at most. It does nothing while no session is
+/// current, or while the variable CHECKPOINT_HOOK is set.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  A checkpoint for each commit, amended commit, merge and rebase:
+    git checkpoint hooks install
+  Whether they are really at work:
+    git checkpoint hooks status
+  One commit without:
+    CHECKPOINT_HOOK=off git commit -m 'no checkpoint'")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: HooksCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum HooksCommand {
+    /// Let git call this program after commits
+    Install(Which),
+    /// Take the calls away again
+    Uninstall(Which),
+    /// Show whether the hooks are at work
+    Status,
+    /// What the hooks call
+    #[command(hide = true)]
+    Run {
+        /// The hook
+        hook: String,
+        /// What git gave it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+/// Which hooks; without any those that give a checkpoint for each commit: post-commit, post-rewrite, post-merge.
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// After a commit
+    #[arg(long)]
+    post_commit: bool,
+    /// After commits were amended or rebased
+    #[arg(long)]
+    post_rewrite: bool,
+    /// Before a push
+    #[arg(long)]
+    pre_push: bool,
+    /// After another branch was checked out
+    #[arg(long)]
+    post_checkout: bool,
+    /// After a merge or pull
+    #[arg(long)]
+    post_merge: bool,
+}
+
+impl Which {
+    fn hooks(&self, default: &[Hook]) -> Vec<Hook> {
+        let given = |hook: &Hook| match hook {
+            Hook::PostCommit => self.post_commit,
+            Hook::PostRewrite => self.post_rewrite,
+            Hook::PostMerge => self.post_merge,
+            Hook::PostCheckout => self.post_checkout,
+            Hook::PrePush => self.pre_push,
+        };
+        let given: Vec<Hook> = Hook::ALL.into_iter().filter(given).collect();
+        if given.is_empty() { default.to_vec() } else { given }
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.command {
+        HooksCommand::Install(which) => install(&which.hooks(&Hook::DEFAULT), context),
+        HooksCommand::Uninstall(which) => uninstall(&which.hooks(&Hook::ALL), context),
+        HooksCommand::Status => status(context),
+        HooksCommand::Run { hook, args } => {
+            // Whatever goes wrong, the commit is made: a failure here is none of the caller's.
+            let _ = call(&hook, &args, context);
+            Ok(())
+        }
+    }
+}
+
+fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let repo = opened.scene().repo;
+    let folder = hooks::folder(repo);
+    let manager = hooks::manager(repo);
+    if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {
+        return show_snippet(context, manager, wanted, repo);
+    }
+    if folder.is_shared {
+        return Err(CommandError::new(
+            Kind::Refused,
+            format!(
+                "core.hooksPath '{}' is not of this repository alone: its hooks run in others too",
+                folder.path.display()
+            ),
+        )
+        .hint("give this repository hooks of its own: git config core.hooksPath .git/hooks")
+        .hint("or add to your hook yourself: git-checkpoint hooks run post-commit \"$@\" || :"));
+    }
+    let Some(program) = context.env.program.clone() else {
+        return Err(CommandError::new(
+            Kind::Fatal,
+            "the system does not tell where this program is",
+        ));
+    };
+    let mut done = Vec::new();
+    for hook in wanted {
+        done.push((*hook, hooks::install(repo, *hook, &program)?));
+    }
+    report(context, "install", &done)?;
+    if opened.scene().session.is_none() && !work::is_wanted(&opened.scene()) {
+        context.ui.hint(
+            "Hooks",
+            "they save to the current session; there is none yet: git checkpoint start",
+        );
+    }
+    Ok(())
+}
+
+fn uninstall(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let repo = opened.scene().repo;
+    let mut done = Vec::new();
+    for hook in wanted {
+        done.push((*hook, hooks::uninstall(repo, *hook)?));
+    }
+    report(context, "uninstall", &done)?;
+    for hook in wanted {
+        if let State::Managed(manager) = hooks::state(repo, *hook) {
+            context.ui.warning(&format!(
+                "{} still calls it: take '{}' out of its configuration",
+                manager.name(),
+                hook.name()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn report(context: &Context, what: &str, done: &[(Hook, Done)]) -> Result<(), CommandError> {
+    let word = |done: &Done| match done {
+        Done::Created => "created",
+        Done::Added => "added",
+        Done::Chained => "chained",
+        Done::Unchanged => "unchanged",
+        Done::Restored => "restored",
+        Done::Removed => "removed",
+    };
+    if context.ui.options().json {
+        let rows: Vec<_> = done
+            .iter()
+            .map(|(hook, done)| json!({ "hook": hook.name(), "outcome": word(done) }))
+            .collect();
+        return context
+            .ui
+            .json(&json!({ "schema": "git-checkpoint.hooks/1", "action": what, "hooks": rows }));
+    }
+    if context.ui.options().quiet > 0 {
+        return Ok(());
+    }
+    let mut text = Text::new();
+    for (hook, done) in done {
+        let says = match done {
+            Done::Created => "installed",
+            Done::Added => "installed; your own hook runs after it",
+            Done::Chained => "installed; your own hook is kept beside it and runs after it",
+            Done::Unchanged if what == "install" => "is installed already",
+            Done::Unchanged => continue,
+            Done::Restored => "taken out; your own hook is as it was",
+            Done::Removed => "removed",
+        };
+        let mut line = Line::new().with(Slot::Heading, hook.name());
+        line.pad_to(15);
+        line.push(Slot::Plain, says);
+        text.push(line);
+    }
+    if done.iter().all(|(_, done)| *done == Done::Unchanged) && what == "uninstall" {
+        text.push(Line::plain("No hook calls git-checkpoint."));
+    }
+    context.ui.data(text);
+    Ok(())
+}
+
+/// Hook managers write hook files anew: what is to last stands in their configuration, which is the project's.
+fn show_snippet(
+    context: &Context,
+    manager: Manager,
+    wanted: &[Hook],
+    repo: &crate::store::Repository,
+) -> Result<(), CommandError> {
+    let missing: Vec<Hook> = wanted
+        .iter()
+        .copied()
+        .filter(|hook| !matches!(hooks::state(repo, *hook), State::Active | State::Managed(_)))
+        .collect();
+    if missing.is_empty() {
+        let done: Vec<_> = wanted.iter().map(|hook| (*hook, Done::Unchanged)).collect();
+        return report(context, "install", &done);
+    }
+    let (place, text) = snippet(manager, &missing);
+    if context.ui.options().json {
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.hooks/1",
+            "action": "install",
+            "manager": manager.name(),
+            "place": place,
+            "snippet": text,
+        }))?;
+    } else {
+        context.ui.data(Text::block(&text));
+    }
+    Err(CommandError::new(
+        Kind::Negative,
+        format!("{} manages the hooks here, so none was written", manager.name()),
+    )
+    .hint(format!("put the lines above into {place}")))
+}
+
+/// Where the lines go, and the lines.
+fn snippet(manager: Manager, missing: &[Hook]) -> (String, String) {
+    let mut text = String::new();
+    let names: Vec<&str> = missing.iter().map(|hook| hook.name()).collect();
+    match manager {
+        Manager::Husky => {
+            for name in &names {
+                text.push_str(&format!(
+                    "# .husky/{name}\ncommand -v git-checkpoint >/dev/null && git-checkpoint hooks run {name} \"$@\" || :\n"
+                ));
+            }
+            let files: Vec<String> = names.iter().map(|name| format!(".husky/{name}")).collect();
+            (files.join(", "), text)
+        }
+        Manager::Lefthook | Manager::PreCommit => {
+            for (hook, name) in missing.iter().zip(&names) {
+                text.push_str(&format!(
+                    "{name}:\n  commands:\n    git-checkpoint:\n      run: git checkpoint hooks run {name} {{0}}\n"
+                ));
+                if *hook == Hook::PostRewrite {
+                    text.push_str("      use_stdin: true\n");
+                }
+            }
+            ("lefthook-local.yml, and run: lefthook install".to_owned(), text)
+        }
+        Manager::Overcommit => {
+            for name in &names {
+                let section: String = name
+                    .split('-')
+                    .map(|part| part[..1].to_uppercase() + &part[1..])
+                    .collect();
+                text.push_str(&format!(
+                    "{section}:\n  GitCheckpoint:\n    enabled: true\n    command: ['git', 'checkpoint', 'hooks', 'run', '{name}']\n"
+                ));
+            }
+            (".overcommit.yml, and run: overcommit --sign".to_owned(), text)
+        }
+    }
+}
+
+fn status(context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let states: Vec<(Hook, State)> = Hook::ALL
+        .into_iter()
+        .map(|hook| (hook, hooks::state(scene.repo, hook)))
+        .collect();
+    let last = hooks::last(scene.repo);
+    let manager = hooks::manager(scene.repo);
+    let works = |state: &State| matches!(state, State::Active | State::Managed(_));
+    let all = states
+        .iter()
+        .all(|(hook, state)| works(state) || !Hook::DEFAULT.contains(hook));
+    let broken = states.iter().any(|(_, state)| matches!(state, State::Broken(_)));
+    if context.ui.options().json {
+        let rows: Vec<_> = states
+            .iter()
+            .map(|(hook, state)| {
+                let (word, why) = words(state);
+                json!({ "hook": hook.name(), "state": word, "why": why })
+            })
+            .collect();
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.hooks/1",
+            "action": "status",
+            "active": all && !broken,
+            "folder": hooks::folder(scene.repo).path.display().to_string(),
+            "manager": manager.map(Manager::name),
+            "hooks": rows,
+            "last_run": last,
+        }))?;
+    } else if context.ui.options().quiet == 0 {
+        let mut text = Text::new();
+        for (hook, state) in &states {
+            let mut line = Line::new().with(Slot::Heading, hook.name());
+            line.pad_to(15);
+            let (word, why) = words(state);
+            let slot = match state {
+                State::Active | State::Managed(_) => Slot::Good,
+                State::Absent => Slot::Plain,
+                State::Broken(_) => Slot::Bad,
+            };
+            line.push(slot, word);
+            if let Some(why) = why {
+                line.push(Slot::Plain, format!(": {why}"));
+            }
+            text.push(line);
+        }
+        if let Some(last) = &last {
+            let mut line = Line::new().with(Slot::Heading, "last run");
+            line.pad_to(15);
+            line.append(&told(last, scene.now));
+            text.push(line);
+        }
+        context.ui.data(text);
+    }
+    if all && !broken {
+        return Ok(());
+    }
+    context
+        .ui
+        .hint("Hooks", "install them with: git checkpoint hooks install");
+    Err(CommandError::silent(Kind::Negative))
+}
+
+fn words(state: &State) -> (&'static str, Option<String>) {
+    match state {
+        State::Active => ("active", None),
+        State::Managed(manager) => ("active", Some(format!("through {}", manager.name()))),
+        State::Absent => ("not installed", None),
+        State::Broken(why) => ("not working", Some(why.clone())),
+    }
+}
+
+/// What a run did, in one line.
+fn told(run: &Run, now: Timestamp) -> Line {
+    let mut line = Line::plain(format!("{} {}: ", run.hook, age::age(run.at, now)));
+    match run.outcome.as_str() {
+        "saved" => {
+            line.push(Slot::Plain, "saved ");
+            line.push(Slot::Id, run.what.get(..8).unwrap_or(&run.what));
+            line.push(Slot::Plain, format!(" in {} ms", run.took));
+        }
+        "failed" => line.push(Slot::Bad, format!("failed: {}", run.what)),
+        "running" if os::is_running(run.process) == Some(false) => {
+            line.push(Slot::Bad, "was cut off before it could save");
+        }
+        "running" => line.push(Slot::Caution, "still at work"),
+        outcome => line.push(Slot::Plain, format!("{outcome}: {}", run.what)),
+    }
+    line
+}
+
+/// What `status` says about the hooks: nothing unless some are installed or the last run went wrong.
+pub(super) fn summary(scene: &Scene<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut active = Vec::new();
+    for hook in Hook::ALL {
+        match hooks::state(scene.repo, hook) {
+            State::Active | State::Managed(_) => active.push(hook.name()),
+            State::Absent => {}
+            State::Broken(why) => {
+                lines.push(Line::new().with(Slot::Bad, format!("{} does not work: {why}", hook.name())));
+            }
+        }
+    }
+    if !active.is_empty() {
+        lines.insert(0, Line::plain(active.join(", ")));
+    }
+    if let Some(last) = hooks::last(scene.repo)
+        && matches!(last.outcome.as_str(), "failed" | "running")
+    {
+        lines.push(told(&last, scene.now));
+    }
+    lines
+}
+
+/// The call from a hook: a worker is started and waited for, unless nothing is to be done.
+fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), CommandError> {
+    let is_worker = context.env.text(GUARD).as_deref() == Some("worker");
+    let Some(hook) = Hook::parse(hook) else { return Ok(()) };
+    let mut opened = opened::at(&context.env, &Whom::default(), context.env.now)?;
+    // By now the index that a commit was made from is the work tree's, or is gone.
+    let temporary = opened
+        .scene()
+        .index
+        .is_some_and(|path| path.extension().is_some_and(|end| end == "lock") || !path.exists());
+    if temporary {
+        opened.forget_index();
+    }
+    // A rebase makes hundreds of commits: not even a process for each.
+    let ends = hook == Hook::PostRewrite && args.first().is_some_and(|arg| arg == "rebase");
+    if !work::is_wanted(&opened.scene()) || (hooks::is_rebasing(opened.scene().repo) && !ends) {
+        return Ok(());
+    }
+    let reads = hook == Hook::PostRewrite;
+    let input = if reads && !context.ui.terminals().input {
+        context.ui.read_input("the commits", 64 << 20)?
+    } else {
+        Vec::new()
+    };
+    if is_worker {
+        return work_on(hook, args, &input, &opened);
+    }
+    let Some(program) = &context.env.program else {
+        return Ok(());
+    };
+    let mut line: Vec<OsString> = vec!["hooks".into(), "run".into(), hook.name().into(), "--".into()];
+    line.extend(args.iter().map(OsString::from));
+    let started = os::run_for(program, &line, &[(GUARD, "worker")], input, BUDGET);
+    if let Err(error) = started {
+        let run = note(hook, opened.scene().now, "failed", os::reason(&error), Instant::now());
+        hooks::note(opened.scene().repo, &run)?;
+    }
+    Ok(())
+}
+
+fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) -> Run {
+    Run {
+        hook: hook.name().to_owned(),
+        at,
+        outcome: outcome.to_owned(),
+        what,
+        took: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        process: std::process::id(),
+    }
+}
+
+/// The worker: saves, and notes how it went.
+fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &Opened) -> Result<(), CommandError> {
+    let begun = Instant::now();
+    let scene = opened.scene();
+    let scene = Scene {
+        wait: scene.wait.min(BUDGET),
+        ..scene
+    };
+    hooks::note(scene.repo, &note(hook, scene.now, "running", String::new(), begun))?;
+    let (outcome, what) = match work::run(&scene, hook, args, input) {
+        Ok(Ran::Saved(id)) => ("saved", oid(id).to_string()),
+        Ok(Ran::Unchanged) => ("unchanged", "there was nothing new".to_owned()),
+        Ok(Ran::Skipped(why)) => ("skipped", why.to_owned()),
+        Err(error) => ("failed", error.to_string()),
+    };
+    hooks::note(scene.repo, &note(hook, scene.now, outcome, what, begun))?;
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! `prune`: which rules, and what they take and leave.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    opened::{self, Whom},
+};
+use crate::{
+    ops::{
+        Scene,
+        prune::{self, Gone, Pruned, Rules},
+    },
+    render::{
+        age,
+        count::{Count, Size},
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{self, checkpoint::oid},
+};
+
+/// How many checkpoints are listed one by one.
+const LISTED: usize = 20;
+
+/// Drop checkpoints that are not to be kept any more
+///
+/// Without a rule everything is kept. The newest checkpoint of a session and its first always stay; named, pinned,
+/// forked-from and shared ones stay unless --force is given. Documents, dates and digests of what stays do not change,
+/// and old ids still select. What goes moves to the trash, so that 'git checkpoint undo' brings it back until --trash
+/// empties that; the disk is freed by git's own garbage collection, which is never run from here. Rules not given are
+/// taken from the settings checkpoint.keep*.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what would go, then do it:
+    git checkpoint prune --keep-last 20 --older-than 30d --dry-run
+    git checkpoint prune --keep-last 20 --older-than 30d
+  Completed sessions after three months, and what earlier prunes took:
+    git checkpoint prune --drop-completed --older-than 90d --trash
+  By itself after each save:
+    git config checkpoint.keepLast 50
+    git config checkpoint.autoPrune true")]
+pub(super) struct Args {
+    /// Keep this many newest checkpoints of each session
+    #[arg(long, value_name = "N")]
+    keep_last: Option<usize>,
+    /// Keep this many newest sessions; active and current ones stay in any case
+    #[arg(long, value_name = "N")]
+    max_sessions: Option<usize>,
+    /// Take only what is older, such as 30d or 12h
+    #[arg(long, value_name = "TIME", value_parser = store::config::span)]
+    older_than: Option<Duration>,
+    /// Leave completed sessions alone
+    #[arg(long, overrides_with = "drop_completed")]
+    keep_completed: bool,
+    /// Remove completed sessions
+    #[arg(long, overrides_with = "keep_completed")]
+    drop_completed: bool,
+    /// Leave failed sessions alone
+    #[arg(long, overrides_with = "drop_failed")]
+    keep_failed: bool,
+    /// Remove failed sessions
+    #[arg(long, overrides_with = "keep_failed")]
+    drop_failed: bool,
+    /// Remove autosaves that a later checkpoint stands for
+    #[arg(long)]
+    autosaves: bool,
+    /// Empty the trash, for good
+    #[arg(long)]
+    trash: bool,
+    /// Take named, pinned, forked-from and shared checkpoints as well
+    #[arg(long)]
+    force: bool,
+    /// Say what would go, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// The rules of the settings.
+fn of_settings(scene: &Scene<'_>) -> Rules {
+    let settings = scene.settings;
+    let number = |n: u64| usize::try_from(n).ok().filter(|n| *n > 0);
+    Rules {
+        keep_last: number(settings.keep_last),
+        max_sessions: number(settings.keep_sessions),
+        older_than: Some(settings.keep_for).filter(|age| !age.is_zero()),
+        completed: settings.keep_completed,
+        failed: settings.keep_failed,
+        ..Rules::default()
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let set = of_settings(&scene);
+    let either = |keep: bool, drop: bool| match (keep, drop) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let rules = Rules {
+        keep_last: args.keep_last.or(set.keep_last),
+        max_sessions: args.max_sessions.or(set.max_sessions),
+        older_than: args.older_than.or(set.older_than),
+        completed: either(args.keep_completed, args.drop_completed).or(set.completed),
+        failed: either(args.keep_failed, args.drop_failed).or(set.failed),
+        autosaves: args.autosaves,
+        trash: args.trash,
+        force: args.force,
+    };
+    let pruned = prune::prune(&scene, &rules, args.dry_run)?;
+    for session in &pruned.damaged {
+        context.ui.warning(&format!(
+            "session '{session}' is damaged and was left alone; see: git checkpoint verify {session}"
+        ));
+    }
+    failure::warn_leftovers(&context.ui, &pruned.leftovers);
+    if context.ui.options().json {
+        return context.ui.json(&json_of(&pruned, args.dry_run));
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(text(&pruned, &rules, args.dry_run, &scene));
+    }
+    if rules.is_empty() {
+        context
+            .ui
+            .hint("Prune", "give a rule, such as --keep-last 20 or --older-than 30d");
+    } else if args.dry_run {
+        context
+            .ui
+            .hint("Prune", "nothing was changed; leave out --dry-run to do it");
+    } else if !pruned.is_empty() {
+        if pruned.trash.len() < pruned.goes.len() + pruned.sessions.len() + pruned.autosaves.len() {
+            context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+        }
+        context.ui.hint(
+            "Freed",
+            "the disk is freed by 'git checkpoint prune --trash' and then by git's own 'git gc'",
+        );
+    }
+    Ok(())
+}
+
+/// What a save does when `checkpoint.autoPrune` is set.
+pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
+    if !scene.settings.auto_prune {
+        return;
+    }
+    let rules = of_settings(scene);
+    if rules.is_empty() {
+        context
+            .ui
+            .warning("checkpoint.autoPrune is set, but no rule is: see checkpoint.keepLast, keepFor, keepSessions");
+        return;
+    }
+    match prune::prune(scene, &rules, false) {
+        Ok(pruned) if pruned.is_empty() => {}
+        Ok(pruned) => context.ui.status(summary(&pruned, false)),
+        Err(error) => context
+            .ui
+            .warning(&format!("the checkpoint is saved, but was not pruned: {error}")),
+    }
+}
+
+fn summary(pruned: &Pruned, dry_run: bool) -> Line {
+    let mut parts = Vec::new();
+    let mut part = |n: usize, one: &str| {
+        if n > 0 {
+            parts.push(Count::new(n, one).to_string());
+        }
+    };
+    part(pruned.goes.len(), "checkpoint");
+    part(pruned.sessions.len(), "session");
+    part(pruned.autosaves.len(), "autosave");
+    if !pruned.trash.is_empty() {
+        parts.push(format!("{} of trash", Count::new(pruned.trash.len(), "piece")));
+    }
+    let verb = if dry_run { "Would prune " } else { "Pruned " };
+    let mut line = Line::new()
+        .with(Slot::Removed, verb)
+        .with(Slot::Plain, parts.join(", "));
+    line.push(Slot::Plain, format!("; {} stay", Count::new(pruned.kept, "checkpoint")));
+    if let Some(bytes) = pruned.frees.filter(|bytes| *bytes > 0) {
+        line.push(Slot::Plain, format!("; frees {}", Size(bytes)));
+    }
+    line
+}
+
+fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Text {
+    let mut text = Text::new();
+    if pruned.is_empty() {
+        text.push(Line::plain(if rules.is_empty() {
+            "Nothing to prune: without a rule everything is kept."
+        } else {
+            "Nothing to prune."
+        }));
+    } else {
+        text.push(summary(pruned, dry_run));
+    }
+    for goes in pruned.goes.iter().take(LISTED) {
+        let mut line = Line::plain("  goes   ").with(Slot::Id, oid(goes.entry.id).short());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Session, goes.session.as_str());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Date, age::age(goes.entry.time, scene.now));
+        line.push(Slot::Plain, format!("  {}", goes.entry.subject));
+        text.push(line.cut(78));
+    }
+    more(&mut text, pruned.goes.len());
+    let mut gone = |what: &str, list: &[Gone]| {
+        for gone in list.iter().take(LISTED) {
+            let mut line = Line::plain("  goes   ").with(Slot::Id, oid(gone.id).short());
+            line.push(Slot::Plain, format!("  {what} "));
+            line.push(Slot::Session, &gone.name);
+            line.push(Slot::Plain, format!(", {}", Count::new(gone.checkpoints, "checkpoint")));
+            text.push(line);
+        }
+        more(&mut text, list.len());
+    };
+    gone("session", &pruned.sessions);
+    gone("autosave", &pruned.autosaves);
+    gone("trash", &pruned.trash);
+    for stays in pruned.stays.iter().take(LISTED) {
+        let mut line = Line::plain("  stays  ").with(Slot::Id, oid(stays.entry.id).short());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Session, stays.session.as_str());
+        line.push(Slot::Caution, format!("  {}", stays.why.word()));
+        line.push(Slot::Plain, format!("  {}", stays.entry.subject));
+        text.push(line.cut(78));
+    }
+    more(&mut text, pruned.stays.len());
+    if !pruned.moved.is_empty() {
+        let names: Vec<&str> = pruned.moved.iter().map(crate::model::name::Name::as_str).collect();
+        text.push(Line::plain(format!(
+            "  moves  forks of what is written again: {}",
+            names.join(", ")
+        )));
+    }
+    text
+}
+
+fn more(text: &mut Text, number: usize) {
+    if number > LISTED {
+        text.push(Line::plain(format!(
+            "         and {} more (--json lists all)",
+            number - LISTED
+        )));
+    }
+}
+
+fn json_of(pruned: &Pruned, dry_run: bool) -> serde_json::Value {
+    let gone = |list: &[Gone]| -> Vec<serde_json::Value> {
+        let of = |gone: &Gone| json!({ "name": gone.name, "id": oid(gone.id), "checkpoints": gone.checkpoints });
+        list.iter().map(of).collect()
+    };
+    let goes: Vec<_> = pruned
+        .goes
+        .iter()
+        .map(|goes| {
+            json!({
+                "session": goes.session,
+                "id": oid(goes.entry.id),
+                "digest": goes.entry.trailers.digest,
+                "at": goes.entry.time,
+                "summary": goes.entry.subject,
+            })
+        })
+        .collect();
+    let stays: Vec<_> = pruned
+        .stays
+        .iter()
+        .map(|stays| {
+            json!({
+                "session": stays.session,
+                "id": oid(stays.entry.id),
+                "digest": stays.entry.trailers.digest,
+                "why": stays.why.word(),
+            })
+        })
+        .collect();
+    json!({
+        "schema": "git-checkpoint.prune/1",
+        "outcome": if dry_run { "planned" } else { "pruned" },
+        "checkpoints": goes,
+        "stays": stays,
+        "kept": pruned.kept,
+        "sessions": gone(&pruned.sessions),
+        "autosaves": gone(&pruned.autosaves),
+        "trash": gone(&pruned.trash),
+        "moved": pruned.moved,
+        "damaged": pruned.damaged,
+        "frees_bytes": pruned.frees,
+    })
+}

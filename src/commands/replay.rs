@@ -1,0 +1,180 @@
+//! `replay`: what the next try of a failed step should know, and with `--run` its commands run again.
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Opened, Whom},
+    step::{OWN_FAILURE, ended, passed_on, told, warn},
+};
+use crate::{
+    model::{selector::Selector, step::Step},
+    ops::replay::{self, Action, Replayed, Request, RunRequest},
+    os::{self, child::Stream},
+    render::{retry::Prompt, slot::Slot, step as render, text::Line},
+};
+
+/// Show what the next try of a failed step should know, or run it again
+///
+/// Prints a prompt with the objective, the original prompt and its corrections, how the last try failed, and what the
+/// finished steps it uses gave; changes nothing. It warns when a step before it was taken back, when three or more steps
+/// need its result, and when files that it rests on changed since, with their paths.
+///
+/// With --run the commands recorded by 'step run' are run again, from the failed step on. A step that ended well keeps
+/// its result when its command and the files are the same as then and it had changed none of them. Programs, variables
+/// and ignored files are not compared. Commands that were not recorded in this repository on this machine are listed and
+/// refused unless --trust says that you have read them. The exit status is that of the last command; 125 is ours.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Try the step that failed again, with one thing said better:
+    git checkpoint replay --correction 'the lexer gives tokens, not characters' | agent
+    git checkpoint step retry parser --correction 'the lexer gives tokens, not characters'
+  Run the recorded commands again from the one that failed:
+    git checkpoint replay --run --dry-run
+    git checkpoint replay --run")]
+pub(super) struct Args {
+    /// The session or checkpoint; the current one by default
+    selector: Option<String>,
+    /// The step; the one that failed last by default
+    #[arg(long, value_name = "STEP", conflicts_with = "run")]
+    step: Option<String>,
+    /// The objective in other words
+    #[arg(long, value_name = "TEXT", conflicts_with = "run")]
+    objective: Option<String>,
+    /// What to do otherwise; may be given several times
+    #[arg(long = "correction", value_name = "TEXT", conflicts_with = "run")]
+    corrections: Vec<String>,
+    /// How to print it
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json"], conflicts_with = "run")]
+    format: String,
+    /// Run the recorded commands again
+    #[arg(long)]
+    run: bool,
+    /// The first step to run; the first that failed by default
+    #[arg(long, value_name = "STEP", requires = "run")]
+    from: Option<String>,
+    /// Say what would run, and run nothing
+    #[arg(long, requires = "run")]
+    dry_run: bool,
+    /// Also run commands that were not recorded here
+    #[arg(long, requires = "run")]
+    trust: bool,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let selector = args.selector.as_deref().map(failure::selector).transpose()?;
+    if args.run {
+        return again(&args, selector, context, &opened).map_err(|error| match error.kind() {
+            Kind::Step if error.is_silent() => error,
+            Kind::NotFound | Kind::Ambiguous | Kind::Refused => error,
+            _ => error.with_code(OWN_FAILURE),
+        });
+    }
+    let request = Request {
+        selector,
+        step: args.step,
+        objective: args.objective,
+        corrections: args.corrections,
+    };
+    let shown = replay::show(&opened.scene(), &request)?;
+    if context.ui.options().json || args.format == "json" {
+        let retry = &shown.retry;
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.replay/1",
+            "session": shown.session,
+            "attempt": retry.attempt,
+            "objective": retry.objective,
+            "corrections": retry.corrections,
+            "warnings": retry.warnings,
+            "step": retry.step,
+            "finished": retry.finished,
+        }));
+    }
+    let seed = os::random_token()
+        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot get random bytes: {}", os::reason(&e))))?;
+    let prompt = Prompt {
+        session: shown.session.as_ref().map(crate::model::name::Name::as_str),
+        retry: &shown.retry,
+        seed: &seed,
+    };
+    let text = if args.format == "markdown" {
+        prompt.markdown()
+    } else {
+        prompt.text()
+    };
+    context.ui.bytes(text.as_bytes());
+    Ok(())
+}
+
+fn again(args: &Args, selector: Option<Selector>, context: &mut Context, opened: &Opened) -> Result<(), CommandError> {
+    let request = RunRequest {
+        selector,
+        from: args.from.clone(),
+        dry_run: args.dry_run,
+        trust: args.trust,
+        foreground: context.ui.terminals().input,
+    };
+    let ui = &context.ui;
+    let mut tell = |step: &Step, action: Action| {
+        if action != Action::NotReached {
+            ui.status(planned(step, action));
+        }
+    };
+    let mut pass = |stream: Stream, piece: &[u8]| ui.pass(stream == Stream::Error, piece);
+    let replayed = replay::run(&opened.scene(), &request, &mut tell, &mut pass)?;
+    for item in &replayed.items {
+        if let Some(ran) = &item.ran {
+            told(context, &ran.begun);
+            warn(context, &ran.noted);
+            context.ui.status(ended(&item.step));
+        } else if args.dry_run && !context.ui.options().json {
+            context.ui.data(planned(&item.step, item.action));
+        } else if item.action == Action::NotReached {
+            context.ui.status(planned(&item.step, item.action));
+        }
+    }
+    if context.ui.options().json {
+        context.ui.json(&json_of(&replayed, args.dry_run))?;
+    }
+    passed_on(replayed.status)
+}
+
+fn planned(step: &Step, action: Action) -> Line {
+    let mut line = Line::new();
+    let slot = match action {
+        Action::Run | Action::Either => Slot::Changed,
+        Action::Reuse => Slot::Good,
+        Action::NoCommand | Action::NotReached => Slot::Dim,
+    };
+    line.push(slot, action.word());
+    line.push(Slot::Plain, ": ");
+    line.append(&render::line(step));
+    if let (Action::Run | Action::Either, Some(command)) = (action, &step.command) {
+        line.push(Slot::Plain, format!(": {}", command.shown()));
+    }
+    line
+}
+
+fn json_of(replayed: &Replayed, dry_run: bool) -> serde_json::Value {
+    json!({
+        "schema": "git-checkpoint.replay-run/1",
+        "session": replayed.session,
+        "dry_run": dry_run,
+        "status": replayed.status,
+        "steps": replayed.items.iter().map(|item| json!({
+            "id": item.step.id,
+            "n": item.step.n,
+            "title": item.step.title,
+            "action": item.action.word(),
+            "command": item.step.command,
+            "status": item.step.status,
+            "exit_status": item.ran.as_ref().map(|ran| ran.status),
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,78 @@
+//! Failures of sharing as the command line tells them.
+
+use crate::{
+    commands::error::{CommandError, Kind},
+    ops::share::{Error, fetch::Change},
+};
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        let of = |kind| Self::of(kind, &error);
+        match error {
+            Error::Ops(error) => (*error).into(),
+            Error::NoRemote { ref known, .. } if known.is_empty() => of(Kind::NotFound)
+                .hint("a repository to share through can be a folder, too:")
+                .hint("git init --bare <folder> && git remote add origin <folder>"),
+            Error::NoRemote { ref name, ref known } => {
+                let out = of(Kind::NotFound).hint(format!("there are: {}", known.join(", ")));
+                match name {
+                    Some(name) if name.contains(['/', ':']) => {
+                        out.hint("give the place a name first: git remote add <name> <url>")
+                    }
+                    Some(name) => out.hint(format!(
+                        "is '{}' a session? The remote comes first: git checkpoint push <remote> <session>",
+                        name.escape_debug()
+                    )),
+                    None => out.hint("name one: git checkpoint push <remote>"),
+                }
+            }
+            Error::Mirror { ref remote } => of(Kind::Fatal)
+                .hint(format!("'git push {remote}' publishes the sessions with everything else"))
+                .hint(format!("or let it be no mirror: git config remote.{remote}.mirror false")),
+            Error::Unreachable { denied: true, .. } => {
+                of(Kind::Denied).hint("credentials are git's: what works for 'git fetch' works here")
+            }
+            Error::Unreachable {
+                missing: true,
+                ref remote,
+                ..
+            } => of(Kind::Fatal).hint(format!("see where it points: git remote get-url {remote}")),
+            Error::Unreachable { .. } => {
+                of(Kind::Network).hint("nothing was changed here; the same command goes on where it stopped")
+            }
+            Error::TooLarge { .. } => {
+                of(Kind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
+            }
+            Error::TooMany { .. } => of(Kind::Fatal).hint("fetch a single one: git checkpoint pull <remote> <session>"),
+            Error::Stopped => of(Kind::Interrupted),
+            Error::NotThere {
+                ref remote,
+                ref session,
+            } => of(Kind::NotFound)
+                .hint(format!("if it is there by now: git checkpoint fetch {remote}"))
+                .hint(format!("if you have it: git checkpoint push {remote} {session}")),
+            Error::Refused { .. } => of(Kind::Invalid)
+                .hint("nothing of it was used; ask whoever pushed it, and look with git alone")
+                .hint("too large? see checkpoint.maxFetchSize"),
+            Error::Lost {
+                ref remote,
+                ref session,
+                change,
+            } => {
+                let out = of(Kind::Refused);
+                let out = match change {
+                    Change::Rewritten => out,
+                    _ => out.hint(format!("put it back there: git checkpoint push {remote} {session}")),
+                };
+                out.hint(format!(
+                    "or follow the remote, keeping what is here: git checkpoint pull {remote} {session} --follow"
+                ))
+            }
+            Error::Secrets { .. } => of(Kind::Refused)
+                .hint("take them out of the files, save again, and fork from before: what was pushed cannot be called back")
+                .hint("no secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
+            Error::Lfs { ref remote, .. } => of(Kind::Fatal)
+                .hint(format!("install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again")),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! `fetch`: what a remote's sessions are now.
+
+use serde_json::{Value, json};
+
+use super::wired;
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind},
+        opened::{self, Whom},
+    },
+    ops::share::fetch::{self, Change, Fetched, Found, Request},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{checkpoint::oid, session},
+};
+
+/// Fetch what a remote's sessions are now, and change none of yours
+///
+/// What was fetched is 'origin/auth' for 'show', 'log', 'diff' and 'resume', and is listed by 'list -r'. Each session is
+/// checked before it can be seen: form, digests, names and sizes. One that the remote lost, set back or replaced is told,
+/// and what you know of it stays.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what others pushed:
+    git checkpoint fetch
+    git checkpoint list -r
+  Take one up:
+    git checkpoint resume origin/auth")]
+pub(in crate::commands) struct Args {
+    /// The remote
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+    /// Follow the remote where it lost, set back or replaced sessions
+    #[arg(long)]
+    follow: bool,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let request = Request {
+        remote: args.remote,
+        session: None,
+        accept: args.follow,
+    };
+    let fetched = wired(context, |wire| fetch::fetch(&opened.scene(), &request, wire))?;
+    if context.ui.options().json {
+        context.ui.json(&json_of(&fetched))?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(text_of(&fetched));
+    }
+    let remote = &fetched.remote.name;
+    if !fetched.refused.is_empty() {
+        let sessions = Count::new(fetched.refused.len(), "session");
+        return Err(CommandError::new(
+            Kind::Negative,
+            format!("{sessions} of remote '{}' refused", remote.escape_debug()),
+        )
+        .hint("nothing of them was used"));
+    }
+    let lost: Vec<_> = fetched.sessions.iter().filter(|found| !found.taken).collect();
+    if let Some(first) = lost.first() {
+        let message = format!(
+            "session '{}' {} on remote '{}'{}",
+            first.name,
+            first.change.words(),
+            remote.escape_debug(),
+            if lost.len() > 1 { ", and more like it" } else { "" }
+        );
+        return Err(CommandError::new(Kind::Negative, message)
+            .hint("what you know of it stays, and nothing of yours was changed")
+            .hint(format!(
+                "if that is meant to be: git checkpoint fetch {remote} --follow"
+            )));
+    }
+    let news = fetched
+        .sessions
+        .iter()
+        .find(|found| matches!(found.change, Change::New { .. } | Change::Forward { .. }));
+    if let Some(found) = news {
+        let name = &found.name;
+        let mine = session::tip(opened.scene().repo, name)?.is_some();
+        let next = if mine {
+            format!("bring yours up: git checkpoint pull {remote} {name}")
+        } else {
+            format!("take it up: git checkpoint resume {remote}/{name}")
+        };
+        context.ui.hint("Fetched", &next);
+    }
+    Ok(())
+}
+
+fn text_of(fetched: &Fetched) -> Text {
+    let mut text = Text::new();
+    if fetched.sessions.is_empty() && fetched.refused.is_empty() {
+        let sessions = Count::new(fetched.unchanged, "session");
+        text.push(Line::plain(format!(
+            "Nothing new on {}, {sessions}",
+            fetched.remote.name
+        )));
+        return text;
+    }
+    text.push(Line::plain(format!(
+        "From {} ({})",
+        fetched.remote.name, fetched.remote.url
+    )));
+    for found in &fetched.sessions {
+        text.push(line_of(found));
+    }
+    for (name, why) in &fetched.refused {
+        let mut line = Line::plain("  ").with(Slot::Bad, "refused");
+        line.pad_to(12);
+        line.push(Slot::Session, name);
+        line.push(Slot::Plain, format!("  {why}"));
+        text.push(line);
+    }
+    text
+}
+
+fn line_of(found: &Found) -> Line {
+    let slot = if found.change.is_good() {
+        Slot::Added
+    } else {
+        Slot::Caution
+    };
+    let mut line = Line::plain("  ").with(slot, found.change.word());
+    line.pad_to(12);
+    line.push(Slot::Session, found.name.as_str());
+    line.push(Slot::Plain, "  ");
+    if let Some(tip) = found.tip {
+        line.push(Slot::Id, oid(tip).short());
+    }
+    let more = match found.change {
+        Change::New { checkpoints } => format!("  {}", Count::new(checkpoints, "checkpoint")),
+        Change::Forward { checkpoints: 0 } => "  pruned there".to_owned(),
+        Change::Forward { checkpoints } => format!("  {} more", Count::new(checkpoints, "checkpoint")),
+        Change::Back { checkpoints } => format!("  {} fewer", Count::new(checkpoints, "checkpoint")),
+        Change::Rewritten => "  another history than before".to_owned(),
+        Change::Deleted => "gone there".to_owned(),
+    };
+    line.push(Slot::Plain, more);
+    if !found.taken {
+        line.push(Slot::Caution, ", not followed");
+    }
+    line
+}
+
+/// As JSON, `git-checkpoint.fetch/1`.
+pub(super) fn json_of(fetched: &Fetched) -> Value {
+    let session = |found: &Found| {
+        let checkpoints = match found.change {
+            Change::New { checkpoints } | Change::Forward { checkpoints } | Change::Back { checkpoints } => {
+                Some(checkpoints)
+            }
+            Change::Rewritten | Change::Deleted => None,
+        };
+        json!({
+            "session": found.name,
+            "selector": format!("{}/{}", fetched.remote.name, found.name),
+            "id": found.tip.map(oid),
+            "before": found.before.map(oid),
+            "change": found.change.word(),
+            "checkpoints": checkpoints,
+            "followed": found.taken,
+        })
+    };
+    let refused = |(name, why): &(String, String)| json!({ "session": name, "reason": why });
+    json!({
+        "schema": "git-checkpoint.fetch/1",
+        "remote": fetched.remote.name,
+        "url": fetched.remote.url,
+        "sessions": fetched.sessions.iter().map(session).collect::<Vec<_>>(),
+        "refused": fetched.refused.iter().map(refused).collect::<Vec<_>>(),
+        "unchanged": fetched.unchanged,
+    })
+}

@@ -1,0 +1,47 @@
+//! `push`, `fetch`, `pull` and `remote`: sessions shared through a git remote.
+
+mod failure;
+pub(super) mod fetch;
+pub(super) mod pull;
+pub(super) mod push;
+pub(super) mod remote;
+
+use std::cell::RefCell;
+
+use super::{Context, error::CommandError, error::Kind, ui::Progress};
+use crate::{
+    ops::share::{Error, Wire},
+    os,
+    render::text::Line,
+};
+
+/// Runs an operation that talks to a remote: shows how far it is and what the other side says, and lets Ctrl-C end it in
+/// order.
+fn wired<T>(context: &Context, run: impl FnOnce(Wire<'_>) -> Result<T, Error>) -> Result<T, CommandError> {
+    let held = os::interrupt::Held::new()
+        .map_err(|error| CommandError::new(Kind::Fatal, format!("cannot handle signals: {}", os::reason(&error))))?;
+    let shown: RefCell<Option<(String, Progress)>> = RefCell::new(None);
+    let ui = &context.ui;
+    let progress = |title: &str, done: u64, total: u64| {
+        let mut shown = shown.borrow_mut();
+        if shown.as_ref().is_none_or(|(known, _)| known != title) {
+            // The old line goes before the new one comes.
+            *shown = None;
+            *shown = Some((title.to_owned(), ui.progress(title, Some(total))));
+        }
+        if let Some((_, progress)) = &*shown {
+            progress.set_total(total);
+            progress.update(done);
+        }
+    };
+    let said = |words: &str| {
+        *shown.borrow_mut() = None;
+        ui.status(Line::plain(format!("remote: {words}")));
+    };
+    let wire = Wire {
+        said: &said,
+        progress: &progress,
+        stopped: &|| held.is_set(),
+    };
+    Ok(run(wire)?)
+}

@@ -1,0 +1,163 @@
+//! `pull`: a session brought to what a remote has.
+
+use serde_json::{Value, json};
+
+use super::wired;
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind},
+        opened::{self, Whom},
+    },
+    model::name::Name,
+    ops::share::pull::{self, Outcome, Pulled, Request},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{checkpoint::oid, remote},
+};
+
+/// Fetch a session and bring yours up to it
+///
+/// Without a session: the current one. Where both went on, what is only here becomes a session of its own, with your
+/// draft, and goes on being the current one; the session itself follows the remote. Nothing is dropped and no file is
+/// changed; 'git checkpoint undo' takes it back.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Take over a session that was pushed by somebody else:
+    git checkpoint pull origin auth
+    git checkpoint resume auth
+  Get what was pushed to your session since:
+    git checkpoint pull")]
+pub(in crate::commands) struct Args {
+    /// The remote; or remote and session as 'origin/auth'
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+    /// The session
+    #[arg(value_name = "SESSION")]
+    session: Option<Name>,
+    /// Follow the remote where it lost, set back or replaced the session
+    #[arg(long)]
+    follow: bool,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let (mut remote, mut session) = (args.remote, args.session);
+    if session.is_none()
+        && let Some(text) = &remote
+        && remote::find(scene.repo, text).is_none()
+        && let Some((named, name, _)) = remote::named_ref(text)
+    {
+        (remote, session) = (Some(named), Some(name));
+    }
+    let request = Request {
+        remote,
+        session,
+        accept: args.follow,
+    };
+    let pulled = wired(context, |wire| pull::pull(&scene, &request, wire))?;
+    report(context, &pulled)
+}
+
+/// Tells what was brought.
+pub(in crate::commands) fn report(context: &Context, pulled: &Pulled) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        return context.ui.json(&json_of(pulled));
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(text_of(pulled));
+    }
+    hints(context, pulled);
+    Ok(())
+}
+
+fn hints(context: &Context, pulled: &Pulled) {
+    let name = &pulled.name;
+    let next = match &pulled.outcome {
+        Outcome::UpToDate { ahead: 0 } => return,
+        Outcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
+        Outcome::New { .. } => format!("take it up: git checkpoint resume {name}"),
+        Outcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
+        Outcome::Parted { tail, .. } => format!("see what each did: git checkpoint compare {name} {tail}"),
+    };
+    context.ui.hint("Pulled", &next);
+}
+
+/// What was brought, for people.
+pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
+    let mut text = Text::new();
+    let mut line = Line::new();
+    let (word, more) = match &pulled.outcome {
+        Outcome::UpToDate { ahead: 0 } => ("Up to date:", String::new()),
+        Outcome::UpToDate { ahead } => (
+            "Up to date:",
+            format!(", {} not pushed", Count::new(*ahead, "checkpoint")),
+        ),
+        Outcome::New { checkpoints } => ("Pulled", format!(", new, {}", Count::new(*checkpoints, "checkpoint"))),
+        Outcome::Forward { checkpoints } => ("Pulled", format!(", {}", Count::new(*checkpoints, "checkpoint"))),
+        Outcome::Parted { theirs, .. } => ("Pulled", format!(", {}", Count::new(*theirs, "checkpoint"))),
+    };
+    line.push(Slot::Added, word);
+    line.push(Slot::Plain, " ");
+    line.push(Slot::Session, pulled.name.as_str());
+    line.push(Slot::Plain, " ");
+    line.push(Slot::Id, oid(pulled.id).short());
+    line.push(Slot::Plain, format!(" from {}{more}, newest by ", pulled.remote));
+    line.push(Slot::Person, &pulled.author);
+    text.push(line);
+    if let Outcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
+        let mut line = Line::plain("  ");
+        if let Some(fork) = fork {
+            line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
+            line.push(Slot::Caution, "became session ");
+            line.push(Slot::Session, tail.as_str());
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, oid(*fork).short());
+        } else {
+            line.push(Slot::Plain, "your own session of that name ");
+            line.push(Slot::Caution, "is now called ");
+            line.push(Slot::Session, tail.as_str());
+        }
+        text.push(line);
+    }
+    text
+}
+
+/// As JSON, `git-checkpoint.pull/1`.
+pub(in crate::commands) fn json_of(pulled: &Pulled) -> Value {
+    let (result, tail, fork) = match &pulled.outcome {
+        Outcome::UpToDate { .. } => ("up-to-date", None, None),
+        Outcome::New { .. } => ("new", None, None),
+        Outcome::Forward { .. } => ("forward", None, None),
+        Outcome::Parted { tail, fork, .. } => ("diverged", Some(tail), *fork),
+    };
+    json!({
+        "schema": "git-checkpoint.pull/1",
+        "remote": pulled.remote,
+        "session": pulled.name,
+        "id": oid(pulled.id),
+        "before": pulled.before.map(oid),
+        "result": result,
+        "author": pulled.author,
+        "tail": tail,
+        "fork": fork.map(oid),
+        "current": pulled.current,
+    })
+}
+
+/// A failure to find a session that was fetched, with what to do.
+pub(in crate::commands) fn not_fetched(remote: &str, session: &str) -> CommandError {
+    CommandError::new(
+        Kind::NotFound,
+        format!(
+            "nothing was fetched of session '{session}' of remote '{}'",
+            remote.escape_debug()
+        ),
+    )
+    .hint(format!("fetch it: git checkpoint pull {remote} {session}"))
+}

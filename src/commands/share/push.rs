@@ -1,0 +1,252 @@
+//! `push`: sessions to a remote.
+
+use serde_json::{Value, json};
+
+use super::wired;
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind},
+        failure,
+        opened::{self, Opened, Whom},
+    },
+    ops::share::push::{self, Fate, Pushed, Request, Which},
+    render::{
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::checkpoint::oid,
+};
+
+/// Push sessions to a remote
+///
+/// Without a remote: the one that 'git push' uses on this branch. Without a session: the current one. A session goes with
+/// its files, and with commits of yours that they rest on. It never replaces what others pushed. Your pre-push hooks run;
+/// files of git-lfs go first. Secrets in what the remote lacks stop the push.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Hand the current session over:
+    git checkpoint push
+    (and the other one: git checkpoint pull origin auth && git checkpoint resume auth)
+  Two sessions, to a remote that is not the usual one:
+    git checkpoint push backup auth parser
+  See what would be sent:
+    git checkpoint push --all --dry-run")]
+pub(in crate::commands) struct Args {
+    /// The remote
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+    /// The sessions
+    #[arg(value_name = "SESSION", conflicts_with = "all")]
+    sessions: Vec<String>,
+    /// Push every session
+    #[arg(long)]
+    all: bool,
+    /// Push their autosaves as well
+    #[arg(long)]
+    autosaves: bool,
+    /// Ask the remote, say what would be sent, and send nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Push although secrets would be published
+    #[arg(long)]
+    allow_secrets: bool,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let which = if args.all {
+        Which::All
+    } else if args.sessions.is_empty() {
+        Which::Current
+    } else {
+        let parsed = args.sessions.iter().map(|session| failure::selector(session));
+        Which::Named(parsed.collect::<Result<_, _>>()?)
+    };
+    let request = Request {
+        remote: args.remote,
+        which,
+        autosaves: args.autosaves,
+        dry_run: args.dry_run,
+        allow_secrets: args.allow_secrets,
+    };
+    let pushed = send(context, &opened, &request)?;
+    if context.ui.options().json {
+        context.ui.json(&json_of(&pushed))?;
+    }
+    verdict(&pushed)
+}
+
+/// Pushes, and tells people about it; JSON is left to the caller, and so is the [`verdict`].
+pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Request) -> Result<Pushed, CommandError> {
+    let pushed = wired(context, |wire| push::push(&opened.scene(), request, wire))?;
+    for file in pushed.unscanned.iter().take(10) {
+        context
+            .ui
+            .warning(&format!("too large to be looked at for secrets: {file}"));
+    }
+    if pushed.unscanned.len() > 10 {
+        let more = Count::new(pushed.unscanned.len() - 10, "more file");
+        context
+            .ui
+            .warning(&format!("and {more} too large to be looked at for secrets"));
+    }
+    if !pushed.allowed.is_empty() {
+        let secrets = Count::new(pushed.allowed.len(), "secret");
+        context.ui.warning(&format!("{secrets} published, as allowed"));
+    }
+    let options = context.ui.options();
+    if !options.json && options.quiet == 0 {
+        context.ui.data(text_of(&pushed));
+    }
+    Ok(pushed)
+}
+
+/// The error where something was not pushed.
+pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> {
+    let remote = &pushed.remote;
+    let bad: Vec<_> = pushed.sessions.iter().filter(|sent| !sent.fate.is_good()).collect();
+    let Some(first) = bad.first() else { return Ok(()) };
+    let name = &first.name;
+    let shown = remote.escape_debug();
+    let (kind, message) = match &first.fate {
+        Fate::Diverged { ours, theirs } => (
+            Kind::Refused,
+            format!(
+                "session '{name}' went on in both places: {} here, {} on remote '{shown}'",
+                Count::new(*ours, "checkpoint"),
+                Count::new(*theirs, "checkpoint")
+            ),
+        ),
+        Fate::Another => (
+            Kind::Refused,
+            format!("remote '{shown}' has another session called '{name}'"),
+        ),
+        Fate::Refused { why, namespace: true } => (
+            Kind::Fatal,
+            format!("remote '{shown}' takes no refs beside branches and tags: {why}"),
+        ),
+        Fate::Refused { why, .. } => (Kind::Fatal, format!("remote '{shown}' refused session '{name}': {why}")),
+        _ => return Ok(()),
+    };
+    let message = match bad.len() {
+        1 => message,
+        more => format!("{message}; and {} of {more} more", Count::new(more - 1, "refusal")),
+    };
+    let error = CommandError::new(kind, message);
+    Err(match &first.fate {
+        Fate::Diverged { .. } => error.hint(format!(
+            "bring both together, nothing is dropped: git checkpoint pull {remote} {name}"
+        )),
+        Fate::Another => error
+            .hint(format!("give yours another name: git checkpoint rename {name} <name>"))
+            .hint(format!("or take theirs too: git checkpoint pull {remote} {name}")),
+        Fate::Refused { namespace: true, .. } => error
+            .hint("its administrator can allow refs/checkpoints/*")
+            .hint("share through another repository: git remote add <name> <url>")
+            .hint(format!(
+                "or as a file: git bundle create {name}.bundle refs/checkpoints/{name}"
+            )),
+        _ => error.hint("what the remote said stands above; nothing was changed here"),
+    })
+}
+
+fn text_of(pushed: &Pushed) -> Text {
+    let mut text = Text::new();
+    let (number, first) = &pushed.commits;
+    if *number > 0 {
+        let also = if pushed.dry_run {
+            "Would also upload"
+        } else {
+            "Also uploaded"
+        };
+        text.push(Line::plain(format!(
+            "{also} {} of your history that '{}' lacked:",
+            Count::new(*number, "commit"),
+            pushed.remote
+        )));
+        for commit in first {
+            let mut line = Line::plain("  ").with(Slot::Id, commit.id.short());
+            line.push(Slot::Plain, format!(" {}", commit.subject));
+            text.push(line);
+        }
+        if *number > first.len() {
+            text.push(Line::plain(format!("  and {} more", number - first.len())));
+        }
+    }
+    for sent in &pushed.sessions {
+        let (slot, word) = match (&sent.fate, pushed.dry_run) {
+            (Fate::UpToDate, _) => (Slot::Plain, "Up to date:"),
+            (Fate::Behind(_), _) => (Slot::Caution, "Not pushed:"),
+            (fate, _) if !fate.is_good() => (Slot::Bad, "Refused:"),
+            (_, true) => (Slot::Added, "Would push"),
+            (_, false) => (Slot::Added, "Pushed"),
+        };
+        let mut line = Line::new().with(slot, word).with(Slot::Plain, " ");
+        line.push(Slot::Session, sent.name.as_str());
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Id, oid(sent.id).short());
+        line.push(Slot::Plain, format!(" to {}", pushed.remote));
+        line.push(
+            Slot::Plain,
+            match &sent.fate {
+                Fate::New(count) => format!(", new, {}", Count::new(*count, "checkpoint")),
+                Fate::Forward(count) => format!(", {}", Count::new(*count, "checkpoint")),
+                Fate::PutBack => ", put back".to_owned(),
+                Fate::Pruned => ", pruned".to_owned(),
+                Fate::Behind(count) => format!(", which has {} more", Count::new(*count, "checkpoint")),
+                Fate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
+                Fate::Another => ", which has another session of that name".to_owned(),
+                Fate::Refused { why, .. } => format!(": {why}"),
+                Fate::UpToDate => String::new(),
+            },
+        );
+        text.push(line);
+    }
+    if pushed.lfs > 0 {
+        text.push(Line::plain(format!(
+            "{} of git-lfs sent first",
+            Count::new(pushed.lfs, "file")
+        )));
+    }
+    if pushed.autosaves > 0 {
+        text.push(Line::plain(format!(
+            "{} pushed",
+            Count::new(pushed.autosaves, "autosave")
+        )));
+    }
+    text
+}
+
+/// As JSON, `git-checkpoint.push/1`.
+pub(in crate::commands) fn json_of(pushed: &Pushed) -> Value {
+    let session = |sent: &push::Sent| {
+        let (why, checkpoints) = match &sent.fate {
+            Fate::Refused { why, .. } => (Some(why), None),
+            Fate::New(count) | Fate::Forward(count) | Fate::Behind(count) => (None, Some(*count)),
+            _ => (None, None),
+        };
+        json!({
+            "session": sent.name,
+            "id": oid(sent.id),
+            "result": sent.fate.word(),
+            "ok": sent.fate.is_good(),
+            "checkpoints": checkpoints,
+            "reason": why,
+        })
+    };
+    json!({
+        "schema": "git-checkpoint.push/1",
+        "remote": pushed.remote,
+        "url": pushed.url,
+        "dry_run": pushed.dry_run,
+        "sessions": pushed.sessions.iter().map(session).collect::<Vec<_>>(),
+        "commits": pushed.commits.0,
+        "autosaves": pushed.autosaves,
+        "lfs_objects": pushed.lfs,
+        "unscanned": pushed.unscanned,
+        "secrets_published": pushed.allowed.len(),
+    })
+}

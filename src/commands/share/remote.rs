@@ -1,0 +1,187 @@
+//! `remote`: how the sessions here stand to those of the remotes.
+
+use serde_json::{Value, json};
+
+use crate::{
+    commands::{
+        Context,
+        error::CommandError,
+        opened::{self, Whom},
+    },
+    model::time::Timestamp,
+    ops::share::{
+        Relation,
+        status::{self, Row, Standing, State},
+    },
+    render::{
+        age,
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+};
+
+/// See how your sessions stand to those of the remotes
+#[derive(Debug, clap::Args)]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Status(StatusArgs),
+}
+
+/// What is not pushed, what is new there, and what went on in both places
+///
+/// By what was last fetched or pushed; no remote is asked.
+#[derive(Debug, Default, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  What is not pushed yet:
+    git checkpoint remote status
+  Up to date with the remote:
+    git checkpoint fetch && git checkpoint remote status")]
+struct StatusArgs {
+    /// The remote; all without one
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let What::Status(args) = args.what.unwrap_or(What::Status(StatusArgs::default()));
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let remotes = status::status(&scene, args.remote.as_deref())?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.remote-status/1",
+            "remotes": remotes.iter().map(json_of).collect::<Vec<_>>(),
+        }));
+    }
+    if remotes.is_empty() {
+        context.ui.status(Line::plain("This repository has no remote."));
+        context.ui.hint("Remote", "add one: git remote add origin <url>");
+        return Ok(());
+    }
+    let mut text = Text::new();
+    for (at, remote) in remotes.iter().enumerate() {
+        if at > 0 {
+            text.push(Line::new());
+        }
+        text.append(text_of(remote, scene.now));
+    }
+    context.ui.data(text);
+    let unpushed = remotes
+        .iter()
+        .filter(|remote| remote.usual.1)
+        .any(|remote| remote.sessions.iter().any(|row| row.state.is_ahead()));
+    if unpushed {
+        context.ui.hint("Remote", "send everything: git checkpoint push --all");
+    }
+    Ok(())
+}
+
+impl State {
+    fn is_ahead(&self) -> bool {
+        matches!(self, Self::Both(Relation::Ahead(_)) | Self::Here(_))
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Both(Relation::Same) => "up to date",
+            Self::Both(Relation::Ahead(_)) => "not pushed",
+            Self::Both(Relation::Behind(_)) => "behind",
+            Self::Both(Relation::Diverged { .. }) => "diverged",
+            Self::Both(Relation::Unrelated) => "another session",
+            Self::Here(_) => "only here",
+            Self::There(_) => "only there",
+            Self::Damaged(_) => "damaged",
+        }
+    }
+}
+
+fn text_of(standing: &Standing, now: Timestamp) -> Text {
+    let mut text = Text::new();
+    let remote = &standing.remote;
+    let mut line = Line::new().with(Slot::Heading, &remote.name);
+    line.push(Slot::Plain, format!("  {}", remote.url));
+    if let Some(url) = &remote.push_url {
+        line.push(Slot::Plain, format!(", pushed to {url}"));
+    }
+    if let Some(seen) = standing.seen {
+        line.push(Slot::Plain, ", seen ");
+        line.push(Slot::Date, age::age(Timestamp::from_unix(seen, 0), now));
+    }
+    text.push(line);
+    if remote.mirror {
+        text.push(Line::plain("  ").with(Slot::Caution, "mirror: every 'git push' to it publishes the sessions"));
+    }
+    if standing.sessions.is_empty() {
+        text.push(Line::plain("  no sessions"));
+    }
+    let width = standing.sessions.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    for row in &standing.sessions {
+        text.push(line_of(row, width));
+    }
+    text
+}
+
+fn line_of(row: &Row, width: usize) -> Line {
+    let slot = match &row.state {
+        State::Both(Relation::Same) => Slot::Good,
+        State::Damaged(_) => Slot::Bad,
+        State::Both(Relation::Diverged { .. } | Relation::Unrelated) => Slot::Caution,
+        _ => Slot::Plain,
+    };
+    let mut line = Line::plain("  ").with(Slot::Session, &row.name);
+    line.pad_to(width.min(40) + 4);
+    line.push(slot, row.state.word());
+    let more = match &row.state {
+        State::Both(Relation::Ahead(count) | Relation::Behind(count)) | State::Here(count) | State::There(count) => {
+            Count::new(*count, "checkpoint").to_string()
+        }
+        State::Both(Relation::Diverged { ours, theirs }) => format!("{ours} here, {theirs} there"),
+        State::Both(Relation::Unrelated) => "of the same name".to_owned(),
+        State::Damaged(why) => why.clone(),
+        State::Both(Relation::Same) => String::new(),
+    };
+    if !more.is_empty() {
+        line.push(Slot::Plain, format!(", {more}"));
+    }
+    line
+}
+
+fn json_of(standing: &Standing) -> Value {
+    let session = |row: &Row| {
+        let (ours, theirs) = match &row.state {
+            State::Both(Relation::Ahead(count)) | State::Here(count) => (*count, 0),
+            State::Both(Relation::Behind(count)) | State::There(count) => (0, *count),
+            State::Both(Relation::Diverged { ours, theirs }) => (*ours, *theirs),
+            _ => (0, 0),
+        };
+        let why = match &row.state {
+            State::Damaged(why) => Some(why),
+            _ => None,
+        };
+        json!({
+            "session": row.name,
+            "state": row.state.word().replace(' ', "-"),
+            "unpushed": ours,
+            "unpulled": theirs,
+            "damage": why,
+        })
+    };
+    let remote = &standing.remote;
+    json!({
+        "name": remote.name,
+        "url": remote.url,
+        "push_url": remote.push_url,
+        "mirror": remote.mirror,
+        "fetch_default": standing.usual.0,
+        "push_default": standing.usual.1,
+        "seen_at": standing.seen.map(|seen| Timestamp::from_unix(seen, 0)),
+        "sessions": standing.sessions.iter().map(session).collect::<Vec<_>>(),
+    })
+}

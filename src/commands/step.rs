@@ -1,0 +1,361 @@
+//! `step`: units of delegated work, recorded so that a failed one can be tried again; and commands run as steps.
+
+mod args;
+
+use std::{
+    ffi::OsString,
+    path::{Component, Path},
+};
+
+use serde_json::json;
+
+pub(super) use args::Args;
+use args::{Command, DoneArgs, FailArgs, ListArgs, RunArgs, ShowArgs, StartArgs};
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Opened, Whom},
+    save,
+};
+use crate::{
+    model::{
+        path::RepoPath,
+        step::{Output, Step, TEXT_LIMIT},
+    },
+    ops::{
+        self,
+        events::Event,
+        redact::Redaction,
+        step::{
+            self, Done, Noted, Retry, Start,
+            run::{self, Which},
+        },
+    },
+    os::child::Stream,
+    render::{receipt, slot::Slot, step as render, text::Line},
+    store::{self, checkpoint::oid},
+};
+
+/// The exit code of every failure of ours in `step run`, so that it is told apart from the command's.
+pub(super) const OWN_FAILURE: u8 = 125;
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.command {
+        Command::Start(args) => start(args, context),
+        Command::Done(args) => done(args, context),
+        Command::Fail(args) => fail(args, context),
+        Command::Retry(args) => {
+            let opened = opened::open(context, &args.whom)?;
+            let wanted = Retry {
+                objective: args.objective,
+                corrections: args.corrections,
+            };
+            let noted = step::retry(&opened.scene(), &args.step, &wanted)?;
+            report(context, &noted, "begun again")
+        }
+        Command::Invalidate(args) => {
+            let opened = opened::open(context, &args.whom)?;
+            let noted = step::invalidate(&opened.scene(), &args.step, &args.reason)?;
+            report(context, &noted, "taken back")
+        }
+        Command::Run(args) => run_command(args, context).map_err(|error| match error.kind() {
+            // Passed on: not a failure of ours.
+            Kind::Step if error.is_silent() => error,
+            _ => error.with_code(OWN_FAILURE),
+        }),
+        Command::List(args) => list(args, context),
+        Command::Show(args) => show(args, context),
+    }
+}
+
+fn start(args: StartArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.about.whom)?;
+    let prompt = args.prompt.map(|path| text_file(context, &path)).transpose()?;
+    if args.title.trim().is_empty() {
+        return Err(CommandError::new(Kind::Usage, "a step needs a title"));
+    }
+    let wanted = Start {
+        title: args.title,
+        agent: args.about.whom.agent.clone(),
+        issue: args.about.issue,
+        prompt,
+        objective: args.about.objective,
+        uses: args.about.uses,
+    };
+    let noted = step::start(&opened.scene(), &wanted)?;
+    report(context, &noted, "begun")?;
+    context.ui.hint(
+        "Step",
+        &format!(
+            "when it has ended: git checkpoint step done {} --context '...'",
+            noted.step.id
+        ),
+    );
+    Ok(())
+}
+
+/// A text from a file or standard input.
+fn text_file(context: &Context, path: &Path) -> Result<String, CommandError> {
+    let limit = TEXT_LIMIT as u64;
+    let bytes = if path.as_os_str() == "-" {
+        context.ui.read_input("the prompt", limit)?
+    } else {
+        save::read_file(context, path, limit, "the prompt")?
+    };
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A text, or standard input for `-`.
+fn text_or_input(context: &Context, text: Option<String>) -> Result<Option<String>, CommandError> {
+    /// What is read before it is cut.
+    const LIMIT: u64 = 64 << 20;
+    match text {
+        Some(text) if text == "-" => {
+            let bytes = context.ui.read_input("the output", LIMIT)?;
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        other => Ok(other),
+    }
+}
+
+fn done(args: DoneArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let mut outputs = Vec::new();
+    for (change, files) in [("created", &args.created), ("modified", &args.modified)] {
+        for file in files {
+            outputs.push(output(context, &opened, change, file)?);
+        }
+    }
+    let wanted = Done {
+        context: Some(args.context),
+        output: text_or_input(context, args.output)?,
+        outputs,
+        checks: args.checks,
+    };
+    let noted = step::done(&opened.scene(), &args.step, &wanted)?;
+    report(context, &noted, "done")
+}
+
+fn fail(args: FailArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    let output = text_or_input(context, args.output)?;
+    let noted = step::fail(&opened.scene(), &args.step, &args.error, output.as_deref())?;
+    report(context, &noted, "failed")?;
+    context
+        .ui
+        .hint("Replay", "see what its next try should know: git checkpoint replay");
+    Ok(())
+}
+
+/// `PATH[=DESC]`; the path is below the current folder, and is kept as it is below the top.
+fn output(context: &Context, opened: &Opened, change: &str, given: &OsString) -> Result<Output, CommandError> {
+    let bytes = given.as_encoded_bytes();
+    let (path, text) = match bytes.iter().position(|b| *b == b'=') {
+        Some(at) => (
+            &bytes[..at],
+            Some(String::from_utf8_lossy(&bytes[at + 1..]).into_owned()),
+        ),
+        None => (bytes, None),
+    };
+    let path = String::from_utf8_lossy(path).into_owned();
+    Ok(Output {
+        path: below(context, opened, Path::new(&path))?,
+        change: change.to_owned(),
+        text,
+    })
+}
+
+/// A path below the top of the work tree. It need not exist.
+fn below(context: &Context, opened: &Opened, path: &Path) -> Result<RepoPath, CommandError> {
+    let scene = opened.scene();
+    let outside = || {
+        let message = format!("'{}' is outside of the repository", path.display());
+        CommandError::new(Kind::Usage, message)
+    };
+    let top = store::work_tree(scene.repo).map_err(ops::Error::from)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut full = real(&context.env.cwd);
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                full.pop();
+            }
+            Component::Normal(part) => full.push(part),
+            Component::RootDir | Component::Prefix(_) => full.push(part.as_os_str()),
+        }
+    }
+    let below = full.strip_prefix(real(top)).map_err(|_| outside())?;
+    Ok(RepoPath::new(below.as_os_str().as_encoded_bytes()))
+}
+
+fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.about.whom)?;
+    let scene = opened.scene();
+    let which = match &args.again {
+        Some(word) => Which::Again(Box::new(step::steps(&scene, None)?.find(word)?.clone())),
+        None => Which::New(Start {
+            title: args.title.unwrap_or_default(),
+            agent: args.about.whom.agent.clone(),
+            issue: args.about.issue,
+            prompt: None,
+            objective: args.about.objective,
+            uses: args.about.uses,
+        }),
+    };
+    let folder = context.env.cwd.clone();
+    let request = run::Request {
+        which,
+        argv: &args.argv,
+        below: below(context, &opened, Path::new("."))?,
+        folder: &folder,
+        timeout: args.timeout,
+        foreground: context.ui.terminals().input,
+    };
+    let ui = &context.ui;
+    let ran = run::run(&scene, &request, &mut |stream, piece| {
+        ui.pass(stream == Stream::Error, piece)
+    })?;
+    told(context, &ran.begun);
+    warn(context, &ran.noted);
+    if context.ui.options().json {
+        context.ui.json(&json_of(&ran.noted))?;
+    } else {
+        context.ui.status(ended(&ran.noted.step));
+    }
+    passed_on(ran.status)
+}
+
+/// How a command ended, in a line on standard error: standard output is the command's.
+pub(super) fn ended(step: &Step) -> Line {
+    let mut line = render::line(step);
+    line.push(Slot::Plain, ": ");
+    match &step.error {
+        None => line.push(Slot::Good, "done"),
+        Some(error) => line.push(Slot::Bad, error),
+    }
+    if let Some(took) = render::took(step) {
+        line.push(Slot::Plain, format!(", {took}"));
+    }
+    let files = step.outputs.len() as u64 + step.more_outputs.unwrap_or(0);
+    if files > 0 {
+        let files = usize::try_from(files).unwrap_or(usize::MAX);
+        line.push(
+            Slot::Plain,
+            format!(", {} changed", crate::render::count::Count::new(files, "file")),
+        );
+    }
+    line
+}
+
+/// The exit status of a command as ours.
+pub(super) fn passed_on(status: i32) -> Result<(), CommandError> {
+    match u8::try_from(status & 0xff) {
+        Ok(0) if status == 0 => Ok(()),
+        Ok(code) if code > 0 => Err(CommandError::passed_on(code)),
+        _ => Err(CommandError::passed_on(1)),
+    }
+}
+
+fn report(context: &Context, noted: &Noted, what: &str) -> Result<(), CommandError> {
+    warn(context, noted);
+    if context.ui.options().json {
+        return context.ui.json(&json_of(noted));
+    }
+    let mut line = render::line(&noted.step);
+    line.push(Slot::Plain, format!(": {what}, in the draft of session "));
+    line.push(Slot::Session, noted.appended.session.as_str());
+    context.ui.receipt(line);
+    Ok(())
+}
+
+/// What a user should know beside the receipt.
+pub(super) fn warn(context: &Context, noted: &Noted) {
+    warn_redactions(context, &noted.appended.redactions);
+    told(context, &noted.event);
+}
+
+fn warn_redactions(context: &Context, found: &[Redaction]) {
+    save::warn_redactions(context, found);
+}
+
+/// What an event came to.
+pub(super) fn told(context: &Context, event: &Event) {
+    match event {
+        Event::NotAsked => {}
+        Event::Saved(outcome) => {
+            let receipt = outcome.receipt();
+            if let Some(id) = receipt.id {
+                let mut line = Line::plain("saved as checkpoint ").with(Slot::Id, oid(id).short());
+                let trigger = receipt.document.trigger.as_deref().unwrap_or_default();
+                line.push(Slot::Plain, format!(" ({trigger})"));
+                context.ui.status(line);
+            }
+        }
+        Event::Failed { trigger, error } => context.ui.warning(&format!(
+            "the draft has it, but the save that '{trigger}' asks for failed: {error}"
+        )),
+    }
+}
+
+fn json_of(noted: &Noted) -> serde_json::Value {
+    let saved = match &noted.event {
+        Event::Saved(outcome) => outcome.receipt().id.map(oid),
+        Event::NotAsked | Event::Failed { .. } => None,
+    };
+    let redactions: Vec<receipt::Redaction> = super::views::redactions(&noted.appended.redactions);
+    json!({
+        "schema": "git-checkpoint.step/1",
+        "session": noted.appended.session,
+        "session_id": noted.appended.session_id,
+        "step": noted.step,
+        "checkpoint": saved,
+        "redactions": redactions,
+    })
+}
+
+fn list(args: ListArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let selector = args.selector.as_deref().map(failure::selector).transpose()?;
+    let found = step::steps(&scene, selector.as_ref())?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.steps/1",
+            "session": found.session,
+            "steps": found.steps,
+        }));
+    }
+    if found.steps.is_empty() {
+        context
+            .ui
+            .status(Line::plain("no steps yet: 'git checkpoint step start' begins one"));
+        return Ok(());
+    }
+    context
+        .ui
+        .data(render::list(&found.steps, context.ui.table_width(), scene.now));
+    Ok(())
+}
+
+fn show(args: ShowArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let scene = opened.scene();
+    let selector = args.selector.as_deref().map(failure::selector).transpose()?;
+    let found = step::steps(&scene, selector.as_ref())?;
+    let step = found.find(&args.step)?;
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.step/1",
+            "session": found.session,
+            "step": step,
+        }));
+    }
+    context.ui.page();
+    context
+        .ui
+        .data(render::show(step, context.ui.width(), args.all, scene.now));
+    Ok(())
+}

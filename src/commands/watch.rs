@@ -1,0 +1,446 @@
+//! `watch`: an autosave every so often, until somebody or something ends it.
+//!
+//! The repository is opened anew each time: what a long-lived handle remembers may be gone, and that it vanished is
+//! noticed so. Between two looks only flags are read. A look that takes long makes the interval longer, so that watching
+//! costs less than a hundredth of a processor.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    opened::{self, Opened, Whom},
+};
+use crate::{
+    model::document::Kind as CheckpointKind,
+    ops::{
+        autosave::{self, Autosaved, Made},
+        save,
+    },
+    os::{self, interrupt::Ending},
+    render::{
+        age,
+        count::Count,
+        slot::Slot,
+        text::{Line, Text},
+    },
+    store::{
+        self,
+        checkpoint::oid,
+        watch::{self, Ended, Failure, Saved, State},
+    },
+};
+
+/// How often flags are looked at between two saves.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The share of a processor that watching may take is one in this many.
+const SHARE: u32 = 100;
+
+/// Save beside the session every so often, in case work is cut off
+///
+/// An autosave holds what a save would hold, but makes no checkpoint: the session's chain stays as it is. When nothing
+/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the newest autosave by itself, and
+/// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is taken up or started.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  While you work, in a terminal of its own; Ctrl-C ends it with a last save:
+    git checkpoint watch
+  Beside an agent, for as long as it runs:
+    git checkpoint watch --interval 1m --until-exit $AGENT_PID &
+  From a scheduler of your own:
+    git checkpoint watch --once --quiet")]
+pub(super) struct Args {
+    /// The time between two saves, such as 30s or 5m
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = store::config::span)]
+    interval: Duration,
+    /// End, after a last save, when this process has ended
+    #[arg(long, value_name = "PID")]
+    until_exit: Option<u32>,
+    /// Save once, if anything changed, and end
+    #[arg(long, conflicts_with = "until_exit")]
+    once: bool,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &args.whom)?;
+    if args.once {
+        return once(context, &opened);
+    }
+    if args.interval < Duration::from_secs(1) {
+        return Err(CommandError::new(
+            Kind::Usage,
+            "the interval must be a second or longer",
+        ));
+    }
+    let process = args.until_exit.map(process).transpose()?;
+    let scene = opened.scene();
+    let Some(_held) = watch::hold(scene.repo)? else {
+        return Err(already(&opened));
+    };
+    let ending = Ending::new()
+        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot hold signals: {}", os::reason(&e))))?;
+    let session = ensure_session(&opened)?;
+    let mut watcher = Watching {
+        context,
+        whom: &args.whom,
+        started: Instant::now(),
+        interval: args.interval,
+        places: vec![
+            context.env.cwd.clone(),
+            store::work_tree(scene.repo)?.to_owned(),
+            store::git_dir(scene.repo).join("HEAD"),
+            store::private_path(scene.repo),
+        ],
+        state: State {
+            process: std::process::id(),
+            host: scene.host.to_owned(),
+            since: scene.now,
+            interval: millis(args.interval),
+            real_interval: millis(args.interval),
+            session: None,
+            tip: None,
+            looked: None,
+            saved: None,
+            failure: None,
+            ended: None,
+        },
+        counts: Counts::default(),
+    };
+    watcher.say(&format!(
+        "watching session {session}: saves every {} what changed; Ctrl-C ends it",
+        seconds(args.interval)
+    ));
+    drop(opened);
+    let ended = watcher.until(&ending, process.as_ref());
+    watcher.report(ended)
+}
+
+/// The process to wait for.
+fn process(id: u32) -> Result<os::Process, CommandError> {
+    match os::Process::find(id) {
+        Ok(Some(process)) => Ok(process),
+        Ok(None) => Err(CommandError::new(Kind::NotFound, format!("there is no process {id}"))),
+        Err(_) => Err(CommandError::new(
+            Kind::Fatal,
+            "this system does not tell whether a process runs",
+        )),
+    }
+}
+
+fn already(opened: &Opened) -> CommandError {
+    let process = match watch::here(opened.scene().repo) {
+        Ok(Some(watch::Watcher::Alive(Some(state)))) => format!(", process {}", state.process),
+        _ => String::new(),
+    };
+    CommandError::new(Kind::Locked, format!("this work tree is watched already{process}"))
+        .hint("one watcher is enough: see what it does with: git checkpoint status")
+}
+
+/// A session to save to: the current one, else what a save would take up or start. Gives its name.
+fn ensure_session(opened: &Opened) -> Result<String, CommandError> {
+    let scene = opened.scene();
+    if let Some(name) = autosave::session(&scene)? {
+        return Ok(name.to_string());
+    }
+    let mut request = save::Request::new(CheckpointKind::Event);
+    request.trigger = Some("watch".to_owned());
+    let outcome = save::save(&scene, request)?;
+    Ok(outcome.receipt().session.to_string())
+}
+
+fn once(context: &Context, opened: &Opened) -> Result<(), CommandError> {
+    let outcome = autosave::autosave(&opened.scene())?;
+    let (word, made) = match &outcome {
+        Autosaved::Saved(made) => ("saved", Some(made)),
+        Autosaved::Unchanged(made) => ("unchanged", Some(made)),
+        Autosaved::NoSession => ("no-session", None),
+    };
+    if let Some(made) = made {
+        for trouble in &made.trouble {
+            context.ui.warning(&format!("it is saved, but: {trouble}"));
+        }
+    }
+    if context.ui.options().json {
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.autosave/1",
+            "outcome": word,
+            "session": made.map(|made| &made.session.name),
+            "session_id": made.map(|made| &made.session.id),
+            "id": made.map(|made| oid(made.id)),
+            "partial": made.is_some_and(|made| made.failed > 0),
+            "new_bytes": made.map(|made| made.new_bytes),
+        }))?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(line(word, made));
+    }
+    if made.is_none() {
+        context
+            .ui
+            .hint("NoSession", "start one: git checkpoint start, or: git checkpoint save");
+    }
+    if made.is_some_and(|made| made.failed > 0) {
+        return Err(CommandError::silent(Kind::Partial));
+    }
+    Ok(())
+}
+
+fn line(word: &str, made: Option<&Made>) -> Line {
+    let Some(made) = made else {
+        return Line::plain("No session is current: nothing to save to");
+    };
+    let mut line = if word == "saved" {
+        Line::new()
+            .with(Slot::Added, "Autosaved")
+            .with(Slot::Plain, " session ")
+    } else {
+        Line::plain("Nothing new in session ")
+    };
+    line.push(Slot::Session, made.session.name.as_str());
+    line.push(Slot::Plain, ": ");
+    line.push(Slot::Id, oid(made.id).short());
+    line
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    saved: u64,
+    unchanged: u64,
+    idle: u64,
+    failed: u64,
+}
+
+/// Why watching ended.
+#[derive(Debug)]
+enum End {
+    Signal(&'static str),
+    Process,
+    Vanished(CommandError),
+}
+
+struct Watching<'a> {
+    context: &'a Context,
+    whom: &'a Whom,
+    started: Instant,
+    interval: Duration,
+    /// Where the work tree, its git folder and that of the repository are.
+    places: Vec<PathBuf>,
+    state: State,
+    counts: Counts,
+}
+
+impl Watching<'_> {
+    /// Saves until something ends it, and a last time then.
+    fn until(&mut self, ending: &Ending, process: Option<&os::Process>) -> End {
+        let ended = || match ending.asked() {
+            Some(signal) => Some(End::Signal(signal)),
+            None => process.filter(|process| !process.is_alive()).map(|_| End::Process),
+        };
+        loop {
+            let begun = Instant::now();
+            if let Err(vanished) = self.look(None) {
+                return End::Vanished(vanished);
+            }
+            let real = self.real_interval(begun.elapsed());
+            if real > self.interval * 2 && millis(real) > self.state.real_interval * 2 {
+                self.say(&format!(
+                    "looking takes long here: saves come every {} to keep it cheap",
+                    seconds(real)
+                ));
+            }
+            self.state.real_interval = millis(real);
+            self.note();
+            while begun.elapsed() < real {
+                if let Some(end) = ended() {
+                    let how = match &end {
+                        End::Process => Ended::Process,
+                        _ => Ended::Asked,
+                    };
+                    return match self.look(Some(how)) {
+                        Ok(()) => end,
+                        Err(vanished) => End::Vanished(vanished),
+                    };
+                }
+                std::thread::sleep(PAUSE.min(real.saturating_sub(begun.elapsed())));
+            }
+        }
+    }
+
+    /// The time from one look to the next: as asked for, but so long that no more of a processor is used than allowed.
+    fn real_interval(&self, took: Duration) -> Duration {
+        let cost = match os::processor_time() {
+            Some(all) => (all * SHARE).saturating_sub(self.started.elapsed()),
+            None => took * SHARE,
+        };
+        self.interval.max(cost)
+    }
+
+    /// Saves what changed and notes how it went. An error says that there is nothing to save to any more.
+    fn look(&mut self, ended: Option<Ended>) -> Result<(), CommandError> {
+        let now = self.context.env.later();
+        let opened = match opened::at(&self.context.env, self.whom, now) {
+            Ok(opened) => opened,
+            // Out of memory or file handles is no reason to give up; that there is no repository is.
+            Err(error) if self.has_vanished() => return Err(error),
+            Err(error) => {
+                self.failed(error.message().to_owned(), now);
+                return Ok(());
+            }
+        };
+        let scene = opened.scene();
+        match autosave::autosave(&scene) {
+            Ok(outcome) => {
+                if let Some(failure) = self.state.failure.take() {
+                    let times = Count::new(usize::try_from(failure.times).unwrap_or(usize::MAX), "failure");
+                    self.say(&format!("saving works again, after {times}"));
+                    // The log is for people; that it cannot be written is no failure to save.
+                    let _ = autosave::log(&scene, "info", format!("autosave works again after {times}"));
+                }
+                self.worked(&outcome, now);
+            }
+            Err(error) if self.has_vanished() => return Err(error.into()),
+            Err(error) => {
+                let message = error.to_string();
+                if self.state.failure.is_none() {
+                    let _ = autosave::log(&scene, "error", format!("autosave failed: {message}"));
+                }
+                self.failed(message, now);
+            }
+        }
+        self.state.looked = Some(now);
+        self.state.ended = ended;
+        // On a full disk this fails as well; the lock tells that we are gone.
+        let _ = watch::write(scene.repo, &self.state);
+        Ok(())
+    }
+
+    /// Whether the work tree or the repository is gone.
+    fn has_vanished(&self) -> bool {
+        self.places.iter().any(|place| !place.exists())
+    }
+
+    fn worked(&mut self, outcome: &Autosaved, now: crate::model::time::Timestamp) {
+        let made = match outcome {
+            Autosaved::NoSession => {
+                self.counts.idle += 1;
+                self.state.session = None;
+                self.state.tip = None;
+                return;
+            }
+            Autosaved::Unchanged(made) => {
+                self.counts.unchanged += 1;
+                made
+            }
+            Autosaved::Saved(made) => {
+                self.counts.saved += 1;
+                self.state.saved = Some(Saved {
+                    id: oid(made.id),
+                    at: now,
+                });
+                made
+            }
+        };
+        for trouble in &made.trouble {
+            self.context.ui.warning(&format!("it is saved, but: {trouble}"));
+        }
+        self.state.session = Some(made.session.clone());
+        self.state.tip = Some(oid(made.tip));
+    }
+
+    fn failed(&mut self, message: String, now: crate::model::time::Timestamp) {
+        self.counts.failed += 1;
+        if let Some(failure) = &mut self.state.failure {
+            failure.times += 1;
+            failure.message = message;
+            return;
+        }
+        let text = format!("cannot save now: {message}; it is tried again");
+        self.context.ui.warning(&text);
+        self.state.failure = Some(Failure {
+            since: now,
+            times: 1,
+            message,
+        });
+    }
+
+    fn note(&self) {
+        if let Ok(opened) = opened::at(&self.context.env, self.whom, self.context.env.later()) {
+            let _ = watch::write(opened.scene().repo, &self.state);
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.context.ui.status(Line::plain(text));
+    }
+
+    fn report(self, end: End) -> Result<(), CommandError> {
+        let Counts {
+            saved,
+            unchanged,
+            idle,
+            failed,
+        } = self.counts;
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let ui = &self.context.ui;
+        let why = match &end {
+            End::Signal(signal) => *signal,
+            End::Process => "process-ended",
+            End::Vanished(_) => "vanished",
+        };
+        if ui.options().json {
+            ui.json(&json!({
+                "schema": "git-checkpoint.watch/1",
+                "ended": why,
+                "session": self.state.session.as_ref().map(|session| &session.name),
+                "autosaves": saved,
+                "unchanged": unchanged,
+                "without_session": idle,
+                "failures": failed,
+                "interval_ms": self.state.interval,
+                "real_interval_ms": self.state.real_interval,
+                "last": self.state.saved,
+            }))?;
+        } else if ui.options().quiet == 0 {
+            let mut line = Line::plain(format!(
+                "Watched for {}: ",
+                age::duration(self.started.elapsed().as_secs())
+            ));
+            line.push(Slot::Plain, Count::new(number(saved), "autosave").to_string());
+            line.push(Slot::Plain, format!(", {unchanged} times nothing new"));
+            if idle > 0 {
+                line.push(Slot::Plain, format!(", {idle} times no session"));
+            }
+            if failed > 0 {
+                line.push(Slot::Bad, format!(", {}", Count::new(number(failed), "failure")));
+            }
+            ui.data(Text::from(line));
+        }
+        match (end, self.state.failure) {
+            (End::Vanished(error), _) => Err(error.hint("the repository is gone: watching has ended")),
+            (_, Some(failure)) => Err(CommandError::new(
+                Kind::Fatal,
+                format!("the last save failed: {}", failure.message),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 && time.as_secs() < 120 {
+        format!("{} s", time.as_secs())
+    } else {
+        age::duration(time.as_secs())
+    }
+}

@@ -1,0 +1,175 @@
+//! A child that talks to another repository: what it says is passed on as it comes, and it ends when the user asks.
+//!
+//! Its error output is not waited for to the end: a connection that ssh keeps open for the next command holds that pipe
+//! for minutes. The end of its standard output is the end of git.
+
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::{Error, Git, program};
+use crate::os;
+
+/// How often it is looked whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long words that were said before the end may take to arrive.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long a child that was asked to end may clean up.
+const CLEANING: Duration = Duration::from_secs(5);
+/// How much of a child's standard output is taken: a list of 100,000 refs.
+pub const STDOUT_LIMIT: u64 = 16 << 20;
+/// How much of its words is kept for a message.
+const WORDS_LIMIT: usize = 64 << 10;
+
+/// What an exchange came to.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The exit status; `None` when a signal ended the child.
+    pub code: Option<i32>,
+    /// Standard output, at most [`STDOUT_LIMIT`] bytes.
+    pub stdout: Vec<u8>,
+    /// Whether there was more than that.
+    pub cut: bool,
+    /// What it said on standard error, without progress.
+    pub words: String,
+    /// Whether it was ended because the caller wanted to stop.
+    pub stopped: bool,
+}
+
+enum Event {
+    Line(String, bool),
+    Output(Vec<u8>, bool),
+}
+
+impl Git {
+    /// Lets the child reach other repositories: it may ask for credentials, fetch what a partial clone lacks, and sees
+    /// pathspecs as the user's hooks expect them.
+    pub fn network(mut self) -> Self {
+        self.network = true;
+        self
+    }
+
+    /// Runs the child to its end. Each line it says on standard error goes to `said`, with whether it is one that is
+    /// redrawn (progress); when that gives `false`, or `stopped` gives `true`, the child is asked to end.
+    ///
+    /// Any exit status is an answer; an error says that the child could not be run.
+    pub fn exchange(
+        self,
+        said: &mut dyn FnMut(&str, bool) -> bool,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Exchange, Error> {
+        let failed = |command: &str, source| Error::Io {
+            command: command.to_owned(),
+            source,
+        };
+        let shown = self.shown();
+        let program = program::path().ok_or(Error::NoGit)?;
+        let input = self.input.clone();
+        let mut command = self.command(program);
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| failed(&shown, source))?;
+        let (events, receiver) = mpsc::channel();
+        if let Some(mut pipe) = child.stdin.take() {
+            // A child that ends without reading all of it is no failure.
+            std::thread::spawn(move || drop(pipe.write_all(&input)));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            let events = events.clone();
+            std::thread::spawn(move || lines(pipe, &events));
+        }
+        if let Some(pipe) = child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                let read = pipe.take(STDOUT_LIMIT + 1).read_to_end(&mut bytes);
+                let cut = read.is_err() || bytes.len() as u64 > STDOUT_LIMIT;
+                drop(events.send(Event::Output(bytes, cut)));
+            });
+        }
+        let mut exchange = Exchange {
+            code: None,
+            stdout: Vec::new(),
+            cut: false,
+            words: String::new(),
+            stopped: false,
+        };
+        let mut until: Option<Instant> = None;
+        let mut ended = false;
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(Event::Line(line, redrawn)) => {
+                    if !redrawn && exchange.words.len() < WORDS_LIMIT {
+                        exchange.words.push_str(&line);
+                        exchange.words.push('\n');
+                    }
+                    exchange.stopped |= !said(&line, redrawn);
+                }
+                Ok(Event::Output(bytes, cut)) => {
+                    (exchange.stdout, exchange.cut, ended) = (bytes, cut, true);
+                    if cut {
+                        end(&mut child);
+                    }
+                    let status = child.wait().map_err(|source| failed(&shown, source))?;
+                    exchange.code = status.code();
+                    until = Some(Instant::now() + LAST_WORDS);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if ended && until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            if !ended && until.is_none() {
+                exchange.stopped |= stopped();
+                if exchange.stopped {
+                    end(&mut child);
+                    until = Some(Instant::now() + CLEANING);
+                }
+            }
+            if !ended && until.is_some_and(|until| Instant::now() >= until) {
+                // It does not listen.
+                let _ = child.kill();
+                until = Some(Instant::now() + CLEANING);
+            }
+        }
+        if !ended {
+            let status = child.wait().map_err(|source| failed(&shown, source))?;
+            exchange.code = status.code();
+        }
+        Ok(exchange)
+    }
+}
+
+/// Asks a child to end, or ends it.
+fn end(child: &mut Child) {
+    if !os::interrupt::end(child) {
+        let _ = child.kill();
+    }
+}
+
+/// Sends each line, without its end. One that ends in CR is going to be redrawn.
+fn lines(mut pipe: impl Read, events: &Sender<Event>) {
+    let mut buffer = [0; 4096];
+    let mut line = Vec::new();
+    let send = |line: &mut Vec<u8>, redrawn| {
+        let text = String::from_utf8_lossy(line).trim_end().to_owned();
+        line.clear();
+        text.is_empty() || events.send(Event::Line(text, redrawn)).is_ok()
+    };
+    loop {
+        let count = match pipe.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => count,
+        };
+        for byte in &buffer[..count] {
+            match byte {
+                b'\r' | b'\n' if !send(&mut line, *byte == b'\r') => return,
+                b'\r' | b'\n' => {}
+                // A line without end is no reason to fill the memory.
+                _ if line.len() < WORDS_LIMIT => line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+    send(&mut line, false);
+}

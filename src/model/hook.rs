@@ -1,0 +1,276 @@
+//! The block that calls this program from a git hook: how it is written into a hook, found there, and taken out again.
+//!
+//! Text alone, no files. The block stands right behind the first line, as hooks like to end in `exec` or `exit`; it
+//! changes neither the variables, the options, the exit status nor the standard input of what follows, and taking it out
+//! gives the bytes that were there before.
+
+/// A hook of git's that can make checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hook {
+    /// After a commit was made.
+    PostCommit,
+    /// After commits were replaced by others: amended, rebased.
+    PostRewrite,
+    /// After a merge or pull that made no conflict.
+    PostMerge,
+    /// After another branch was checked out.
+    PostCheckout,
+    /// Before refs are pushed.
+    PrePush,
+}
+
+impl Hook {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::PostCommit,
+        Self::PostRewrite,
+        Self::PostMerge,
+        Self::PostCheckout,
+        Self::PrePush,
+    ];
+    /// Those that together give a checkpoint for each commit.
+    pub const DEFAULT: [Self; 3] = [Self::PostCommit, Self::PostRewrite, Self::PostMerge];
+
+    /// git's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PostCommit => "post-commit",
+            Self::PostRewrite => "post-rewrite",
+            Self::PostMerge => "post-merge",
+            Self::PostCheckout => "post-checkout",
+            Self::PrePush => "pre-push",
+        }
+    }
+
+    /// The hook of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hook| hook.name() == name)
+    }
+}
+
+const BEGIN: &str = "# >>> git-checkpoint hooks >>>";
+/// The same where the line before had no end, which is to be taken away again.
+const BEGIN_JOINED: &str = "# >>> git-checkpoint hooks, joined >>>";
+const END: &str = "# <<< git-checkpoint hooks <<<\n";
+/// The first line of a hook that is ours alone.
+const SHELL: &[u8] = b"#!/bin/sh\n";
+/// What follows the block in a hook that stands before one which is kept in a file of its own.
+const CHAIN: &str = "if test -x \"$0.before-checkpoint\"; then exec \"$0.before-checkpoint\" \"$@\"; fi\n";
+/// The end of the name of a file that keeps a hook which is no shell script.
+pub const KEPT: &str = ".before-checkpoint";
+
+/// The lines between the marks; `program` is the absolute path of this program.
+fn block(hook: Hook, program: &[u8], joined: bool) -> Vec<u8> {
+    let mut out = if joined {
+        format!("\n{BEGIN_JOINED}\n").into_bytes()
+    } else {
+        format!("{BEGIN}\n").into_bytes()
+    };
+    out.extend_from_slice(
+        b"# From 'git checkpoint hooks install'; 'git checkpoint hooks uninstall' takes it away.\n\
+          if test -z \"${CHECKPOINT_HOOK-}\"; then\n",
+    );
+    let reads = hook == Hook::PostRewrite;
+    if reads {
+        out.extend_from_slice(b"checkpoint_input=$(cat)\n");
+    }
+    out.extend_from_slice(b"(\n\tp=");
+    out.extend_from_slice(&quoted(program));
+    out.extend_from_slice(b"\n\ttest -x \"$p\" || p=$(command -v git-checkpoint) || exit 0\n\t");
+    let name = hook.name();
+    let call = if reads {
+        format!(
+            "printf '%s\\n' \"$checkpoint_input\" | CHECKPOINT_HOOK=1 \"$p\" hooks run {name} \"$@\" >/dev/null 2>&1\n"
+        )
+    } else {
+        format!("CHECKPOINT_HOOK=1 exec \"$p\" hooks run {name} \"$@\" </dev/null >/dev/null 2>&1\n")
+    };
+    out.extend_from_slice(call.as_bytes());
+    out.extend_from_slice(b") || :\n");
+    if reads {
+        // Whatever follows reads it as well.
+        out.extend_from_slice(
+            b"exec <<CHECKPOINT_INPUT\n$checkpoint_input\nCHECKPOINT_INPUT\nunset checkpoint_input\n",
+        );
+    }
+    out.extend_from_slice(b"fi\n");
+    out.extend_from_slice(END.as_bytes());
+    out
+}
+
+/// Bytes as one word of the shell.
+fn quoted(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![b'\''];
+    for byte in bytes {
+        match byte {
+            b'\'' => out.extend_from_slice(b"'\\''"),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+    out
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Where the block is: the beginning and the end of its bytes.
+fn place(text: &[u8]) -> Option<(usize, usize)> {
+    let joined = format!("\n{BEGIN_JOINED}\n");
+    let plain = format!("{BEGIN}\n");
+    let start = find(text, joined.as_bytes()).or_else(|| {
+        let at = find(text, plain.as_bytes())?;
+        (at == 0 || text[at - 1] == b'\n').then_some(at)
+    })?;
+    let end = start + find(&text[start..], END.as_bytes())? + END.len();
+    Some((start, end))
+}
+
+/// Whether a hook calls this program.
+pub fn is_in(text: &[u8]) -> bool {
+    place(text).is_some()
+}
+
+/// The path of the program that the block calls.
+pub fn program(text: &[u8]) -> Option<Vec<u8>> {
+    let (start, end) = place(text)?;
+    let block = &text[start..end];
+    let from = find(block, b"\tp='")? + 4;
+    let line = block[from..].split(|byte| *byte == b'\n').next()?;
+    let inner = line.strip_suffix(b"'")?;
+    let mut out = Vec::new();
+    let mut rest = inner;
+    while let Some(at) = find(rest, b"'\\''") {
+        out.extend_from_slice(&rest[..at]);
+        out.push(b'\'');
+        rest = &rest[at + 4..];
+    }
+    out.extend_from_slice(rest);
+    Some(out)
+}
+
+/// Whether lines of the shell may be put into this hook.
+pub fn is_shell(text: &[u8]) -> bool {
+    if text.iter().take(512).any(|byte| *byte == 0) {
+        return false;
+    }
+    let Some(line) = text.strip_prefix(b"#!") else {
+        // git gives what names no interpreter to the shell.
+        return true;
+    };
+    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let mut words = line
+        .split_whitespace()
+        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let mut interpreter = words.next();
+    if interpreter == Some("env") {
+        interpreter = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    }
+    matches!(
+        interpreter,
+        Some("sh" | "bash" | "dash" | "ash" | "ksh" | "mksh" | "zsh")
+    )
+}
+
+/// A hook with the block in it; `None` makes one that is ours alone. A block that is there already is replaced.
+pub fn with_block(text: Option<&[u8]>, hook: Hook, program: &[u8]) -> Vec<u8> {
+    let Some(text) = text else {
+        return [SHELL, &block(hook, program, false)].concat();
+    };
+    let text = without_block(text).unwrap_or_else(|| text.to_owned());
+    let at = match (text.starts_with(b"#!"), text.iter().position(|byte| *byte == b'\n')) {
+        (false, _) => 0,
+        (true, Some(end)) => end + 1,
+        (true, None) => text.len(),
+    };
+    let joined = at > 0 && text[at - 1] != b'\n';
+    [&text[..at], &block(hook, program, joined), &text[at..]].concat()
+}
+
+/// A hook that calls this program and then the hook that is kept beside it, see [`KEPT`].
+pub fn before_kept(hook: Hook, program: &[u8]) -> Vec<u8> {
+    [SHELL, &block(hook, program, false), CHAIN.as_bytes()].concat()
+}
+
+/// The hook as it was before the block came; `None` if there is none in it.
+pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
+    let (start, end) = place(text)?;
+    Some([&text[..start], &text[end..]].concat())
+}
+
+/// What is left of a hook without the block, when that is nothing of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// It was ours alone.
+    Ours,
+    /// It only goes on to the hook that is kept beside it.
+    Chain,
+    /// Somebody's own hook.
+    Theirs,
+}
+
+/// What [`without_block`] gave.
+pub fn rest(text: &[u8]) -> Rest {
+    match text.strip_prefix(SHELL) {
+        Some(b"") => Rest::Ours,
+        Some(rest) if rest == CHAIN.as_bytes() => Rest::Chain,
+        _ => Rest::Theirs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn interpreters() {
+        for shell in [
+            "#!/bin/sh\n",
+            "#!/usr/bin/env bash\nset -eu\n",
+            "#! /bin/dash -e",
+            "#!/usr/bin/env -S bash -e\n",
+            "echo\n",
+        ] {
+            assert!(is_shell(shell.as_bytes()), "{shell}");
+        }
+        for other in [
+            "#!/usr/bin/env python3\n",
+            "#!/usr/bin/ruby\n",
+            "\x7fELF\0\0",
+            "#!/usr/bin/fish\n",
+            "#!",
+        ] {
+            assert!(!is_shell(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_hook_of_our_own_and_one_before_another() {
+        for hook in Hook::ALL {
+            assert_eq!(Hook::parse(hook.name()), Some(hook));
+            let own = with_block(None, hook, b"/a b/it's");
+            assert_eq!(program(&own).as_deref(), Some(&b"/a b/it's"[..]));
+            assert_eq!(rest(&without_block(&own).unwrap()), Rest::Ours);
+            let chained = before_kept(hook, b"/p");
+            assert_eq!(rest(&without_block(&chained).unwrap()), Rest::Chain);
+            assert!(!is_in(b"#!/bin/sh\necho git-checkpoint hooks\n"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_there_comes_back(text in "(#!/bin/sh)?(\n?[a-z# ]{0,8}){0,6}", program in "[a-z' /]{1,12}") {
+            let bytes = text.as_bytes();
+            let program = program.as_bytes();
+            let once = with_block(Some(bytes), Hook::PostCommit, program);
+            prop_assert!(is_in(&once));
+            prop_assert_eq!(super::program(&once), Some(program.to_owned()));
+            prop_assert_eq!(&with_block(Some(&once), Hook::PostCommit, program), &once);
+            prop_assert_eq!(without_block(&once), Some(bytes.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Autosaves: the state at this moment beside the session's chain, and taking one up after work was cut off.
+//!
+//! An autosave is a checkpoint on a ref of its own whose parent is the session's newest one: the chain does not grow by
+//! it, the draft stays, and the next save folds in what it would have folded in anyway. Taking one up appends a save
+//! with its content. The loser of a race drops what it has and looks anew: the older state is of no use to anyone.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Error, Scene,
+    choose::{self, Chosen},
+    compose::{self, Before, Present},
+    draft::{self as notes, Change},
+    place,
+    save::{self, content},
+};
+use crate::{
+    model::{
+        document::{Document, Kind},
+        name::Name,
+        time::Timestamp,
+    },
+    store::{
+        self, ObjectId, autosave,
+        checkpoint::{self, Checkpoint, Siblings},
+        current::SessionRef,
+        draft, lock,
+        objects::{self, Writer},
+        refs, session as chains,
+    },
+};
+
+/// How often one is made anew because the session changed under it.
+const TRIES: u32 = 5;
+/// The occasion of a save that takes up an autosave.
+pub const RECOVERY: &str = "recovery";
+
+/// What an autosave did.
+#[derive(Debug)]
+pub enum Autosaved {
+    /// It was made.
+    Saved(Made),
+    /// Nothing changed since the newest checkpoint or autosave.
+    Unchanged(Made),
+    /// No session is current, or the current one has ended: there is nothing to save to.
+    NoSession,
+}
+
+/// An autosave, or the state that stands for the present one.
+#[derive(Debug)]
+pub struct Made {
+    /// The session.
+    pub session: SessionRef,
+    /// Its newest checkpoint.
+    pub tip: ObjectId,
+    /// The autosave; the newest checkpoint when that says it all.
+    pub id: ObjectId,
+    /// Paths that could not be captured.
+    pub failed: usize,
+    /// Bytes of new objects on disk.
+    pub new_bytes: u64,
+    /// What went wrong after it was safe.
+    pub trouble: Vec<String>,
+}
+
+/// The session that an autosave would save to.
+pub fn session(scene: &Scene<'_>) -> Result<Option<Name>, Error> {
+    let chosen = choose::meant(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
+    Ok(chosen.map(|chosen| chosen.name))
+}
+
+/// Saves the present state beside the chain of the current session, unless nothing changed.
+pub fn autosave(scene: &Scene<'_>) -> Result<Autosaved, Error> {
+    save::guard(scene)?;
+    let Some(chosen) = choose::meant(scene)? else {
+        return Ok(Autosaved::NoSession);
+    };
+    let id = chosen.tip.document.session.id.clone();
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    refs::recover(scene.repo, scene.wait)?;
+    store::sweep(scene.repo)?;
+    let mut rewriting = false;
+    for _ in 0..TRIES {
+        let _session = lock::session(scene.repo, &id, scene.wait)?;
+        let Some(chosen) = choose::meant(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished())
+        else {
+            return Ok(Autosaved::NoSession);
+        };
+        let writer = if rewriting {
+            Writer::rewriting(scene.repo)?
+        } else {
+            Writer::durable(scene.repo)?
+        };
+        match attempt(scene, writer, &chosen) {
+            Err(Error::Store(store::Error::Moved { .. })) => {}
+            Err(Error::Store(store::Error::Vanished { .. })) => rewriting = true,
+            Ok(Autosaved::Saved(mut made)) => {
+                let consolidated = objects::consolidate(scene.repo);
+                made.trouble.extend(consolidated.err().map(|error| error.to_string()));
+                return Ok(Autosaved::Saved(made));
+            }
+            other => return other,
+        }
+    }
+    Err(Error::Contended {
+        session: chosen.name,
+        tries: TRIES,
+    })
+}
+
+fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &Chosen) -> Result<Autosaved, Error> {
+    let tip = &chosen.tip;
+    let full = autosave::ref_name(scene.repo, &tip.document.session.id);
+    let old = refs::read(scene.repo, &full)?;
+    // One that cannot be read is no reason to stop: this one takes its place.
+    let last = old.and_then(|id| checkpoint::load(scene.repo, id).ok());
+    let mut trees = Vec::new();
+    for known in [Some(tip), last.as_ref()].into_iter().flatten() {
+        let held = checkpoint::held(scene.repo, known).map_err(Error::damaged(chosen.name.as_str()))?;
+        writer.trust(held.objects);
+        trees.extend(held.trees);
+    }
+    let present = compose::present(scene, &writer, true, &trees)?;
+    let (document, written) = write(scene, &writer, chosen, last.as_ref(), &present)?;
+    let of_this_tip = last.as_ref().filter(|last| last.previous() == Some(tip.entry.id));
+    let mut made = Made {
+        session: SessionRef {
+            id: tip.document.session.id.clone(),
+            name: chosen.name.clone(),
+        },
+        tip: tip.entry.id,
+        id: of_this_tip.map_or(tip.entry.id, |last| last.entry.id),
+        failed: present.lists().skipped.iter().filter(|s| s.reason.is_failure()).count(),
+        new_bytes: 0,
+        trouble: Vec::new(),
+    };
+    if same(&document, of_this_tip.map_or(&tip.document, |last| &last.document)) {
+        return Ok(Autosaved::Unchanged(made));
+    }
+    let sealed = writer.finish()?;
+    made.new_bytes = sealed.bytes();
+    let left = place::on_ref(scene, &full, old, &written, vec![sealed], "checkpoint: autosave")?;
+    made.trouble.extend(left.iter().map(ToString::to_string));
+    made.id = written.id;
+    Ok(Autosaved::Saved(made))
+}
+
+/// Whether two states say the same: record, session, log, place and files.
+fn same(new: &Document, old: &Document) -> bool {
+    let beside = ["log", "lists", "conflicts", "held"];
+    // What is about one checkpoint alone does not carry over, and a new name is nothing new.
+    let mut record = new.record.clone();
+    record.attachments.clone_from(&old.record.attachments);
+    record.error.clone_from(&old.record.error);
+    let mut session = new.session.clone();
+    session.name.clone_from(&old.session.name);
+    record == old.record
+        && session == old.session
+        && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)
+        && new.snapshot == old.snapshot
+        && beside.iter().all(|name| new.trees.get(*name) == old.trees.get(*name))
+}
+
+fn write(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    chosen: &Chosen,
+    last: Option<&Checkpoint>,
+    present: &Present,
+) -> Result<(Document, checkpoint::Written), Error> {
+    let tip = &chosen.tip;
+    let people = compose::people(scene);
+    let mut subject = choose::carried(tip, &chosen.name);
+    let draft = choose::with_draft(scene, tip, &mut subject)?;
+    let mut document = compose::document(scene, subject.session, Kind::Autosave, present.facts.clone());
+    document.record = subject.record;
+    if document.record.summary.is_none() {
+        document.record.summary.clone_from(&tip.document.record.summary);
+        document.record.auto_summary = tip.document.record.auto_summary;
+    }
+    document.previous = Some(tip.digest.clone());
+    document.folded.clone_from(&tip.document.folded);
+    document.included = Some(included(&draft, &tip.document.folded)).filter(|included| !included.is_empty());
+    document.restored_from = store::restored::read(scene.repo)?.or_else(|| tip.document.restored_from.clone());
+    document.chat.clone_from(&tip.document.chat);
+    document.tokens.clone_from(&tip.document.tokens);
+    document.compaction.clone_from(&tip.document.compaction);
+    let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
+    let mut siblings = Siblings::default();
+    for kept in KEPT {
+        siblings.keep(&previous, kept);
+    }
+    content::attach_log(scene, writer, &subject.log, &previous, &mut siblings)?;
+    let before = Before {
+        id: tip.entry.id,
+        digest: tip.digest.clone(),
+        checkpoint: Some(last.unwrap_or(tip)),
+    };
+    let snapshot = compose::attach_snapshot(writer, &mut document, &mut siblings, present, &before, &people)?;
+    let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
+    let partial = compose::is_partial(present);
+    let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, &people)?;
+    Ok((document, written))
+}
+
+/// What carries over from one checkpoint to the next beside the document.
+const KEPT: [&str; 5] = ["chat", "steps", "context.md", "agent.md", "log"];
+
+/// What of a draft is not on the chain yet.
+fn included(draft: &draft::Draft, folded: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let waiting = draft.after(folded).last().map(|(n, _)| *n);
+    draft.id.clone().into_iter().zip(waiting).collect()
+}
+
+/// Writes a line into the log of the current session, in its draft; without a session there is none to write to.
+pub fn log(scene: &Scene<'_>, level: &str, message: String) -> Result<(), Error> {
+    if choose::meant(scene)?.is_some() {
+        let level = level.to_owned();
+        notes::append(scene, vec![Change::Log { level, message }])?;
+    }
+    Ok(())
+}
+
+/// An autosave that is newer than what the session's chain has of this work tree.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// The autosave.
+    pub id: ObjectId,
+    /// When it was made.
+    pub at: Timestamp,
+    /// How many changes of the draft it holds that are not on the chain.
+    pub changes: usize,
+}
+
+/// The autosave of a session in this work tree, if it is newer than the session's last checkpoint of this work tree.
+/// `tip` is the session's newest checkpoint.
+pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>, Error> {
+    let session = &tip.document.session;
+    let Some(id) = autosave::newest(scene.repo, &session.id)? else {
+        return Ok(None);
+    };
+    // A damaged one is nothing to offer; verify tells of it.
+    let Ok(found) = checkpoint::load(scene.repo, id) else {
+        return Ok(None);
+    };
+    if found.document.session.id != session.id || !is_newer(scene, &found, tip) {
+        return Ok(None);
+    }
+    let changes = found.document.included.iter().flatten();
+    let changes = changes.map(|(draft, last)| last - found.document.folded.get(draft).unwrap_or(&0).min(last));
+    Ok(Some(Offer {
+        id,
+        at: found.document.created_at,
+        changes: usize::try_from(changes.sum::<u64>()).unwrap_or(usize::MAX),
+    }))
+}
+
+/// Whether no checkpoint of this work tree came after the autosave: by the chain, and where the autosave does not stand
+/// on it any more (after an undo, or a prune) by time.
+fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
+    let here = compose::worktree(scene).id;
+    let parent = found.previous();
+    let chain: Vec<_> = chains::chain(scene.repo, tip.entry.id).map_while(Result::ok).collect();
+    let stands = chain.iter().position(|entry| Some(entry.id) == parent);
+    let later = &chain[..stands.unwrap_or(chain.len())];
+    let of_here = later.iter().find(|entry| {
+        checkpoint::load(scene.repo, entry.id)
+            .is_ok_and(|later| later.document.worktree.id == here && later.document.host == found.document.host)
+    });
+    match of_here {
+        None => true,
+        Some(entry) => stands.is_none() && entry.time < found.entry.time,
+    }
+}
+
+/// Takes an autosave up: appends a save with its content to the session. No file changes. Gives the new checkpoint.
+pub fn recover(scene: &Scene<'_>, name: &Name, offer: &Offer) -> Result<ObjectId, Error> {
+    let found = choose::load(scene, "autosave", offer.id)?;
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    refs::recover(scene.repo, scene.wait)?;
+    let mut rewriting = false;
+    for _ in 0..TRIES {
+        let _session = lock::session(scene.repo, &found.document.session.id, scene.wait)?;
+        let chosen = choose::named(scene, name)?.ok_or_else(|| Error::NotFound {
+            text: name.to_string(),
+            candidates: Vec::new(),
+        })?;
+        let writer = if rewriting {
+            Writer::rewriting(scene.repo)?
+        } else {
+            Writer::durable(scene.repo)?
+        };
+        let written = write_recovered(scene, &writer, &chosen, &found)?;
+        let placed = place::tip(
+            scene,
+            name,
+            Some(chosen.tip.entry.id),
+            &written,
+            writer.finish()?,
+            Kind::Save,
+        );
+        match placed.map_err(Error::from) {
+            Ok(_) => {}
+            Err(Error::Store(store::Error::Moved { .. })) => continue,
+            Err(Error::Store(store::Error::Vanished { .. })) => {
+                rewriting = true;
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        for (draft, last) in found.document.included.iter().flatten() {
+            let now = draft::read(scene.repo, &found.document.session.id)?;
+            // The document says what it folded in; clearing only spares the next one a look.
+            if now.id.as_ref() == Some(draft) {
+                draft::clear(scene.repo, &found.document.session.id, *last, scene.wait)?;
+            }
+        }
+        return Ok(written.id);
+    }
+    Err(Error::Contended {
+        session: name.clone(),
+        tries: TRIES,
+    })
+}
+
+fn write_recovered(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    chosen: &Chosen,
+    found: &Checkpoint,
+) -> Result<checkpoint::Written, Error> {
+    let tip = &chosen.tip;
+    let damaged = || Error::damaged(chosen.name.as_str());
+    let (of_tip, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
+    let (of_found, _) = checkpoint::siblings(scene.repo, &found.entry).map_err(damaged())?;
+    let moved_on = found.previous() != Some(tip.entry.id);
+    let mut document = found.document.clone();
+    let now = compose::document(scene, document.session.clone(), Kind::Save, document.git.clone());
+    document.kind = Kind::Save;
+    document.trigger = Some(RECOVERY.to_owned());
+    document.name = None;
+    document.created_at = scene.now;
+    document.tool = now.tool;
+    document.session.name = chosen.name.clone();
+    document.previous = Some(tip.digest.clone());
+    document.folded.clone_from(&tip.document.folded);
+    for (draft, last) in found.document.included.iter().flatten() {
+        let folded = document.folded.entry(draft.clone()).or_default();
+        *folded = (*folded).max(*last);
+    }
+    document.included = None;
+    let mut siblings = Siblings::default();
+    let carried = if moved_on { &of_tip } else { &of_found };
+    for kept in KEPT {
+        siblings.keep(carried, kept);
+    }
+    for of_files in ["lists", "conflicts", "held"] {
+        siblings.keep(&of_found, of_files);
+    }
+    if moved_on {
+        // Somebody saved from elsewhere meanwhile: their record goes on, with what the draft has, and the files are
+        // those of the autosave.
+        let mut subject = choose::carried(tip, &chosen.name);
+        let draft = choose::with_draft(scene, tip, &mut subject)?;
+        document.session = subject.session;
+        document.record = subject.record;
+        if document.record.summary.is_none() {
+            document.record.summary.clone_from(&found.document.record.summary);
+        }
+        document.folded.clone_from(&tip.document.folded);
+        document.folded.extend(draft.id.clone().zip(draft.last()));
+        document.chat.clone_from(&tip.document.chat);
+        document.tokens.clone_from(&tip.document.tokens);
+        document.compaction.clone_from(&tip.document.compaction);
+        content::attach_log(scene, writer, &subject.log, &of_tip, &mut siblings)?;
+    }
+    let parents = [Some(tip.entry.id), found.snapshot()].into_iter().flatten().collect();
+    let people = compose::people(scene);
+    Ok(checkpoint::write(
+        writer,
+        &mut document,
+        found.entry.trailers.partial,
+        &siblings,
+        parents,
+        &people,
+    )?)
+}

@@ -1,0 +1,92 @@
+//! What git's hooks do here: a checkpoint for what just happened, on the session that is current.
+//!
+//! Without one nothing is done: a hook starts no session. During a rebase nothing is done either; one checkpoint comes at
+//! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
+//! or checkpoints there are, as only the current session is looked at.
+
+use super::{Error, Scene, choose, receipt::Outcome, save};
+use crate::{
+    model::{document::Kind, hook::Hook},
+    store::{ObjectId, facts, hooks},
+};
+
+/// What a hook did.
+#[derive(Debug)]
+pub enum Ran {
+    /// It made a checkpoint.
+    Saved(ObjectId),
+    /// There was nothing new.
+    Unchanged,
+    /// Nothing was to be done; the reason.
+    Skipped(&'static str),
+}
+
+/// Whether a hook has anything to do here at all; looks at one small file.
+pub fn is_wanted(scene: &Scene<'_>) -> bool {
+    scene.session.is_some() || crate::store::current::read(scene.repo).is_ok_and(|current| current.session.is_some())
+}
+
+/// Does what a hook is for. `args` and `input` are what git gave it.
+pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<Ran, Error> {
+    let current = choose::meant(scene)?;
+    let Some(chosen) = current.filter(|chosen| !chosen.tip.document.session.status.is_finished()) else {
+        return Ok(Ran::Skipped("no session is current"));
+    };
+    let arg = |at: usize| args.get(at).map(String::as_str);
+    let ends = hook == Hook::PostRewrite && arg(0) == Some("rebase");
+    if hooks::is_rebasing(scene.repo) && !ends {
+        return Ok(Ran::Skipped("a rebase is at work"));
+    }
+    let facts = facts::git_facts(scene.repo, None)?;
+    let subject = facts.head_subject.clone();
+    let mut request = save::Request::new(Kind::Commit);
+    request.start = false;
+    request.status = chosen.tip.document.session.status;
+    request.trigger = Some(hook.name().to_owned());
+    match hook {
+        Hook::PostRewrite if ends => {
+            let pairs = rewritten(input);
+            let commits = count(pairs.len());
+            let onto = subject
+                .map(|subject| format!(", now at '{subject}'"))
+                .unwrap_or_default();
+            request.summary = Some(format!("rebase: {commits} rewritten{onto}"));
+            request.attachments = vec![("rewritten-commits".to_owned(), pairs.concat())];
+            request.operation_ends = true;
+        }
+        Hook::PostCommit | Hook::PostMerge | Hook::PostRewrite => request.summary = subject,
+        Hook::PostCheckout => {
+            if arg(2) != Some("1") {
+                return Ok(Ran::Skipped("only files were checked out"));
+            }
+            request.kind = Kind::Event;
+            request.summary = Some(match &facts.branch {
+                Some(branch) => format!("switched to branch {branch}"),
+                None => "switched to a detached HEAD".to_owned(),
+            });
+        }
+        Hook::PrePush => {
+            request.kind = Kind::Event;
+            request.summary = Some(format!("before a push to {}", arg(0).unwrap_or("a remote")));
+        }
+    }
+    match save::save(scene, request)? {
+        Outcome::Saved(receipt) => Ok(receipt.id.map_or(Ran::Unchanged, Ran::Saved)),
+        Outcome::Planned(_) | Outcome::Unchanged(_) => Ok(Ran::Unchanged),
+    }
+}
+
+fn count(commits: usize) -> String {
+    format!("{commits} commit{}", if commits == 1 { "" } else { "s" })
+}
+
+/// The lines `old SP new` that git gives to post-rewrite, without what may follow.
+fn rewritten(input: &[u8]) -> Vec<Vec<u8>> {
+    let line = |line: &[u8]| {
+        let mut words = line.split(|byte| *byte == b' ');
+        let (old, new) = (words.next()?, words.next()?);
+        let is_id = |word: &[u8]| word.len() >= 40 && word.iter().all(u8::is_ascii_hexdigit);
+        (is_id(old) && is_id(new)).then(|| [old, b" ", new, b"\n"].concat())
+    };
+    input.split(|byte| *byte == b'\n').filter_map(line).collect()
+}

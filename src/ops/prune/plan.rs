@@ -1,0 +1,424 @@
+//! What a prune takes and what it leaves, and why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Gone, Pruned, Rules, TRASH};
+use crate::{
+    model::{
+        document::{Kind, Status},
+        id::Digest,
+        name::Name,
+    },
+    ops::{Error, Scene},
+    store::{
+        ObjectId, autosave,
+        checkpoint::{self, Entry},
+        current, pins, refs, session,
+        watch::{self, Watcher},
+    },
+};
+
+/// How far a checkpoint may be ahead of the clock before ages are not believed, in seconds: time zones and clocks that
+/// were set by hand stay below.
+const AHEAD: i64 = 86_400;
+
+/// A checkpoint that goes.
+#[derive(Clone, Debug)]
+pub struct Goes {
+    /// Its session.
+    pub session: Name,
+    /// What it is.
+    pub entry: Entry,
+}
+
+/// A checkpoint that stays although a rule would take it.
+#[derive(Clone, Debug)]
+pub struct Stays {
+    /// Its session.
+    pub session: Name,
+    /// What it is; the newest one of a session that would go whole.
+    pub entry: Entry,
+    /// Why it stays.
+    pub why: Why,
+}
+
+/// Why something stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It has a name.
+    Named,
+    /// It is pinned.
+    Pinned,
+    /// A session was forked from it.
+    ForkedFrom,
+    /// It is on a remote.
+    Shared,
+    /// The session is current in a work tree, or active.
+    InUse,
+}
+
+impl Why {
+    /// In a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Pinned => "pinned",
+            Self::ForkedFrom => "forked from",
+            Self::Shared => "shared",
+            Self::InUse => "in use",
+        }
+    }
+}
+
+/// A session's own checkpoints, newest first.
+pub(super) struct Chain {
+    pub(super) name: Name,
+    /// Its identity.
+    pub(super) session: String,
+    pub(super) entries: Vec<Entry>,
+    pub(super) goes_whole: bool,
+}
+
+impl Chain {
+    pub(super) fn tip(&self) -> ObjectId {
+        self.entries[0].id
+    }
+
+    fn status(&self) -> Status {
+        self.entries[0].trailers.status.unwrap_or(Status::Active)
+    }
+
+    /// For a fork, the checkpoint it was made from.
+    fn source(&self) -> Option<ObjectId> {
+        let first = self.entries.last()?;
+        (first.trailers.kind == Some(Kind::Fork)).then(|| first.parents.first().copied())?
+    }
+}
+
+/// What is to be done, and everything that it was decided by.
+pub(super) struct Plan {
+    pub(super) chains: Vec<Chain>,
+    pub(super) outcome: Pruned,
+    dropped: BTreeMap<ObjectId, Entry>,
+}
+
+struct Protected {
+    pins: BTreeSet<Digest>,
+    shared: BTreeSet<Digest>,
+    sources: BTreeSet<ObjectId>,
+    force: bool,
+}
+
+impl Protected {
+    fn why(&self, entry: &Entry) -> Option<Why> {
+        let has = |set: &BTreeSet<Digest>| {
+            entry
+                .trailers
+                .digest
+                .as_ref()
+                .is_some_and(|digest| set.contains(digest))
+        };
+        if self.force {
+            None
+        } else if entry.trailers.name.is_some() {
+            Some(Why::Named)
+        } else if has(&self.pins) {
+            Some(Why::Pinned)
+        } else if self.sources.contains(&entry.id) {
+            Some(Why::ForkedFrom)
+        } else if has(&self.shared) {
+            Some(Why::Shared)
+        } else {
+            None
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn new(scene: &Scene<'_>, rules: &Rules) -> Result<Self, Error> {
+        let mut outcome = Pruned::default();
+        let chains = chains(scene, &mut outcome.damaged)?;
+        if rules.older_than.is_some() {
+            let ahead = |chain: &&Chain| chain.entries[0].time.unix() > scene.now.unix() + AHEAD;
+            if let Some(chain) = chains.iter().find(ahead) {
+                return Err(Error::Future {
+                    session: chain.name.to_string(),
+                    at: chain.entries[0].time,
+                });
+            }
+        }
+        let protected = Protected {
+            pins: pins::read(scene.repo)?,
+            shared: shared(scene)?,
+            sources: chains.iter().filter_map(Chain::source).collect(),
+            force: rules.force,
+        };
+        let mut plan = Self {
+            chains,
+            outcome,
+            dropped: BTreeMap::new(),
+        };
+        plan.whole_sessions(scene, rules, &protected);
+        plan.checkpoints(scene, rules, &protected);
+        if rules.autosaves {
+            plan.autosaves(scene, rules)?;
+        }
+        if rules.trash {
+            plan.trash(scene, rules)?;
+        }
+        plan.outcome.kept = plan.staying().count();
+        Ok(plan)
+    }
+
+    /// Sessions beyond the number to keep, and ended ones that are not to be kept.
+    fn whole_sessions(&mut self, scene: &Scene<'_>, rules: &Rules, protected: &Protected) {
+        let in_use: BTreeSet<String> = current::all(scene.repo).into_iter().map(|session| session.id).collect();
+        for (at, chain) in self.chains.iter_mut().enumerate() {
+            let status = chain.status();
+            let ended = match status {
+                Status::Completed => rules.completed,
+                Status::Failed => rules.failed,
+                Status::Active | Status::Paused => None,
+            };
+            let old = rules
+                .older_than
+                .is_none_or(|age| is_older(scene, &chain.entries[0], age));
+            let surplus = rules.max_sessions.is_some_and(|number| at >= number);
+            let goes = match ended {
+                Some(true) => false,
+                Some(false) => old || surplus,
+                None => surplus,
+            };
+            if !goes {
+                continue;
+            }
+            let used = in_use.contains(&chain.session) || status == Status::Active;
+            let kept = if used {
+                Some((&chain.entries[0], Why::InUse))
+            } else {
+                chain
+                    .entries
+                    .iter()
+                    .find_map(|entry| Some((entry, protected.why(entry)?)))
+            };
+            if let Some((entry, why)) = kept {
+                self.outcome.stays.push(Stays {
+                    session: chain.name.clone(),
+                    entry: entry.clone(),
+                    why,
+                });
+            } else {
+                chain.goes_whole = true;
+                self.outcome.sessions.push(Gone {
+                    name: chain.name.to_string(),
+                    id: chain.entries[0].id,
+                    checkpoints: chain.entries.len(),
+                });
+            }
+        }
+    }
+
+    /// Checkpoints inside of chains: never the newest, never the first.
+    fn checkpoints(&mut self, scene: &Scene<'_>, rules: &Rules, protected: &Protected) {
+        if rules.keep_last.is_none() && rules.older_than.is_none() {
+            return;
+        }
+        let kept = rules.keep_last.unwrap_or(1).max(1);
+        for chain in self.chains.iter().filter(|chain| !chain.goes_whole) {
+            let alone = match chain.status() {
+                Status::Completed => rules.completed,
+                Status::Failed => rules.failed,
+                Status::Active | Status::Paused => None,
+            };
+            if alone == Some(true) {
+                continue;
+            }
+            let inner = chain.entries.len().saturating_sub(1);
+            for entry in chain.entries.iter().take(inner).skip(kept) {
+                if rules.older_than.is_some_and(|age| !is_older(scene, entry, age)) {
+                    continue;
+                }
+                let session = chain.name.clone();
+                let entry = entry.clone();
+                if let Some(why) = protected.why(&entry) {
+                    self.outcome.stays.push(Stays { session, entry, why });
+                } else {
+                    self.dropped.insert(entry.id, entry.clone());
+                    self.outcome.goes.push(Goes { session, entry });
+                }
+            }
+        }
+    }
+
+    /// Autosaves of sessions that are gone, and those that a later checkpoint of their session stands for.
+    fn autosaves(&mut self, scene: &Scene<'_>, rules: &Rules) -> Result<(), Error> {
+        let watched: BTreeSet<String> = watch::all(scene.repo)
+            .into_iter()
+            .filter_map(|watcher| match watcher {
+                Watcher::Alive(state) => Some(state?.session?.id),
+                Watcher::Gone(_) => None,
+            })
+            .collect();
+        for (name, target) in refs::list(scene.repo, autosave::PREFIX)? {
+            let session = name
+                .strip_prefix(autosave::PREFIX)
+                .and_then(|rest| rest.split('/').next());
+            let (Some(session), Ok(id)) = (session, target) else {
+                continue;
+            };
+            let Ok(entry) = checkpoint::entry(scene.repo, id) else {
+                continue;
+            };
+            let chain = self.chains.iter().find(|chain| chain.session == session);
+            // One whose parent is the newest checkpoint may hold what nothing else does.
+            let stood_for = chain.is_none_or(|chain| entry.parents.first() != Some(&chain.tip()));
+            let old = rules.older_than.is_none_or(|age| is_older(scene, &entry, age));
+            if old && (stood_for || rules.force) && !watched.contains(session) {
+                self.outcome.autosaves.push(Gone {
+                    name,
+                    id,
+                    checkpoints: 1,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn trash(&mut self, scene: &Scene<'_>, rules: &Rules) -> Result<(), Error> {
+        for (name, target) in refs::list(scene.repo, TRASH)? {
+            let Ok(id) = target else { continue };
+            // Its age is that of the deletion, which the reflog has; without one, that of its checkpoint.
+            let log = refs::reflog(scene.repo, &name)?;
+            let entry = checkpoint::entry(scene.repo, id).ok();
+            let since = log.first().map(|line| line.who.time.seconds);
+            let since = since.or_else(|| entry.as_ref().map(|entry| entry.time.unix()));
+            let limit = |age: std::time::Duration| scene.now.unix() - i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+            let old = rules
+                .older_than
+                .is_none_or(|age| since.is_none_or(|since| since < limit(age)));
+            if old {
+                let checkpoints = session::chain(scene.repo, id).map_while(Result::ok).count();
+                self.outcome.trash.push(Gone { name, id, checkpoints });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn drops(&self, id: ObjectId) -> bool {
+        self.dropped.contains_key(&id)
+    }
+
+    pub(super) fn dropped(&self, id: ObjectId) -> Option<&Entry> {
+        self.dropped.get(&id)
+    }
+
+    /// Whether a chain loses checkpoints of its own.
+    pub(super) fn drops_of(&self, chain: &Chain) -> bool {
+        chain.entries.iter().any(|entry| self.drops(entry.id))
+    }
+
+    /// The checkpoints that go, of sessions that go whole too.
+    pub(super) fn going(&self) -> impl Iterator<Item = &Entry> {
+        let whole = self.chains.iter().filter(|chain| chain.goes_whole);
+        self.dropped.values().chain(whole.flat_map(|chain| &chain.entries))
+    }
+
+    /// The checkpoints of sessions that stay.
+    pub(super) fn staying(&self) -> impl Iterator<Item = &Entry> {
+        let stay = self.chains.iter().filter(|chain| !chain.goes_whole);
+        stay.flat_map(|chain| &chain.entries)
+            .filter(|entry| !self.drops(entry.id))
+    }
+
+    /// The chains that stay, sources before their forks.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let owner = self.owners();
+        let mut order = Vec::new();
+        let mut waiting: Vec<usize> = (0..self.chains.len()).collect();
+        while !waiting.is_empty() {
+            let pending: BTreeSet<usize> = waiting.iter().copied().collect();
+            let (ready, rest): (Vec<usize>, Vec<usize>) = waiting.into_iter().partition(|at| {
+                let source = self.chains[*at].source().and_then(|id| owner.get(&id));
+                source.is_none_or(|source| source == at || !pending.contains(source))
+            });
+            if ready.is_empty() {
+                // Commits cannot go round in circles; were it so, these would stay as they are.
+                break;
+            }
+            order.extend(ready.into_iter().filter(|at| !self.chains[*at].goes_whole));
+            waiting = rest;
+        }
+        order
+    }
+
+    fn owners(&self) -> BTreeMap<ObjectId, usize> {
+        let chains = self.chains.iter().enumerate();
+        chains
+            .flat_map(|(at, chain)| chain.entries.iter().map(move |entry| (entry.id, at)))
+            .collect()
+    }
+
+    /// Forks that lose nothing themselves, but whose source is written again.
+    pub(super) fn forks_that_move(&self) -> Vec<Name> {
+        let owner = self.owners();
+        let mut moves = BTreeSet::new();
+        let mut moved = Vec::new();
+        for at in self.order() {
+            let chain = &self.chains[at];
+            // What stands above the oldest checkpoint that goes is written again.
+            let source_moves = chain.source().is_some_and(|source| {
+                let Some(of) = owner.get(&source) else { return false };
+                let entries = &self.chains[*of].entries;
+                let from = entries.iter().position(|entry| entry.id == source).unwrap_or(0);
+                moves.contains(of) || entries[from..].iter().any(|entry| self.drops(entry.id))
+            });
+            if source_moves {
+                moves.insert(at);
+                if !self.drops_of(chain) {
+                    moved.push(chain.name.clone());
+                }
+            }
+        }
+        moved
+    }
+}
+
+fn is_older(scene: &Scene<'_>, entry: &Entry, age: std::time::Duration) -> bool {
+    scene.now.since(entry.time).to_std().is_ok_and(|passed| passed > age)
+}
+
+/// Every session that is whole enough to be written again, newest first.
+fn chains(scene: &Scene<'_>, damaged: &mut Vec<String>) -> Result<Vec<Chain>, Error> {
+    let mut chains = Vec::new();
+    for found in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(&found.name), found.tip) else {
+            damaged.push(found.name);
+            continue;
+        };
+        let entries: Result<Vec<Entry>, _> = session::chain(scene.repo, tip.id).collect();
+        let document = checkpoint::load(scene.repo, tip.id);
+        match (entries, document) {
+            (Ok(entries), Ok(tip)) if entries.iter().all(|entry| entry.trailers.digest.is_some()) => {
+                chains.push(Chain {
+                    name,
+                    session: tip.document.session.id,
+                    entries,
+                    goes_whole: false,
+                });
+            }
+            _ => damaged.push(name.to_string()),
+        }
+    }
+    Ok(chains)
+}
+
+/// The digests of what was fetched from remotes.
+fn shared(scene: &Scene<'_>) -> Result<BTreeSet<Digest>, Error> {
+    let mut shared = BTreeSet::new();
+    for found in session::fetched(scene.repo)? {
+        let Ok(tip) = found.tip else { continue };
+        let chain = session::chain(scene.repo, tip.id).map_while(Result::ok);
+        shared.extend(chain.filter_map(|entry| entry.trailers.digest));
+    }
+    Ok(shared)
+}

@@ -1,0 +1,129 @@
+//! How two states of a session stand to each other, by the digests of their chains.
+//!
+//! Both chains are walked from their newest checkpoint at the same pace until they meet, so a session that went on by a
+//! few checkpoints costs a few commits, however long it is.
+
+use std::collections::HashMap;
+
+use super::super::Error;
+use crate::store::{
+    Kind, ObjectId, Repository,
+    checkpoint::{self, Entry, PRUNED},
+    session,
+};
+
+/// How one state of a session (ours) stands to another (theirs). Counts are checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// They end in the same document.
+    Same,
+    /// Ours went on from theirs.
+    Ahead(usize),
+    /// Theirs went on from ours.
+    Behind(usize),
+    /// Both went on from the same checkpoint.
+    Diverged {
+        /// Ours alone.
+        ours: usize,
+        /// Theirs alone.
+        theirs: usize,
+    },
+    /// They have nothing in common: two sessions that happen to have the same name.
+    Unrelated,
+}
+
+/// Compares two states of a session by their newest checkpoints.
+pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Result<Relation, Error> {
+    if ours == theirs {
+        return Ok(Relation::Same);
+    }
+    let (mut a, mut b) = (Side::new(repo, ours), Side::new(repo, theirs));
+    loop {
+        let stepped = (a.step()?, b.step()?);
+        // What is at the front of each may be anywhere in the other. A digest that a prune left behind is met out of
+        // order, so of several meetings the nearest counts.
+        let front = a.front.iter().chain(&b.front);
+        let meetings = front.filter_map(|digest| Some((a.position(digest)?, b.position(digest)?)));
+        let met = meetings.min_by_key(|(ours, theirs)| ours + theirs);
+        if let Some((ours, theirs)) = met {
+            return Ok(match (ours, theirs) {
+                (0, 0) => Relation::Same,
+                (ours, 0) => Relation::Ahead(ours),
+                (0, theirs) => Relation::Behind(theirs),
+                (ours, theirs) => Relation::Diverged { ours, theirs },
+            });
+        }
+        if stepped == (false, false) {
+            return Ok(Relation::Unrelated);
+        }
+    }
+}
+
+/// How many checkpoints a session has of its own, as far as they can be read.
+pub(super) fn length(repo: &Repository, tip: ObjectId) -> usize {
+    session::chain(repo, tip).map_while(Result::ok).count()
+}
+
+struct Side<'r> {
+    repo: &'r Repository,
+    chain: session::Chain<'r>,
+    steps: usize,
+    known: HashMap<String, usize>,
+    /// The digests met in the last step.
+    front: Vec<String>,
+}
+
+impl<'r> Side<'r> {
+    fn new(repo: &'r Repository, tip: ObjectId) -> Self {
+        Self {
+            repo,
+            chain: session::chain(repo, tip),
+            steps: 0,
+            known: HashMap::new(),
+            front: Vec::new(),
+        }
+    }
+
+    fn position(&self, digest: &str) -> Option<usize> {
+        self.known.get(digest).copied()
+    }
+
+    /// Takes the next checkpoint in; `false` when there is none.
+    fn step(&mut self) -> Result<bool, Error> {
+        self.front.clear();
+        let Some(entry) = self.chain.next() else {
+            return Ok(false);
+        };
+        let entry = entry.map_err(Error::damaged("the chain of the session"))?;
+        if let Some(digest) = &entry.trailers.digest {
+            self.front.push(digest.to_string());
+            self.known.entry(digest.to_string()).or_insert(self.steps);
+        }
+        for digest in pruned(self.repo, &entry) {
+            // Dropped before this one, or this one as it was before a purge.
+            self.known.entry(digest.clone()).or_insert(self.steps + 1);
+            self.front.push(digest);
+        }
+        self.steps += 1;
+        Ok(true)
+    }
+}
+
+/// The digests that a checkpoint says it stands for, besides its own.
+pub(super) fn pruned(repo: &Repository, entry: &Entry) -> Vec<String> {
+    const START: &str = "sha256:";
+    const HEX: usize = 64;
+    let Ok((siblings, _)) = checkpoint::siblings(repo, entry) else {
+        return Vec::new();
+    };
+    let Some(id) = siblings.get(PRUNED) else {
+        return Vec::new();
+    };
+    let bytes = checkpoint::read(repo, id, Kind::Blob, "the list of pruned checkpoints").unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let ends = text.match_indices(START).map(|(at, _)| (at, at + START.len() + HEX));
+    ends.filter_map(|(at, end)| text.get(at..end))
+        .filter(|digest| digest[START.len()..].bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .map(str::to_owned)
+        .collect()
+}

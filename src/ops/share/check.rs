@@ -1,0 +1,202 @@
+//! What others made, looked at before it is used: every checkpoint of a fetched session that is new here.
+//!
+//! The form, the digests and the order of the chain, the names and sizes in its trees, and that the commit is what the
+//! document says. What lies before a checkpoint's HEAD is the project's own history and is git's to check. Nothing is
+//! written, and nothing in it is run.
+
+use std::collections::HashSet;
+
+use super::chain;
+use crate::{
+    model::{
+        document::{Document, Kind, SIZE_LIMIT},
+        id::Digest,
+    },
+    ops::Scene,
+    store::{
+        ObjectId,
+        checkpoint::{self, Checkpoint, DOCUMENT, object_id},
+        incoming::{Checker, Limits},
+    },
+    worktree::snapshot,
+};
+
+/// The most files of one snapshot: above any repository we know of.
+const MAX_FILES: u64 = 5_000_000;
+/// The most checkpoints that are looked at for one session.
+const MAX_CHAIN: usize = 200_000;
+/// The characters of a session's identity.
+const ID_LEN: usize = 26;
+
+/// Checks sessions of one fetch.
+pub(super) struct Check<'a> {
+    scene: &'a Scene<'a>,
+    checker: Checker<'a>,
+    /// Checkpoints that are here already, or were found good.
+    good: HashSet<ObjectId>,
+}
+
+impl<'a> Check<'a> {
+    /// `good` are the newest checkpoints of sessions that are here already.
+    pub(super) fn new(scene: &'a Scene<'a>, good: HashSet<ObjectId>) -> Self {
+        let limits = Limits {
+            files: MAX_FILES,
+            bytes: scene.settings.max_fetch_size,
+        };
+        Self {
+            scene,
+            checker: Checker::new(scene.repo, limits, snapshot::is_storable),
+            good,
+        }
+    }
+
+    /// Checks a session from its newest checkpoint back to what is here already. The error is the reason to refuse it.
+    pub(super) fn session(&mut self, tip: ObjectId) -> Result<(), String> {
+        let mut next = Some(tip);
+        let mut found = Vec::new();
+        let mut after: Option<Expected> = None;
+        while let Some(id) = next {
+            let known = self.good.contains(&id);
+            if known && after.is_none() {
+                break;
+            }
+            let checkpoint = self
+                .load(id)
+                .map_err(|why| format!("checkpoint '{}' {why}", super::short(id)))?;
+            let wrong = |why: &str| format!("checkpoint '{}' {why}", super::short(id));
+            if let Some(after) = &after {
+                after.check(&checkpoint).map_err(|why| wrong(&why))?;
+            }
+            if known {
+                break;
+            }
+            self.checkpoint(&checkpoint).map_err(|why| wrong(&why))?;
+            found.push(id);
+            if found.len() > MAX_CHAIN {
+                return Err(format!("it has more than {MAX_CHAIN} checkpoints"));
+            }
+            next = checkpoint.previous();
+            after = Expected::before(self.scene, &checkpoint);
+        }
+        self.good.extend(found);
+        Ok(())
+    }
+
+    fn load(&self, id: ObjectId) -> Result<Checkpoint, String> {
+        self.checker.commit(id)?;
+        let said = |fault: checkpoint::Fault| format!("cannot be used: {fault}");
+        let entry = checkpoint::entry(self.scene.repo, id).map_err(said)?;
+        self.checker
+            .checkpoint_tree(entry.tree)
+            .map_err(|why| format!("cannot be used: {why}"))?;
+        let (_, document) = checkpoint::siblings(self.scene.repo, &entry).map_err(said)?;
+        self.checker
+            .blob(document, SIZE_LIMIT as u64, &format!("the file '{DOCUMENT}'"))?;
+        checkpoint::load(self.scene.repo, id).map_err(said)
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
+        let document = &checkpoint.document;
+        let start = document.kind == Kind::Start;
+        if Some(document.kind) != checkpoint.entry.trailers.kind {
+            return Err("is of another kind than its message says".to_owned());
+        }
+        if start != checkpoint.entry.parents.is_empty() || start != document.previous.is_none() {
+            return Err("does not begin a session, or begins one with something before it".to_owned());
+        }
+        if checkpoint.entry.parents.len() > 2 {
+            return Err("has more than two parents".to_owned());
+        }
+        identity(document)?;
+        checkpoint::lists(self.scene.repo, checkpoint).map_err(|fault| format!("cannot be used: {fault}"))?;
+        self.snapshot(checkpoint)
+    }
+
+    fn snapshot(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
+        let other = || "has another snapshot than its document describes".to_owned();
+        let (commit, named) = match (checkpoint.snapshot(), &checkpoint.document.snapshot) {
+            (None, None) => return Ok(()),
+            (Some(commit), Some(named)) => (commit, named),
+            _ => return Err(other()),
+        };
+        let repo = self.scene.repo;
+        self.checker.commit(commit)?;
+        let said = |fault: checkpoint::Fault| format!("cannot be used: {fault}");
+        let (tree, parents) = checkpoint::commit_parts(repo, commit).map_err(said)?;
+        let [head, index] = parents.as_slice() else {
+            return Err(other());
+        };
+        self.checker.commit(*head)?;
+        self.checker.commit(*index)?;
+        let (index_tree, index_parents) = checkpoint::commit_parts(repo, *index).map_err(said)?;
+        let head_named = checkpoint.document.git.head.as_ref().map(object_id);
+        if tree != object_id(&named.tree)
+            || index_tree != object_id(&named.index)
+            || index_parents != [*head]
+            || head_named.is_some_and(|named| named != *head)
+        {
+            return Err(other());
+        }
+        // A shallow clone may lack the tree of a commit at its border.
+        let history = checkpoint::tree_of(repo, *head)
+            .ok()
+            .filter(|tree| repo.has_object(tree));
+        self.checker
+            .files(tree, history)
+            .map_err(|why| format!("has unsafe files: {why}"))?;
+        self.checker
+            .files(index_tree, history)
+            .map_err(|why| format!("has an unsafe index: {why}"))
+    }
+}
+
+/// Members that become names of files here.
+fn identity(document: &Document) -> Result<(), String> {
+    let id = &document.session.id;
+    let base32 = |byte: u8| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte);
+    if id.len() != ID_LEN || !id.bytes().all(base32) {
+        return Err("has a session id that is none".to_owned());
+    }
+    let worktree = &document.worktree.id;
+    let plain = |c: char| !c.is_control() && !matches!(c, '/' | '\\');
+    let named = worktree == "main" || worktree.strip_prefix("linked-").is_some_and(|name| !name.is_empty());
+    if !named || worktree == "linked-.." || worktree == "linked-." || !worktree.chars().all(plain) {
+        return Err("has a work tree that cannot be one".to_owned());
+    }
+    Ok(())
+}
+
+/// What a checkpoint says of the one before it.
+struct Expected {
+    digest: Option<Digest>,
+    /// Digests that need not be there any more.
+    pruned: Vec<String>,
+    /// The session it is one of; `None` behind the first checkpoint of a fork.
+    session: Option<String>,
+}
+
+impl Expected {
+    fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Self> {
+        checkpoint.previous()?;
+        let document = &checkpoint.document;
+        Some(Self {
+            digest: document.previous.clone(),
+            pruned: chain::pruned(scene.repo, &checkpoint.entry),
+            session: (document.kind != Kind::Fork).then(|| document.session.id.clone()),
+        })
+    }
+
+    fn check(&self, before: &Checkpoint) -> Result<(), String> {
+        if self
+            .session
+            .as_ref()
+            .is_some_and(|id| *id != before.document.session.id)
+        {
+            return Err("is of another session than the one after it".to_owned());
+        }
+        match &self.digest {
+            Some(digest) if *digest == before.digest || self.pruned.contains(&digest.to_string()) => Ok(()),
+            _ => Err("is not the one that its successor names".to_owned()),
+        }
+    }
+}

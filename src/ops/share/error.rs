@@ -1,0 +1,167 @@
+//! Why nothing was shared.
+
+use crate::{model::name::Name, ops, secrets, store};
+
+/// A secret in what was to be pushed: where, never the secret.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leak {
+    /// The session or commit it goes with.
+    pub of: String,
+    /// The file of the work tree, or of the checkpoint.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The kind of secret.
+    pub kind: String,
+}
+
+/// Any failure of sharing. No session of this repository was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such remote, or none that can be meant.
+    #[error("{}", no_remote(name.as_deref(), known))]
+    NoRemote {
+        /// What was named.
+        name: Option<String>,
+        /// The remotes there are.
+        known: Vec<String>,
+    },
+    /// A push to it publishes every ref.
+    #[error("remote '{remote}' is a mirror: git pushes every ref to it at once, and deletes there what is not here")]
+    Mirror {
+        /// The remote.
+        remote: String,
+    },
+    /// The other side could not be reached, or refused to talk.
+    #[error("cannot talk to remote '{}': {}", remote.escape_debug(), told(why))]
+    Unreachable {
+        /// The remote.
+        remote: String,
+        /// Whether permission is what is missing.
+        denied: bool,
+        /// Whether there is no repository.
+        missing: bool,
+        /// What git said.
+        why: Vec<String>,
+    },
+    /// More than may be fetched at once.
+    #[error("the remote sends more than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// More sessions than anybody has.
+    #[error("remote '{remote}' has more than {limit} refs of sessions")]
+    TooMany {
+        /// The remote.
+        remote: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The user stopped it.
+    #[error("interrupted; nothing was changed here, and the same command goes on")]
+    Stopped,
+    /// The remote has no session of this name.
+    #[error("remote '{}' has no session '{session}'", remote.escape_debug())]
+    NotThere {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: String,
+    },
+    /// What the remote has of it is not safe to use.
+    #[error("session '{session}' of remote '{}' was refused: {why}", remote.escape_debug())]
+    Refused {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: Name,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The remote does not have any more what it had.
+    #[error("session '{session}' {} on remote '{}'; nothing was changed", change.words(), remote.escape_debug())]
+    Lost {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: Name,
+        /// In what way.
+        change: super::fetch::Change,
+    },
+    /// Secrets would be published.
+    #[error("{} would be published{}", counted(leaks.len(), "secret"), listed(leaks))]
+    Secrets {
+        /// Where they are.
+        leaks: Vec<Leak>,
+    },
+    /// LFS content that a pushed checkpoint needs cannot be sent.
+    #[error("{} of git-lfs would be missing on remote '{}': {why}", counted(*objects, "file"), remote.escape_debug())]
+    Lfs {
+        /// The remote.
+        remote: String,
+        /// How many.
+        objects: usize,
+        /// Why they cannot be sent.
+        why: String,
+    },
+    /// Something else failed.
+    #[error(transparent)]
+    Ops(Box<ops::Error>),
+}
+
+impl From<ops::Error> for Error {
+    fn from(error: ops::Error) -> Self {
+        Self::Ops(Box::new(error))
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        ops::Error::from(error).into()
+    }
+}
+
+impl From<secrets::Error> for Error {
+    fn from(error: secrets::Error) -> Self {
+        ops::Error::from(error).into()
+    }
+}
+
+fn no_remote(name: Option<&str>, known: &[String]) -> String {
+    match (name, known) {
+        (Some(name), _) => format!("no remote '{}'", name.escape_debug()),
+        (None, []) => "this repository has no remote".to_owned(),
+        (None, _) => "several remotes, and none of them is this branch's or called 'origin'".to_owned(),
+    }
+}
+
+fn told(why: &[String]) -> String {
+    if why.is_empty() {
+        "the connection ended".to_owned()
+    } else {
+        why.join("; ")
+    }
+}
+
+/// `1 secret`, `2 secrets`.
+fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The places, the first of many.
+fn listed(leaks: &[Leak]) -> String {
+    const SHOWN: usize = 20;
+    let mut out = String::new();
+    for leak in leaks.iter().take(SHOWN) {
+        out.push_str(&format!(
+            "\n  {} in {}:{} ({})",
+            leak.kind, leak.path, leak.line, leak.of
+        ));
+    }
+    if leaks.len() > SHOWN {
+        out.push_str(&format!("\n  and {} more", leaks.len() - SHOWN));
+    }
+    out
+}

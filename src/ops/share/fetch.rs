@@ -1,0 +1,367 @@
+//! `fetch`: what a remote's sessions are now.
+//!
+//! First the remote is asked which refs it has, so that only sessions with valid names that changed are fetched, into a
+//! quarantine namespace; then each is checked, and one transaction of ours makes the good ones visible. A session that
+//! the remote lost, set back or replaced is told, and what is known of it stays, unless the user accepts the change.
+
+use std::collections::{BTreeMap, HashSet};
+
+pub use super::change::Change;
+use super::{Error, Relation, Wire, chain, check::Check, exchange, find, unreachable};
+use crate::{
+    model::name::Name,
+    ops::{Scene, compose},
+    store::{
+        self, ObjectId, checkpoint, lock,
+        refs::{self, Edit, Expected},
+        remote::{Remote, encoded},
+        session,
+    },
+};
+
+/// The most refs of sessions that a remote may have.
+const MAX_SESSIONS: usize = 20_000;
+
+/// What is to be fetched.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The remote; the usual one without a name.
+    pub remote: Option<String>,
+    /// This session alone.
+    pub session: Option<Name>,
+    /// Whether to accept that the remote lost, set back or replaced sessions.
+    pub accept: bool,
+}
+
+/// What came.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The remote.
+    pub remote: Remote,
+    /// Sessions that are not as they were, by name.
+    pub sessions: Vec<Found>,
+    /// Names that are no sessions' names, escaped, and sessions that are not safe to use, each with the reason.
+    pub refused: Vec<(String, String)>,
+    /// How many sessions are as they were.
+    pub unchanged: usize,
+}
+
+/// A session that is not as it was.
+#[derive(Debug)]
+pub struct Found {
+    /// Its name on the remote.
+    pub name: Name,
+    /// Its newest checkpoint there; `None` if it is gone.
+    pub tip: Option<ObjectId>,
+    /// What was known before.
+    pub before: Option<ObjectId>,
+    /// What became of it.
+    pub change: Change,
+    /// Whether what is known of it was changed accordingly.
+    pub taken: bool,
+}
+
+/// Fetches.
+pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
+    let remote = find(scene, request.remote.as_deref(), false)?;
+    refs::recover(scene.repo, scene.wait)?;
+    let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
+    clear(scene, &remote)?;
+    match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
+        Ok((sessions, refused, unchanged)) => Ok(Fetched {
+            remote,
+            sessions,
+            refused,
+            unchanged,
+        }),
+        Err(error) => {
+            // What was fetched and not checked is let go; the next fetch does so as well.
+            let _ = clear(scene, &remote);
+            Err(error)
+        }
+    }
+}
+
+/// Deletes what an interrupted fetch left.
+fn clear(scene: &Scene<'_>, remote: &Remote) -> Result<(), Error> {
+    let left = refs::list(scene.repo, &remote.incoming())?;
+    let edits: Vec<_> = left.into_iter().map(|(name, _)| remove(name)).collect();
+    update(scene, &edits)
+}
+
+/// A ref of the quarantine removed, whatever it is by now.
+fn remove(name: String) -> Edit {
+    Edit {
+        name,
+        expected: Expected::Unreadable,
+        new: None,
+        message: String::new(),
+    }
+}
+
+fn update(scene: &Scene<'_>, edits: &[Edit]) -> Result<(), Error> {
+    let committer = compose::people(scene).committer;
+    // What could not be removed is told by the next save, which sweeps it.
+    refs::update(scene.repo, edits, &committer, scene.wait)?;
+    Ok(())
+}
+
+type Parts = (Vec<Found>, Vec<(String, String)>, usize);
+
+struct Fetch<'a> {
+    scene: &'a Scene<'a>,
+    request: &'a Request,
+    remote: &'a Remote,
+    wire: Wire<'a>,
+    /// What was known before.
+    known: BTreeMap<Name, ObjectId>,
+    refused: Vec<(String, String)>,
+}
+
+impl<'a> Fetch<'a> {
+    fn new(scene: &'a Scene<'a>, request: &'a Request, remote: &'a Remote, wire: Wire<'a>) -> Result<Self, Error> {
+        let prefix = remote.tracking();
+        let mut known = BTreeMap::new();
+        for (full, target) in refs::list(scene.repo, &prefix)? {
+            let name = full.strip_prefix(&prefix).and_then(|name| Name::new(name).ok());
+            let Some(name) = name.filter(|name| request.session.as_ref().is_none_or(|wanted| wanted == name)) else {
+                continue;
+            };
+            match target {
+                Ok(id) => drop(known.insert(name, id)),
+                Err(damage) => return Err(store::Error::Damaged { name: full, damage }.into()),
+            }
+        }
+        Ok(Self {
+            scene,
+            request,
+            remote,
+            wire,
+            known,
+            refused: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Parts, Error> {
+        let there = self.ask()?;
+        let unchanged = there
+            .iter()
+            .filter(|(name, id)| self.known.get(name) == Some(id))
+            .count();
+        let wanted: Vec<Name> = there
+            .iter()
+            .filter(|(name, id)| self.known.get(name) != Some(id))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let came = self.bring(&wanted)?;
+        let mut check = Check::new(self.scene, self.good()?);
+        let mut found = Vec::new();
+        for (name, tip) in came {
+            if (self.wire.stopped)() {
+                return Err(Error::Stopped);
+            }
+            match check.session(tip) {
+                Ok(()) => found.push(self.compare(name, tip)?),
+                Err(why) => self.refused.push((name.to_string(), why)),
+            }
+        }
+        for (name, before) in &self.known {
+            if !there.contains_key(name) {
+                found.push(Found {
+                    name: name.clone(),
+                    tip: None,
+                    before: Some(*before),
+                    change: Change::Deleted,
+                    taken: self.request.accept,
+                });
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        self.publish(&found)?;
+        Ok((found, self.refused, unchanged))
+    }
+
+    /// Which sessions the remote has.
+    fn ask(&mut self) -> Result<BTreeMap<Name, ObjectId>, Error> {
+        let pattern = match &self.request.session {
+            Some(name) => session::ref_name(name),
+            None => format!("{}*", session::PREFIX),
+        };
+        let git = store::git(self.scene.repo).args(["ls-remote", "--refs", "--", &self.remote.name, &pattern]);
+        let exchange = exchange(git, self.wire, None)?;
+        let too_many = || Error::TooMany {
+            remote: self.remote.name.clone(),
+            limit: MAX_SESSIONS,
+        };
+        if exchange.cut {
+            return Err(too_many());
+        }
+        if exchange.code != Some(0) {
+            return Err(unreachable(self.remote, &exchange.words));
+        }
+        let mut there = BTreeMap::new();
+        let text = String::from_utf8_lossy(&exchange.stdout);
+        for line in text.lines() {
+            // The pattern matches the end of a name as well.
+            let Some((id, full)) = line.split_once('\t') else {
+                continue;
+            };
+            let Some(short) = full.strip_prefix(session::PREFIX) else {
+                continue;
+            };
+            match (Name::new(short), ObjectId::from_hex(id.as_bytes())) {
+                (Ok(name), Ok(id)) => drop(there.insert(name, id)),
+                (Err(why), _) => self
+                    .refused
+                    .push((short.escape_debug().to_string(), why.reason.to_owned())),
+                (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is none".to_owned())),
+            }
+            if there.len() + self.refused.len() > MAX_SESSIONS {
+                return Err(too_many());
+            }
+        }
+        Ok(there)
+    }
+
+    /// Fetches sessions into the quarantine and gives what came. One that cannot be fetched does not keep the others
+    /// from coming.
+    fn bring(&mut self, wanted: &[Name]) -> Result<BTreeMap<Name, ObjectId>, Error> {
+        if let Err(error) = self.transfer(wanted) {
+            // Where one lacks objects, or has broken ones, git takes none.
+            let of_one = |error: &Error| match error {
+                Error::Unreachable {
+                    denied, missing, why, ..
+                } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
+                _ => false,
+            };
+            if wanted.len() < 2 && !of_one(&error) || !of_one(&error) {
+                return Err(error);
+            }
+            for name in wanted {
+                match self.transfer(std::slice::from_ref(name)) {
+                    Err(Error::Unreachable { why, .. }) => self.refused.push((name.to_string(), why.join("; "))),
+                    other => other?,
+                }
+            }
+        }
+        let prefix = self.remote.incoming();
+        let mut came = BTreeMap::new();
+        for (full, target) in refs::list(self.scene.repo, &prefix)? {
+            let name = full.strip_prefix(&prefix).and_then(|name| Name::new(name).ok());
+            if let (Some(name), Ok(id)) = (name, target) {
+                came.insert(name, id);
+            }
+        }
+        Ok(came)
+    }
+
+    fn transfer(&self, wanted: &[Name]) -> Result<(), Error> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let incoming = self.remote.incoming();
+        let lines = wanted
+            .iter()
+            .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
+        let git = store::git(self.scene.repo)
+            .args([
+                "fetch",
+                "--progress",
+                "--no-tags",
+                "--no-prune",
+                "--no-write-fetch-head",
+            ])
+            .args([
+                "--no-auto-maintenance",
+                "--no-recurse-submodules",
+                "--no-show-forced-updates",
+            ])
+            // Nothing but these refs moves, and of a session nothing is left for later, also in a partial clone.
+            .args(["--refmap=", "--no-filter", "--no-write-commit-graph", "--stdin", "--"])
+            .arg(&self.remote.name)
+            .input(lines.collect::<String>());
+        let exchange = exchange(git, self.wire, Some(self.scene.settings.max_fetch_size))?;
+        if exchange.code == Some(0) {
+            return Ok(());
+        }
+        Err(unreachable(self.remote, &exchange.words))
+    }
+
+    /// The newest checkpoints of every session that is here already.
+    fn good(&self) -> Result<HashSet<ObjectId>, Error> {
+        let mut good = HashSet::new();
+        for prefix in [session::PREFIX, session::REMOTE_PREFIX] {
+            good.extend(
+                refs::list(self.scene.repo, prefix)?
+                    .into_iter()
+                    .filter_map(|(_, id)| id.ok()),
+            );
+        }
+        good.retain(|id| checkpoint::load(self.scene.repo, *id).is_ok());
+        Ok(good)
+    }
+
+    fn compare(&self, name: Name, tip: ObjectId) -> Result<Found, Error> {
+        let repo = self.scene.repo;
+        let before = self.known.get(&name).copied();
+        let change = match before {
+            None => Change::New {
+                checkpoints: chain::length(repo, tip),
+            },
+            Some(before) => match chain::relation(repo, tip, before)? {
+                Relation::Same => Change::Forward { checkpoints: 0 },
+                Relation::Ahead(checkpoints) => Change::Forward { checkpoints },
+                Relation::Behind(checkpoints) => Change::Back { checkpoints },
+                Relation::Diverged { .. } | Relation::Unrelated => Change::Rewritten,
+            },
+        };
+        Ok(Found {
+            name,
+            tip: Some(tip),
+            before,
+            change,
+            taken: change.is_good() || self.request.accept,
+        })
+    }
+
+    /// Makes what is good visible, keeps what an accepted change leaves behind, and empties the quarantine.
+    fn publish(&self, found: &[Found]) -> Result<(), Error> {
+        let mut edits = Vec::new();
+        for session in found.iter().filter(|session| session.taken) {
+            let message = format!("checkpoint: fetch, {}", session.change.word());
+            if let Some(before) = session.before.filter(|_| !session.change.is_good()) {
+                edits.push(super::pull::trash(self.scene, before, &message, &edits)?);
+            }
+            edits.push(Edit {
+                name: self.remote.tracking_ref(&session.name),
+                expected: session.before.map_or(Expected::Absent, Expected::Is),
+                new: session.tip,
+                message,
+            });
+        }
+        let left = refs::list(self.scene.repo, &self.remote.incoming())?;
+        edits.extend(left.into_iter().map(|(name, _)| remove(name)));
+        update(self.scene, &edits)
+    }
+}
+
+/// Whether what git said is about the objects of one ref, not about the connection.
+fn is_of_one(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    [
+        "did not send all necessary objects",
+        "bad object",
+        "invalid index-pack output",
+        "unpack-objects failed",
+        "index-pack failed",
+        "missing",
+        "fsck error",
+        "not our ref",
+        "corrupt",
+        "unable to read",
+        "couldn't find remote ref",
+        "upload-pack",
+    ]
+    .iter()
+    .any(|part| line.contains(part))
+}

@@ -1,0 +1,326 @@
+//! What a push uploads: checkpoints, commits of the user's own history that their snapshots need, secrets in any of
+//! it, and pointers of git-lfs whose content has to go as well.
+//!
+//! Only what the remote lacks is looked at, by what was last seen of it: files are compared with those of the
+//! checkpoint before and of HEAD. An object that the remote has under another name may be looked at once more.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::{Error, Leak, Wire, short};
+use crate::{
+    ops::{Error as OpsError, Scene},
+    secrets::{Mode, Scanner, Settings, Severity},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Entry},
+        history, incoming, refs,
+        remote::Remote,
+    },
+    worktree::snapshot,
+};
+
+/// A file above this size is not looked at for secrets, and named; in bytes.
+const MAX_SCANNED: u64 = 32 << 20;
+/// When so much was looked at, the rest is named; in bytes. A minute's work.
+const MAX_TOTAL: u64 = 2 << 30;
+
+/// What a push is going to upload.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// Commits of the user's own history that the remote lacks, newest first.
+    pub(super) commits: Vec<ObjectId>,
+    /// Secrets in what the remote lacks.
+    pub(super) leaks: BTreeSet<Leak>,
+    /// Files that were not looked at, because they are too large.
+    pub(super) unscanned: Vec<String>,
+    /// Contents of git-lfs that the snapshots point to: SHA-256 in hexadecimal.
+    pub(super) pointers: BTreeSet<String>,
+}
+
+/// Finds out what pushing these sessions would upload: their names and newest checkpoints, each with what the remote
+/// was last seen to have of it.
+pub(super) fn of(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    sessions: &[(String, ObjectId, Option<ObjectId>)],
+    wire: Wire<'_>,
+) -> Result<Outgoing, Error> {
+    let mut look = Look {
+        scene,
+        scanner: scanner(scene)?,
+        out: Outgoing::default(),
+        seen: HashSet::new(),
+        scanned: 0,
+        wire,
+    };
+    let there = Known::of(scene, remote)?;
+    let mut heads = Vec::new();
+    let mut chains = Vec::new();
+    for (name, tip, tracking) in sessions {
+        let boundary = tracking.iter().chain(&there.sessions);
+        let chain = Chain::read(scene, *tip, &boundary.copied().collect())?;
+        heads.extend(
+            chain
+                .new
+                .iter()
+                .filter_map(|new| new.head)
+                .filter(|head| !chain.known_heads.contains(head)),
+        );
+        chains.push((name, chain));
+    }
+    heads.sort();
+    heads.dedup();
+    heads.retain(|head| !there.commits.contains(head));
+    look.history(&heads, &there)?;
+    for (name, chain) in &chains {
+        look.chain(name, chain)?;
+    }
+    Ok(look.out)
+}
+
+/// The user's own rules and allow-list; whether records are redacted is another question than what is published.
+fn scanner(scene: &Scene<'_>) -> Result<Scanner, Error> {
+    let rule = |text: &String| crate::ops::redact::own_rule(text);
+    Ok(Scanner::new(&Settings {
+        mode: Mode::Warn,
+        allow: scene.settings.redact_allow.clone(),
+        rules: scene.settings.redact_rule.iter().map(rule).collect(),
+    })?)
+}
+
+/// What the remote was last seen to have.
+struct Known {
+    commits: HashSet<ObjectId>,
+    sessions: HashSet<ObjectId>,
+}
+
+impl Known {
+    fn of(scene: &Scene<'_>, remote: &Remote) -> Result<Self, Error> {
+        let ids = |prefix: &str| -> Result<HashSet<ObjectId>, Error> {
+            let found = refs::list(scene.repo, prefix)?;
+            Ok(found.into_iter().filter_map(|(_, id)| id.ok()).collect())
+        };
+        // A name that no ref has, such as one with a space, has no branches that were fetched.
+        let branches = ids(&format!("refs/remotes/{}/", remote.name)).unwrap_or_default();
+        Ok(Self {
+            commits: branches,
+            sessions: ids(&remote.tracking())?,
+        })
+    }
+}
+
+/// A checkpoint that the remote lacks.
+struct New {
+    entry: Entry,
+    /// The tree of the checkpoint before it.
+    before: Option<ObjectId>,
+    files: Option<Files>,
+    /// Those of the checkpoint before it.
+    files_before: Option<Files>,
+    head: Option<ObjectId>,
+}
+
+/// The trees of a snapshot.
+#[derive(Clone, Copy)]
+struct Files {
+    commit: ObjectId,
+    tree: ObjectId,
+    index: ObjectId,
+    head: ObjectId,
+}
+
+impl Files {
+    fn of(scene: &Scene<'_>, entry: &Entry) -> Result<Option<Self>, checkpoint::Fault> {
+        let Some(commit) = entry.parents.get(1).copied() else {
+            return Ok(None);
+        };
+        let (tree, parents) = checkpoint::commit_parts(scene.repo, commit)?;
+        let [head, index] = parents.as_slice() else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            commit,
+            tree,
+            index: checkpoint::tree_of(scene.repo, *index)?,
+            head: *head,
+        }))
+    }
+}
+
+/// The checkpoints of a session that the remote lacks, and those of its source.
+struct Chain {
+    new: Vec<New>,
+    /// HEAD commits of the newest checkpoint that the remote has.
+    known_heads: HashSet<ObjectId>,
+}
+
+impl Chain {
+    fn read(scene: &Scene<'_>, tip: ObjectId, boundary: &HashSet<ObjectId>) -> Result<Self, Error> {
+        let damaged = |fault| OpsError::damaged(short(tip))(fault);
+        let (mut new, mut known_heads) = (Vec::new(), HashSet::new());
+        let mut next = Some(checkpoint::entry(scene.repo, tip).map_err(damaged)?);
+        let mut files = next
+            .as_ref()
+            .map(|entry| Files::of(scene, entry))
+            .transpose()
+            .map_err(damaged)?
+            .flatten();
+        while let Some(entry) = next.take() {
+            if boundary.contains(&entry.id) {
+                known_heads.extend(files.map(|files| files.head));
+                break;
+            }
+            let parent = entry.parents.first().copied();
+            let before = parent
+                .map(|id| checkpoint::entry(scene.repo, id))
+                .transpose()
+                .map_err(damaged)?;
+            let files_before = before
+                .as_ref()
+                .map(|entry| Files::of(scene, entry))
+                .transpose()
+                .map_err(damaged)?
+                .flatten();
+            new.push(New {
+                entry,
+                before: before.as_ref().map(|entry| entry.tree),
+                files,
+                files_before,
+                head: files.map(|files| files.head),
+            });
+            (next, files) = (before, files_before);
+        }
+        Ok(Self { new, known_heads })
+    }
+}
+
+/// Whether a commit is the one that stands for HEAD on an unborn branch: none of the user's.
+fn is_unborn(scene: &Scene<'_>, commit: ObjectId) -> Result<bool, Error> {
+    let info = history::commit_info(scene.repo, commit)?;
+    Ok(info.subject == "unborn branch" && info.authored_at.unix() == 0 && info.email == "git-checkpoint@localhost")
+}
+
+struct Look<'a> {
+    scene: &'a Scene<'a>,
+    scanner: Scanner,
+    out: Outgoing,
+    seen: HashSet<ObjectId>,
+    scanned: u64,
+    wire: Wire<'a>,
+}
+
+impl Look<'_> {
+    /// Commits of the project that the remote lacks, and what is in them.
+    fn history(&mut self, heads: &[ObjectId], there: &Known) -> Result<(), Error> {
+        if heads.is_empty() {
+            return Ok(());
+        }
+        let mut input = String::new();
+        for head in heads {
+            input.push_str(&format!("{head}\n"));
+        }
+        for known in there.commits.iter().chain(&there.sessions) {
+            input.push_str(&format!("^{known}\n"));
+        }
+        let output = store::git(self.scene.repo)
+            .args(["rev-list", "--topo-order", "--parents", "--stdin"])
+            .input(input)
+            .run()
+            .map_err(store::Error::from)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut parents = BTreeMap::new();
+        for line in text.lines() {
+            let mut ids = line.split(' ').filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+            let Some(commit) = ids.next() else { continue };
+            parents.insert(commit, ids.collect::<Vec<_>>());
+            if !is_unborn(self.scene, commit)? {
+                self.out.commits.push(commit);
+            }
+        }
+        let total = self.out.commits.len() as u64;
+        for (done, commit) in self.out.commits.clone().into_iter().enumerate() {
+            (self.wire.progress)("Looking for secrets", done as u64, total);
+            let tree = |id: &ObjectId| checkpoint::tree_of(self.scene.repo, *id);
+            let new = tree(&commit).map_err(OpsError::damaged(short(commit)))?;
+            // The parents of a commit at the border of a shallow clone are not here.
+            let bases: Vec<_> = parents[&commit].iter().filter_map(|id| tree(id).ok()).collect();
+            self.files(new, &bases, &format!("commit {}", short(commit)))?;
+        }
+        Ok(())
+    }
+
+    fn chain(&mut self, name: &str, chain: &Chain) -> Result<(), Error> {
+        let total = chain.new.len() as u64;
+        let mut heads = HashMap::new();
+        // From old to new, so that a secret is told of the checkpoint that brought it.
+        for (done, new) in chain.new.iter().rev().enumerate() {
+            (self.wire.progress)("Looking for secrets", done as u64, total);
+            let of = format!("{name}, checkpoint {}", short(new.entry.id));
+            let bases: Vec<_> = new.before.into_iter().collect();
+            self.files(new.entry.tree, &bases, &of)?;
+            let Some(files) = new.files else { continue };
+            if new.files_before.is_some_and(|before| before.commit == files.commit) {
+                continue;
+            }
+            let head = *heads
+                .entry(files.head)
+                .or_insert_with(|| checkpoint::tree_of(self.scene.repo, files.head).ok());
+            let before = new.files_before;
+            let bases = [
+                head,
+                before.map(|before| before.tree),
+                before.map(|before| before.index),
+            ];
+            let bases: Vec<_> = bases.into_iter().flatten().collect();
+            self.files(files.tree, &bases, &of)?;
+            self.files(files.index, &[bases, vec![files.tree]].concat(), &of)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at what is new in a tree.
+    fn files(&mut self, tree: ObjectId, bases: &[ObjectId], of: &str) -> Result<(), Error> {
+        if (self.wire.stopped)() {
+            return Err(Error::Stopped);
+        }
+        // What the bases hold is there only as far as it is here: a partial clone has not all of it.
+        let bases: Vec<_> = bases
+            .iter()
+            .copied()
+            .filter(|id| self.scene.repo.has_object(id))
+            .collect();
+        let mut found = Vec::new();
+        let mut each = |path: &[u8], id: ObjectId| found.push((crate::model::path::RepoPath::new(path), id));
+        incoming::new_files(self.scene.repo, tree, &bases, &mut self.seen, &mut each)?;
+        for (path, id) in found {
+            self.blob(&path.quoted(), id, of)?;
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, path: &str, id: ObjectId, of: &str) -> Result<(), Error> {
+        let limit = MAX_SCANNED.min(MAX_TOTAL.saturating_sub(self.scanned));
+        match incoming::small_blob(self.scene.repo, id, limit)? {
+            Ok(bytes) => {
+                self.scanned += bytes.len() as u64;
+                if bytes.len() as u64 <= snapshot::LFS_POINTER {
+                    self.out.pointers.extend(snapshot::lfs_pointer(&bytes));
+                }
+                for finding in self.scanner.scan(&bytes) {
+                    if finding.severity == Severity::Secret {
+                        self.out.leaks.insert(Leak {
+                            of: of.to_owned(),
+                            path: path.to_owned(),
+                            line: finding.line,
+                            kind: finding.kind.to_string(),
+                        });
+                    }
+                }
+            }
+            // A partial clone has not fetched it: the remote has it.
+            Err(None) => {}
+            Err(Some(_)) => self.out.unscanned.push(format!("{path} ({of})")),
+        }
+        Ok(())
+    }
+}

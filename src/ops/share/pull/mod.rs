@@ -1,0 +1,271 @@
+//! `pull`: a session of this repository brought to what the remote has.
+//!
+//! Forward where it can; where both went on, what is only here becomes a session of its own in the same transaction,
+//! and so does a session of the same name that was made here independently. A tip that no session leads to any more goes
+//! to the trash. Nothing is dropped.
+
+mod part;
+
+use super::{Error, Relation, Wire, chain, fetch, fetch::Fetched};
+use crate::{
+    model::name::Name,
+    ops::{Error as OpsError, Scene, choose, compose, undo as taking_back},
+    store::{
+        self, ObjectId,
+        checkpoint::{Checkpoint, oid},
+        current, graph, lock,
+        refs::{self, Edit, Expected},
+        remote::Remote,
+        session,
+    },
+};
+
+/// How the entries of a pulled session's reflog begin, before the name of the remote.
+pub(super) const PULLED: &str = "checkpoint: pull from ";
+/// How far back commits are looked at to tell whether one comes from another.
+const WALKED: usize = 200_000;
+/// How often it is tried again because the session was saved meanwhile.
+const TRIES: u32 = 20;
+
+/// What is to be brought.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The remote; the usual one without a name.
+    pub remote: Option<String>,
+    /// The session; the current one without a name.
+    pub session: Option<Name>,
+    /// Whether to follow the remote where it lost, set back or replaced the session.
+    pub accept: bool,
+}
+
+/// What was brought.
+#[derive(Debug)]
+pub struct Pulled {
+    /// The remote.
+    pub remote: String,
+    /// What was fetched on the way.
+    pub fetched: Option<Fetched>,
+    /// The session.
+    pub name: Name,
+    /// Its newest checkpoint now.
+    pub id: ObjectId,
+    /// What it was before.
+    pub before: Option<ObjectId>,
+    /// What was done.
+    pub outcome: Outcome,
+    /// Who made the newest checkpoint.
+    pub author: String,
+    /// Whether it is the current session of this work tree.
+    pub current: bool,
+}
+
+/// What a pull did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was nothing new.
+    UpToDate {
+        /// Checkpoints that the remote lacks.
+        ahead: usize,
+    },
+    /// The session is new here.
+    New {
+        /// Its checkpoints.
+        checkpoints: usize,
+    },
+    /// It went on.
+    Forward {
+        /// By how many checkpoints.
+        checkpoints: usize,
+    },
+    /// Both went on: what was only here is a session of its own now.
+    Parted {
+        /// That session.
+        tail: Name,
+        /// Its checkpoint made for that; `None` where the session itself got the name.
+        fork: Option<ObjectId>,
+        /// How many checkpoints were only here.
+        ours: usize,
+        /// How many came.
+        theirs: usize,
+    },
+}
+
+/// Fetches and brings the session up.
+pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pulled, Error> {
+    let name = match &request.session {
+        Some(name) => name.clone(),
+        None => choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?.name,
+    };
+    let fetched = fetch::fetch(
+        scene,
+        &fetch::Request {
+            remote: request.remote.clone(),
+            session: Some(name.clone()),
+            accept: request.accept,
+        },
+        wire,
+    )?;
+    let remote = fetched.remote.clone();
+    if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
+        return Err(Error::Refused {
+            remote: remote.name,
+            session: name,
+            why: why.clone(),
+        });
+    }
+    if let Some(found) = fetched.sessions.iter().find(|found| found.name == name && !found.taken) {
+        return Err(Error::Lost {
+            remote: remote.name,
+            session: name,
+            change: found.change,
+        });
+    }
+    let mut pulled = bring(scene, &remote, &name)?;
+    pulled.fetched = Some(fetched);
+    Ok(pulled)
+}
+
+/// Brings a session to what was fetched of it last.
+pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, Error> {
+    refs::recover(scene.repo, scene.wait)?;
+    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?.ok_or_else(|| Error::NotThere {
+        remote: remote.name.clone(),
+        session: name.to_string(),
+    })?;
+    let theirs = choose::load(scene, &format!("{}/{name}", remote.name), theirs)?;
+    for _ in 0..TRIES {
+        let ours = choose::named(scene, name)?;
+        let id = ours
+            .as_ref()
+            .map_or(&theirs.document.session.id, |ours| &ours.tip.document.session.id);
+        let _session = lock::session(scene.repo, id, scene.wait)?;
+        let step = Step {
+            scene,
+            remote,
+            name,
+            ours: ours.as_ref().map(|ours| &ours.tip),
+            theirs: &theirs,
+        };
+        match step.run() {
+            Err(Error::Ops(error))
+                if matches!(
+                    *error,
+                    OpsError::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })
+                ) => {}
+            other => return other,
+        }
+    }
+    Err(OpsError::Contended {
+        session: name.clone(),
+        tries: TRIES,
+    }
+    .into())
+}
+
+/// An edit that keeps a tip that no session leads to any more; `also` are edits of the same transaction.
+pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edit]) -> Result<Edit, Error> {
+    let id = choose::load(scene, &super::short(tip), tip)?.document.session.id;
+    let prefix = format!("refs/checkpoints-trash/{id}/");
+    let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u64>().ok();
+    let taken = refs::list(scene.repo, &prefix)?;
+    let numbers = taken.iter().filter_map(|(name, _)| number(name));
+    let n = numbers
+        .chain(also.iter().filter_map(|edit| number(&edit.name)))
+        .max()
+        .unwrap_or(0)
+        + 1;
+    Ok(Edit {
+        name: format!("{prefix}{n}"),
+        expected: Expected::Absent,
+        new: Some(tip),
+        message: message.to_owned(),
+    })
+}
+
+/// One try, under the session's lock.
+struct Step<'a> {
+    scene: &'a Scene<'a>,
+    remote: &'a Remote,
+    name: &'a Name,
+    ours: Option<&'a Checkpoint>,
+    theirs: &'a Checkpoint,
+}
+
+impl Step<'_> {
+    fn run(&self) -> Result<Pulled, Error> {
+        let repo = self.scene.repo;
+        let theirs = self.theirs.entry.id;
+        let Some(ours) = self.ours else {
+            self.swap(Vec::new(), None)?;
+            let checkpoints = chain::length(repo, theirs);
+            return Ok(self.pulled(Outcome::New { checkpoints }));
+        };
+        match chain::relation(repo, ours.entry.id, theirs)? {
+            Relation::Same => Ok(self.pulled(Outcome::UpToDate { ahead: 0 })),
+            Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead })),
+            Relation::Behind(checkpoints) => {
+                let mut more = Vec::new();
+                if graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
+                    // Pruned there: the same documents, other commits.
+                    more.push(trash(self.scene, ours.entry.id, &self.message(), &[])?);
+                }
+                self.swap(more, None)?;
+                Ok(self.pulled(Outcome::Forward { checkpoints }))
+            }
+            Relation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
+            Relation::Unrelated => self.step_aside(ours),
+        }
+    }
+
+    fn message(&self) -> String {
+        format!("{PULLED}{}", self.remote.name)
+    }
+
+    /// Moves the session to what the remote has, with further edits in the same transaction; noted for `undo`.
+    fn swap(&self, more: Vec<Edit>, current: Option<(current::Current, current::Current)>) -> Result<(), Error> {
+        let scene = self.scene;
+        let old = self.ours.map(|ours| ours.entry.id);
+        let mut edits = more;
+        edits.push(Edit {
+            name: session::ref_name(self.name),
+            expected: old.map_or(Expected::Absent, Expected::Is),
+            new: Some(self.theirs.entry.id),
+            message: self.message(),
+        });
+        refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+        let moves = edits
+            .iter()
+            .map(|edit| {
+                let old = match edit.expected {
+                    Expected::Is(id) => Some(oid(id)),
+                    _ => None,
+                };
+                (edit.name.clone(), old, edit.new.map(oid))
+            })
+            .collect();
+        let what = format!("pulled {} from {}", self.name, self.remote.name);
+        if let Some((_, after)) = &current {
+            current::write(scene.repo, after)?;
+        }
+        Ok(taking_back::note_refs(scene, "pull", what, moves, current)?)
+    }
+
+    fn pulled(&self, outcome: Outcome) -> Pulled {
+        let up_to_date = matches!(outcome, Outcome::UpToDate { .. });
+        let now = match self.ours {
+            Some(ours) if up_to_date => ours,
+            _ => self.theirs,
+        };
+        let current = current::read(self.scene.repo).unwrap_or_default().session;
+        Pulled {
+            remote: self.remote.name.clone(),
+            fetched: None,
+            name: self.name.clone(),
+            id: now.entry.id,
+            before: self.ours.map(|ours| ours.entry.id),
+            outcome,
+            author: now.entry.author.clone(),
+            current: current.is_some_and(|current| current.name == *self.name),
+        }
+    }
+}

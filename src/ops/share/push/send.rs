@@ -1,0 +1,294 @@
+//! Sending: what goes for each session, git's answer, and looking again where the remote has moved.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{Error, Relation, Wire, chain, exchange, fetch, unreachable},
+    Fate, Request, Sent, Session,
+    answer::{Answer, is_namespace},
+};
+use crate::{
+    model::name::Name,
+    ops::{Scene, choose, compose},
+    store::{
+        self, ObjectId, graph,
+        refs::{self, Edit, Expected},
+        remote::Remote,
+        session,
+    },
+};
+
+/// How far back commits are looked at to tell whether one comes from another.
+const WALKED: usize = 200_000;
+/// How often a push is tried again because the remote moved meanwhile.
+const TRIES: usize = 3;
+
+pub(super) struct Push<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) request: &'a Request,
+    pub(super) remote: &'a Remote,
+    pub(super) wire: Wire<'a>,
+}
+
+/// A ref as it is given to git.
+struct Spec {
+    id: ObjectId,
+    target: String,
+    /// What the remote must have for the ref to be replaced; `None` where it only goes on.
+    lease: Option<ObjectId>,
+    force: bool,
+}
+
+impl Push<'_> {
+    pub(super) fn run(&self, sessions: Vec<Session>) -> Result<(Vec<Sent>, usize), Error> {
+        let order: Vec<Name> = sessions.iter().map(|(name, ..)| name.clone()).collect();
+        let mut fates = BTreeMap::new();
+        let mut open = sessions;
+        let mut autosaves = self.autosaves(&open)?;
+        let mut sent_autosaves = 0;
+        for attempt in 0..TRIES {
+            let mut specs = Vec::new();
+            let mut planned = BTreeMap::new();
+            for (name, id, tracking) in &open {
+                match self.plan(name, *id, *tracking)? {
+                    Ok((spec, fate)) => {
+                        specs.push(spec);
+                        planned.insert(name.clone(), fate);
+                    }
+                    Err(fate) => drop(fates.insert(name.clone(), (*id, fate))),
+                }
+            }
+            open.retain(|(name, ..)| planned.contains_key(name));
+            let own = autosaves.len();
+            specs.append(&mut autosaves);
+            if specs.is_empty() {
+                break;
+            }
+            let answers = self.transfer(&specs)?;
+            sent_autosaves += specs
+                .iter()
+                .rev()
+                .take(own)
+                .filter(|spec| matches!(answers.get(&spec.target), Some(Answer::Done | Answer::UpToDate)))
+                .count();
+            let mut again = Vec::new();
+            let mut seen = Vec::new();
+            for (name, id, tracking) in std::mem::take(&mut open) {
+                let Some(planned) = planned.remove(&name) else { continue };
+                let fate = match answers.get(&session::ref_name(&name)) {
+                    // It was seen to have just that before.
+                    Some(Answer::Done) if planned == Fate::UpToDate => Fate::PutBack,
+                    Some(Answer::Done) => planned,
+                    Some(Answer::UpToDate) => Fate::UpToDate,
+                    Some(Answer::Moved(_)) if attempt + 1 < TRIES => {
+                        again.push((name, id, tracking));
+                        continue;
+                    }
+                    Some(Answer::Moved(why)) => Fate::Refused {
+                        why: why.clone(),
+                        namespace: false,
+                    },
+                    Some(Answer::Refused(why)) => Fate::Refused {
+                        namespace: is_namespace(why),
+                        why: why.clone(),
+                    },
+                    None => {
+                        return Err(Error::Unreachable {
+                            remote: self.remote.name.clone(),
+                            denied: false,
+                            missing: false,
+                            why: vec![format!("it said nothing about session '{name}'")],
+                        });
+                    }
+                };
+                if fate.is_good() {
+                    seen.push((name.clone(), id, tracking));
+                }
+                fates.insert(name, (id, fate));
+            }
+            if !self.request.dry_run {
+                self.remember(&seen)?;
+            }
+            if again.is_empty() {
+                break;
+            }
+            // The remote is not what it was last seen to be: look, and compare anew.
+            let fetch = fetch::Request {
+                remote: Some(self.remote.name.clone()),
+                session: (again.len() == 1).then(|| again[0].0.clone()),
+                accept: false,
+            };
+            let fetched = fetch::fetch(self.scene, &fetch, self.wire)?;
+            for (name, id, _) in again {
+                let found = fetched.sessions.iter().find(|found| found.name == name);
+                let there = match found {
+                    Some(found) => found.tip,
+                    None => refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?,
+                };
+                if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
+                    let why = format!("what the remote has of it is not safe to use: {why}");
+                    fates.insert(name, (id, Fate::Refused { why, namespace: false }));
+                    continue;
+                }
+                open.push((name, id, there));
+            }
+        }
+        let sent = order.into_iter().filter_map(|name| {
+            let (id, fate) = fates.remove(&name)?;
+            Some(Sent { name, id, fate })
+        });
+        Ok((sent.collect(), sent_autosaves))
+    }
+
+    /// What is to be sent of a session, or why nothing is.
+    fn plan(&self, name: &Name, id: ObjectId, there: Option<ObjectId>) -> Result<Result<(Spec, Fate), Fate>, Error> {
+        let repo = self.scene.repo;
+        let spec = |lease: Option<ObjectId>| Spec {
+            id,
+            target: session::ref_name(name),
+            force: lease.is_some(),
+            lease,
+        };
+        let Some(there) = there else {
+            return Ok(Ok((spec(None), Fate::New(chain::length(repo, id)))));
+        };
+        let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
+        Ok(match chain::relation(repo, id, there)? {
+            Relation::Same if id == there => Ok((spec(None), Fate::UpToDate)),
+            // The shorter of two chains that end alike is the pruned one.
+            Relation::Same if chain::length(repo, id) < chain::length(repo, there) => {
+                Ok((spec(Some(there)), Fate::Pruned))
+            }
+            Relation::Same => Err(Fate::UpToDate),
+            Relation::Ahead(count) if goes_on()? => Ok((spec(None), Fate::Forward(count))),
+            Relation::Ahead(count) => Ok((spec(Some(there)), Fate::Forward(count))),
+            Relation::Behind(count) => Err(Fate::Behind(count)),
+            Relation::Diverged { ours, theirs } => Err(Fate::Diverged { ours, theirs }),
+            Relation::Unrelated => Err(Fate::Another),
+        })
+    }
+
+    /// The autosaves of these sessions, under a name that no other machine has.
+    fn autosaves(&self, sessions: &[Session]) -> Result<Vec<Spec>, Error> {
+        let mut specs = Vec::new();
+        if !self.request.autosaves {
+            return Ok(specs);
+        }
+        let host = Name::slug(self.scene.host, "x");
+        let host = host.as_str().trim_end_matches("-x").to_owned();
+        for (name, id, _) in sessions {
+            let id = choose::load(self.scene, name.as_str(), *id)?.document.session.id;
+            for (full, target) in refs::list(self.scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
+                // Of a damaged one nothing can be sent; verify names it.
+                let Ok(id) = target else { continue };
+                specs.push(Spec {
+                    id,
+                    target: format!("{full}.{host}"),
+                    lease: None,
+                    force: true,
+                });
+            }
+        }
+        Ok(specs)
+    }
+
+    /// Runs `git push` and gives what became of each ref.
+    fn transfer(&self, specs: &[Spec]) -> Result<BTreeMap<String, Answer>, Error> {
+        let mut git = store::git(self.scene.repo)
+            .user_hooks()
+            .config("push.useForceIfIncludes=false")
+            .args([
+                "push",
+                "--porcelain",
+                "--progress",
+                "--no-follow-tags",
+                "--recurse-submodules=no",
+            ]);
+        if self.request.dry_run {
+            git = git.arg("--dry-run");
+        }
+        for spec in specs {
+            if let Some(lease) = spec.lease {
+                git = git.arg(format!("--force-with-lease={}:{lease}", spec.target));
+            }
+        }
+        git = git.arg("--").arg(&self.remote.name);
+        for spec in specs {
+            // One with a lease must not be forced as well, or the lease would not count.
+            let force = if spec.force && spec.lease.is_none() { "+" } else { "" };
+            git = git.arg(format!("{force}{}:{}", spec.id, spec.target));
+        }
+        let exchange = exchange(git, self.wire, None)?;
+        let mut answers = BTreeMap::new();
+        for line in String::from_utf8_lossy(&exchange.stdout).lines() {
+            let Some((target, answer)) = Answer::read(line) else {
+                continue;
+            };
+            // With several URLs a ref has several answers, of which the worst counts.
+            answers
+                .entry(target)
+                .and_modify(|known: &mut Answer| {
+                    if matches!(known, Answer::Done | Answer::UpToDate) {
+                        *known = answer.clone();
+                    }
+                })
+                .or_insert(answer);
+        }
+        let whole = specs.iter().all(|spec| answers.contains_key(&spec.target));
+        if !whole
+            || (exchange.code != Some(0)
+                && answers
+                    .values()
+                    .all(|answer| matches!(answer, Answer::Done | Answer::UpToDate)))
+        {
+            return Err(unreachable(self.remote, &exchange.words));
+        }
+        Ok(answers)
+    }
+
+    /// Notes what the remote has now.
+    fn remember(&self, seen: &[Session]) -> Result<(), Error> {
+        let mut edits = Vec::new();
+        for (name, id, _) in seen {
+            edits.push(Edit {
+                name: self.remote.tracking_ref(name),
+                expected: Expected::Any,
+                new: Some(*id),
+                message: "checkpoint: push".to_owned(),
+            });
+        }
+        refs::update(
+            self.scene.repo,
+            &edits,
+            &compose::people(self.scene).committer,
+            self.scene.wait,
+        )?;
+        Ok(())
+    }
+
+    /// Sends contents of git-lfs.
+    pub(super) fn contents(&self, pointers: &[String]) -> Result<(), Error> {
+        let failed = |why: String| Error::Lfs {
+            remote: self.remote.name.clone(),
+            objects: pointers.len(),
+            why,
+        };
+        let has = store::git(self.scene.repo).args(["lfs", "version"]).run();
+        if has.is_err() {
+            return Err(failed("git-lfs is not installed".to_owned()));
+        }
+        // A command line has room for some thousand.
+        for some in pointers.chunks(500) {
+            let git = store::git(self.scene.repo)
+                .args(["lfs", "push", "--object-id"])
+                .arg(&self.remote.name)
+                .args(some);
+            let exchange = exchange(git, self.wire, None)?;
+            if exchange.code != Some(0) {
+                let said = exchange.words.lines().next_back().unwrap_or("it failed").to_owned();
+                return Err(failed(format!("git lfs push: {said}")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! `remote status`: how the sessions here stand to what was last seen of the remotes, without asking them.
+
+use std::collections::BTreeMap;
+
+use super::{Error, Relation, chain, find};
+use crate::{
+    model::name::Name,
+    ops::Scene,
+    store::{
+        ObjectId,
+        checkpoint::Checkpoint,
+        refs,
+        remote::{self, Remote},
+        session,
+    },
+};
+
+/// A remote.
+#[derive(Debug)]
+pub struct Standing {
+    /// The remote.
+    pub remote: Remote,
+    /// Whether it is what commands mean that name none: for fetching, for pushing.
+    pub usual: (bool, bool),
+    /// Sessions that are here or there, by name.
+    pub sessions: Vec<Row>,
+    /// When something was last fetched from it or pushed to it, in seconds since 1970.
+    pub seen: Option<i64>,
+}
+
+/// A session that is here or there.
+#[derive(Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// How it stands here to there.
+    pub state: State,
+}
+
+/// How a session stands here to there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is on both sides.
+    Both(Relation),
+    /// It is here alone, with so many checkpoints.
+    Here(usize),
+    /// It is there alone, with so many checkpoints.
+    There(usize),
+    /// It cannot be compared: why.
+    Damaged(String),
+}
+
+/// The state of one remote, or of all.
+pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Error> {
+    let remotes = match name {
+        Some(_) => vec![find(scene, name, false)?],
+        None => remote::all(scene.repo),
+    };
+    let usual = |push| remote::default(scene.repo, push).map(|remote| remote.name);
+    let (fetch, push) = (usual(false), usual(true));
+    let local = tips(scene, session::PREFIX)?;
+    let mut all = Vec::new();
+    for remote in remotes {
+        let there = tips(scene, &remote.tracking())?;
+        let mut seen = None;
+        for name in there.keys() {
+            let log = refs::reflog(scene.repo, &format!("{}{name}", remote.tracking()))?;
+            seen = seen.max(log.first().map(|entry| entry.who.time.seconds));
+        }
+        let mut names: Vec<&String> = local.keys().chain(there.keys()).collect();
+        names.sort();
+        names.dedup();
+        let sessions = names
+            .into_iter()
+            .map(|name| Row {
+                name: name.clone(),
+                state: state(scene, local.get(name), there.get(name)),
+            })
+            .collect();
+        all.push(Standing {
+            usual: (
+                fetch.as_ref() == Some(&remote.name),
+                push.as_ref() == Some(&remote.name),
+            ),
+            sessions,
+            seen,
+            remote,
+        });
+    }
+    Ok(all)
+}
+
+type Tips = BTreeMap<String, Result<ObjectId, String>>;
+
+fn tips(scene: &Scene<'_>, prefix: &str) -> Result<Tips, Error> {
+    let found = refs::list(scene.repo, prefix)?;
+    Ok(found
+        .into_iter()
+        .map(|(full, target)| {
+            let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
+            (name, target.map_err(|damage| damage.to_string()))
+        })
+        .collect())
+}
+
+fn state(
+    scene: &Scene<'_>,
+    here: Option<&Result<ObjectId, String>>,
+    there: Option<&Result<ObjectId, String>>,
+) -> State {
+    let damaged = |why: &String| State::Damaged(why.clone());
+    match (here, there) {
+        (Some(Err(why)), _) | (_, Some(Err(why))) => damaged(why),
+        (Some(Ok(here)), Some(Ok(there))) => match chain::relation(scene.repo, *here, *there) {
+            Ok(relation) => State::Both(relation),
+            Err(error) => State::Damaged(error.to_string()),
+        },
+        (Some(Ok(id)), None) => State::Here(chain::length(scene.repo, *id)),
+        (None, Some(Ok(id))) => State::There(chain::length(scene.repo, *id)),
+        (None, None) => State::Here(0),
+    }
+}
+
+/// The remotes that a session's checkpoint came from: by the log of its ref, or because it was saved on another machine
+/// and a remote was seen to have it.
+pub fn came_from(scene: &Scene<'_>, name: &Name, checkpoint: &Checkpoint) -> Vec<String> {
+    let id = checkpoint.entry.id;
+    let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
+    let pulled = log.iter().find(|entry| entry.new == id);
+    if let Some(remote) = pulled.and_then(|entry| entry.message.strip_prefix(super::pull::PULLED)) {
+        return vec![remote.to_owned()];
+    }
+    if checkpoint.document.host == scene.host {
+        return Vec::new();
+    }
+    let has = |remote: &Remote| {
+        let there = refs::read(scene.repo, &remote.tracking_ref(name)).ok().flatten();
+        let relation = there.map(|there| chain::relation(scene.repo, id, there));
+        matches!(relation, Some(Ok(Relation::Same | Relation::Behind(_))))
+    };
+    let remotes = remote::all(scene.repo).into_iter();
+    remotes.filter(has).map(|remote| remote.name).collect()
+}

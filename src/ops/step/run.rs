@@ -1,0 +1,230 @@
+//! A command run as a step: what it printed, how it ended, how long it took, and which files it changed.
+//!
+//! The step is on disk before the command begins, so that a machine that dies leaves a step that is running, not none.
+//! What is stored of the output has gone through the redactor as one stream and is bounded; what the caller shows is
+//! not changed.
+
+use std::{ffi::OsString, path::Path, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{Error, Scene, events::Event, fresh, redact::Redactor},
+    Noted, Start, again, files, note,
+};
+use crate::{
+    model::{
+        excerpt::Cutter,
+        path::RepoPath,
+        step::{Command, Step, StepStatus},
+        time::Timestamp,
+    },
+    os::child::{self, End, Job, Stream},
+    store::{commands, objects::Writer},
+};
+
+/// The exit status when the command took too long, as of `timeout`.
+const TIMED_OUT: i32 = 124;
+/// The exit status of a command that is no program, as of a shell.
+const NOT_EXECUTABLE: i32 = 126;
+/// The exit status of a command that is not there, as of a shell.
+const NOT_FOUND: i32 = 127;
+
+/// Which step the command is.
+#[derive(Debug)]
+pub enum Which {
+    /// A new one.
+    New(Start),
+    /// The next try of this one.
+    Again(Box<Step>),
+}
+
+/// What is to run.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The step.
+    pub which: Which,
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// The folder to run in.
+    pub folder: &'a Path,
+    /// That folder below the top of the work tree.
+    pub below: RepoPath,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Whether the terminal is its input.
+    pub foreground: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Ran {
+    /// The step as it is now, and its last change.
+    pub noted: Noted,
+    /// What the event at its start came to.
+    pub begun: Event,
+    /// The exit status to pass on.
+    pub status: i32,
+}
+
+/// Runs a command as a step. `pass` shows a piece of output and says whether anybody still reads.
+pub fn run(
+    scene: &Scene<'_>,
+    request: &Request<'_>,
+    pass: &mut dyn FnMut(Stream, &[u8]) -> bool,
+) -> Result<Ran, Error> {
+    let mut redactor = Redactor::new(scene)?;
+    let writer = Writer::memory(scene.repo);
+    let before = files::now(scene, &writer)?;
+    let command = command(request, &mut redactor);
+    let (id, mut patch) = match &request.which {
+        Which::New(start) => {
+            let title = Some(start.title.clone()).filter(|title| !title.trim().is_empty());
+            let start = Start {
+                title: title.unwrap_or_else(|| command.shown()),
+                agent: start.agent.clone(),
+                issue: start.issue.clone(),
+                prompt: start.prompt.clone(),
+                objective: start.objective.clone(),
+                uses: start.uses.clone(),
+            };
+            (fresh::item_id()?, start.patch(scene, before.as_ref())?)
+        }
+        Which::Again(step) => (step.id.clone(), again(scene, step, before.as_ref())),
+    };
+    patch.insert("command".into(), json!(command));
+    commands::note(scene.repo, [&command])?;
+    let begun = note(scene, &id, patch, Some("step-start"), "started")?;
+    // From here on the session is the one the step is in, whatever becomes current meanwhile.
+    let session = begun.appended.session.clone();
+    let scene = &Scene {
+        session: Some(&session),
+        ..*scene
+    };
+    let job = Job {
+        argv: request.argv,
+        folder: request.folder,
+        timeout: request.timeout,
+        foreground: request.foreground,
+    };
+    let mut cutter = Cutter::default();
+    let mut clean = Vec::new();
+    let mut stream = redactor.stream();
+    let ended = child::run(&job, &mut |from, piece| {
+        stream.push(piece, &mut clean);
+        cutter.push(&clean);
+        clean.clear();
+        pass(from, piece)
+    });
+    let findings = stream.finish(&mut clean);
+    cutter.push(&clean);
+    redactor.note(findings, "step/output");
+    let (status, error, took) = match &ended {
+        Ok((end, took)) => (status_of(*end), why(*end, request.timeout), *took),
+        Err(error) => (
+            1,
+            Some(format!("it could not be run: {}", crate::os::reason(error))),
+            Duration::ZERO,
+        ),
+    };
+    let mut patch = Map::new();
+    patch.insert("exit_status".into(), json!(status));
+    patch.insert(
+        "duration_ms".into(),
+        json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+    );
+    let seconds = i64::try_from(took.as_secs()).unwrap_or(0);
+    let at = Timestamp::from_unix(scene.now.unix() + seconds, scene.now.offset());
+    patch.insert("ended_at".into(), json!(at));
+    let output = cutter.finish();
+    if !output.is_empty() {
+        patch.insert("output".into(), json!(output));
+    }
+    let verdict = match &error {
+        None => StepStatus::Done,
+        Some(error) => {
+            patch.insert("error".into(), json!(error));
+            StepStatus::Failed
+        }
+    };
+    patch.insert("status".into(), json!(verdict));
+    changed_files(scene, &writer, before.as_ref(), &mut patch)?;
+    let (trigger, word) = match verdict {
+        StepStatus::Done => ("step-done", "done"),
+        _ => ("step-fail", "failed"),
+    };
+    // Others may have been given the lock for long; the result of a command is worth waiting for.
+    let mut noted = note(scene, &id, patch, Some(trigger), word)?;
+    noted.appended.redactions.append(&mut redactor.found);
+    if let Err(error) = ended {
+        return Err(Error::Child(error));
+    }
+    Ok(Ran {
+        noted,
+        begun: begun.event,
+        status,
+    })
+}
+
+/// The command as it is stored.
+fn command(request: &Request<'_>, redactor: &mut Redactor) -> Command {
+    let texts: Vec<String> = request.argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let is_text = request.argv.iter().all(|argument| argument.to_str().is_some());
+    let mut argv = json!(texts);
+    redactor.json(&mut argv, "step/command");
+    let argv: Vec<String> = serde_json::from_value(argv).unwrap_or_default();
+    Command {
+        altered: !is_text || argv != texts,
+        argv,
+        folder: request.below.clone(),
+        timeout_ms: request.timeout.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
+    }
+}
+
+fn status_of(end: End) -> i32 {
+    match end {
+        End::Exited(status) => status,
+        End::Signal(signal) => 128 + signal,
+        End::TimedOut => TIMED_OUT,
+        End::NotFound => NOT_FOUND,
+        End::NotExecutable => NOT_EXECUTABLE,
+    }
+}
+
+/// Why it failed, in words; `None` when it did not.
+fn why(end: End, timeout: Option<Duration>) -> Option<String> {
+    match end {
+        End::Exited(0) => None,
+        End::Exited(status) => Some(format!("exit status {status}")),
+        End::Signal(signal) => Some(format!("ended by signal {signal}")),
+        End::TimedOut => {
+            let limit = timeout.unwrap_or_default();
+            Some(format!("took longer than {} s and was ended", limit.as_secs_f64()))
+        }
+        End::NotFound => Some("there is no such program".to_owned()),
+        End::NotExecutable => Some("it is not executable".to_owned()),
+    }
+}
+
+/// Adds the files as they are now, and what became of those there were.
+fn changed_files(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    before: Option<&crate::model::step::Files>,
+    patch: &mut Map<String, Value>,
+) -> Result<(), Error> {
+    let Some(after) = files::now(scene, writer)? else {
+        return Ok(());
+    };
+    if let Some(before) = before {
+        let (outputs, more) = files::outputs(&writer.overlay(scene.repo), before, &after)?;
+        if !outputs.is_empty() {
+            patch.insert("outputs".into(), json!(outputs));
+        }
+        if more > 0 {
+            patch.insert("more_outputs".into(), json!(more));
+        }
+    }
+    patch.insert("after".into(), json!(after));
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! A command of the user's that we run to its end: its output is passed on piece by piece, signals that reach us reach
+//! it, and it may have a time limit.
+//!
+//! At a terminal it stays in our process group, where Ctrl-C reaches it without us; otherwise it leads a group of its
+//! own, so that a signal or the time limit reaches what it started as well. Until it is dropped nothing here ends us by
+//! a signal: what the command did is recorded first.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How long a command has to end after it was asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long we go on reading when the command has ended but something it started keeps its output open.
+const LINGER: Duration = Duration::from_secs(1);
+/// The longest we are deaf to signals and to the end of a command that prints nothing.
+const TICK: Duration = Duration::from_millis(10);
+/// Bytes of a piece.
+const PIECE: usize = 16 << 10;
+
+/// Which output a piece came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Error,
+}
+
+/// What is to run.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The program and its arguments; not empty.
+    pub argv: &'a [OsString],
+    /// The folder it runs in.
+    pub folder: &'a Path,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Whether it is to stay in our process group, because the terminal is its input.
+    pub foreground: bool,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It took too long and was ended.
+    TimedOut,
+    /// It was not started: there is no such program.
+    NotFound,
+    /// It was not started: it is no program, or must not be run.
+    NotExecutable,
+}
+
+/// Runs the command and waits for its end. `each` takes every piece of output in the order of arrival, and says whether
+/// anybody still reads that stream; how long it took comes with how it ended.
+pub fn run(job: &Job<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Result<(End, Duration)> {
+    let signals = Signals::new()?;
+    let started = Instant::now();
+    let mut child = match start(job) {
+        Ok(child) => child,
+        Err(error) => {
+            let end = match error.kind() {
+                io::ErrorKind::NotFound => End::NotFound,
+                // Also what the system says of a file in no format it runs.
+                io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
+                    End::NotExecutable
+                }
+                _ if error.raw_os_error() == Some(8) => End::NotExecutable,
+                _ => return Err(error),
+            };
+            return Ok((end, started.elapsed()));
+        }
+    };
+    let (sender, pieces) = sync_channel(16);
+    let stops = [Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false))];
+    if let Some(pipe) = child.stdout.take() {
+        read(pipe, Stream::Output, Arc::clone(&stops[0]), sender.clone());
+    }
+    if let Some(pipe) = child.stderr.take() {
+        read(pipe, Stream::Error, Arc::clone(&stops[1]), sender.clone());
+    }
+    drop(sender);
+    let mut pass = |stream: Stream, piece: &[u8]| {
+        if !each(stream, piece) {
+            stops[usize::from(stream == Stream::Error)].store(true, Ordering::Relaxed);
+        }
+    };
+    let waited = wait(job, &mut child, &pieces, &signals, started, &mut pass);
+    if waited.is_err() {
+        // Nothing is known of it any more; it must not go on unseen.
+        kill(&child, job.foreground, Ask::Kill);
+        let _ = child.wait();
+    }
+    waited
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user's own command, as they gave it")]
+fn start(job: &Job<'_>) -> io::Result<Child> {
+    let Some((program, arguments)) = job.argv.split_first() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(job.folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    if !job.foreground {
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    command.spawn()
+}
+
+/// Reads a pipe in a thread of its own, which ends when the pipe does or when nobody takes what it reads.
+fn read(
+    mut pipe: impl Read + Send + 'static,
+    stream: Stream,
+    stop: Arc<AtomicBool>,
+    to: SyncSender<(Stream, Vec<u8>)>,
+) {
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; PIECE];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(n) if n > 0 && !stop.load(Ordering::Relaxed) => {
+                    if to.send((stream, buffer[..n].to_vec())).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // With the pipe closed a command whose output nobody reads ends by itself.
+                _ => return,
+            }
+        }
+    });
+}
+
+fn wait(
+    job: &Job<'_>,
+    child: &mut Child,
+    pieces: &Receiver<(Stream, Vec<u8>)>,
+    signals: &Signals,
+    started: Instant,
+    pass: &mut dyn FnMut(Stream, &[u8]),
+) -> io::Result<(End, Duration)> {
+    let mut open = true;
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    let mut asked: Option<Instant> = None;
+    loop {
+        match pieces.recv_timeout(if open { TICK } else { Duration::ZERO }) {
+            Ok((stream, piece)) => pass(stream, &piece),
+            Err(RecvTimeoutError::Disconnected) => open = false,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if ended.is_none() {
+            ended = child.try_wait()?.map(|status| (status, Instant::now()));
+        }
+        if let Some((status, at)) = ended {
+            if !open || at.elapsed() > LINGER {
+                let end = if asked.is_some() { End::TimedOut } else { end(status) };
+                return Ok((end, at - started));
+            }
+            continue;
+        }
+        if !open {
+            std::thread::sleep(TICK / 5);
+        }
+        for (signal, by_terminal) in signals.take() {
+            // Those of the keyboard the terminal has given to the whole group.
+            if !(job.foreground && by_terminal) {
+                kill(child, job.foreground, signal);
+            }
+        }
+        match (asked, job.timeout) {
+            (None, Some(limit)) if started.elapsed() > limit => {
+                kill(child, job.foreground, Ask::Term);
+                asked = Some(Instant::now());
+            }
+            (Some(at), _) if at.elapsed() > GRACE => kill(child, job.foreground, Ask::Kill),
+            _ => {}
+        }
+    }
+}
+
+fn end(status: ExitStatus) -> End {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return End::Signal(signal);
+    }
+    End::Exited(status.code().unwrap_or(1))
+}
+
+/// What a command is told.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Term,
+    Kill,
+    #[cfg(unix)]
+    Int,
+    #[cfg(unix)]
+    Quit,
+    #[cfg(unix)]
+    Hup,
+}
+
+/// Sends a signal to the command, and outside of our own group to what it started. That it has just ended is no matter.
+#[cfg(unix)]
+fn kill(child: &Child, foreground: bool, ask: Ask) {
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    let signal = match ask {
+        Ask::Term => Signal::TERM,
+        Ask::Kill => Signal::KILL,
+        Ask::Int => Signal::INT,
+        Ask::Quit => Signal::QUIT,
+        Ask::Hup => Signal::HUP,
+    };
+    let pid = Pid::from_child(child);
+    let _ = if foreground {
+        kill_process(pid, signal)
+    } else {
+        kill_process_group(pid, signal)
+    };
+}
+
+#[cfg(not(unix))]
+fn kill(child: &mut Child, _: bool, _: Ask) {
+    let _ = child.kill();
+}
+
+/// Signals that would end us, as flags.
+struct Signals {
+    flags: Vec<(Ask, bool, Arc<AtomicBool>, signal_hook::SigId)>,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn new() -> io::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        let mut flags = Vec::new();
+        for (signal, ask, by_terminal) in [
+            (SIGINT, Ask::Int, true),
+            (SIGQUIT, Ask::Quit, true),
+            (SIGTERM, Ask::Term, false),
+            (SIGHUP, Ask::Hup, false),
+        ] {
+            let flag = Arc::new(AtomicBool::new(false));
+            let id = signal_hook::flag::register(signal, Arc::clone(&flag))?;
+            flags.push((ask, by_terminal, flag, id));
+        }
+        Ok(Self { flags })
+    }
+
+    #[cfg(not(unix))]
+    #[allow(clippy::unnecessary_wraps, reason = "as on other systems")]
+    fn new() -> io::Result<Self> {
+        Ok(Self { flags: Vec::new() })
+    }
+
+    /// Those that came since the last look, and whether a key makes them.
+    fn take(&self) -> Vec<(Ask, bool)> {
+        let came = self
+            .flags
+            .iter()
+            .filter(|(_, _, flag, _)| flag.swap(false, Ordering::Relaxed));
+        came.map(|(ask, by_terminal, ..)| (*ask, *by_terminal)).collect()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (.., id) in &self.flags {
+            signal_hook::low_level::unregister(*id);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, timeout: Option<Duration>) -> (End, String, String) {
+        let argv = ["sh", "-c", script].map(OsString::from);
+        let job = Job {
+            argv: &argv,
+            folder: Path::new("/"),
+            timeout,
+            foreground: false,
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (end, _) = run(&job, &mut |stream, piece| {
+            let to = if stream == Stream::Output { &mut out } else { &mut err };
+            to.extend_from_slice(piece);
+            true
+        })
+        .expect("it runs");
+        (
+            end,
+            String::from_utf8_lossy(&out).into(),
+            String::from_utf8_lossy(&err).into(),
+        )
+    }
+
+    #[test]
+    fn status_signal_and_output() {
+        assert_eq!(
+            sh("echo a; echo b >&2; exit 3", None),
+            (End::Exited(3), "a\n".into(), "b\n".into())
+        );
+        assert_eq!(sh("kill -9 $$", None).0, End::Signal(9));
+        let argv = [OsString::from("/nowhere/no-such-program")];
+        let mut job = Job {
+            argv: &argv,
+            folder: Path::new("/"),
+            timeout: None,
+            foreground: false,
+        };
+        let none = &mut |_: Stream, _: &[u8]| true;
+        assert_eq!(run(&job, none).expect("an answer").0, End::NotFound);
+        let argv = [OsString::from("/")];
+        job.argv = &argv;
+        assert_eq!(run(&job, none).expect("an answer").0, End::NotExecutable);
+    }
+
+    #[test]
+    fn the_limit_reaches_what_was_started_too() {
+        let started = Instant::now();
+        let (end, out, _) = sh(
+            "echo on; sleep 60 | sleep 60; echo off",
+            Some(Duration::from_millis(200)),
+        );
+        assert_eq!((end, out.as_str()), (End::TimedOut, "on\n"));
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn what_keeps_the_output_open_is_not_waited_for() {
+        let started = Instant::now();
+        let (end, out, _) = sh("sleep 30 & echo done", None);
+        assert_eq!((end, out.as_str()), (End::Exited(0), "done\n"));
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_stream_that_nobody_reads_is_closed() {
+        let argv = ["sh", "-c", "while echo y; do :; done"].map(OsString::from);
+        let job = Job {
+            argv: &argv,
+            folder: Path::new("/"),
+            timeout: Some(Duration::from_secs(30)),
+            foreground: false,
+        };
+        let (end, _) = run(&job, &mut |_, _| false).expect("it runs");
+        assert_ne!(end, End::TimedOut);
+    }
+}

@@ -1,0 +1,235 @@
+//! Guides: prose that is written once, in a small part of Markdown, and read on a terminal, as a manual page and on the
+//! web alike.
+//!
+//! What there is: headings, paragraphs, lists, code between fences, tables, and inside of lines `code`, *stress* and
+//! links. Nothing else of Markdown is understood, and the guides use nothing else.
+
+use super::{
+    slot::Slot,
+    text::{Line, Text},
+};
+
+/// A part of a guide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// A heading, with the number of its `#`.
+    Heading(usize, String),
+    /// Lines that belong together, as one.
+    Paragraph(String),
+    /// One item of a list.
+    Item(String),
+    /// Lines that are shown as they are.
+    Code(Vec<String>),
+    /// A row of a table, without the heading row.
+    Row(Vec<String>),
+}
+
+/// Takes a guide apart.
+pub fn blocks(source: &str) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
+    let mut lines = source.lines().peekable();
+    // Whether the next line of text begins something new.
+    let mut fresh = true;
+    while let Some(line) = lines.next() {
+        let text = line.trim();
+        if text.starts_with("```") {
+            let code = lines.by_ref().take_while(|line| !line.trim().starts_with("```"));
+            out.push(Block::Code(code.map(str::to_owned).collect()));
+            fresh = true;
+        } else if text.is_empty() {
+            fresh = true;
+        } else if let Some(title) = text.strip_prefix('#') {
+            let level = 1 + title.bytes().take_while(|&byte| byte == b'#').count();
+            out.push(Block::Heading(level, plain(title.trim_start_matches('#').trim())));
+            fresh = true;
+        } else if text.starts_with('|') {
+            let cells = |line: &str| {
+                let line = line.trim().trim_matches('|').replace("\\|", "\u{1}");
+                line.split('|')
+                    .map(|cell| cell.trim().replace('\u{1}', "|"))
+                    .collect::<Vec<_>>()
+            };
+            // The heading row is the one above the line of dashes.
+            let is_rule = |line: &str| line.trim_start_matches('|').trim_start().starts_with('-');
+            if lines.peek().is_some_and(|next| is_rule(next.trim())) {
+                lines.next();
+            } else {
+                out.push(Block::Row(cells(text)));
+            }
+            fresh = true;
+        } else if let Some(item) = text.strip_prefix("- ").or_else(|| numbered(text)) {
+            out.push(Block::Item(item.to_owned()));
+            fresh = false;
+        } else {
+            match out.last_mut() {
+                Some(Block::Paragraph(before) | Block::Item(before)) if !fresh => {
+                    before.push(' ');
+                    before.push_str(text);
+                }
+                _ => out.push(Block::Paragraph(text.to_owned())),
+            }
+            fresh = false;
+        }
+    }
+    out
+}
+
+/// `text` without the number in front of it.
+fn numbered(text: &str) -> Option<&str> {
+    let (number, rest) = text.split_once(". ")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(rest)
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Ordinary words.
+    Plain(String),
+    /// Something to type, or a name.
+    Code(String),
+    /// Words with stress.
+    Strong(String),
+}
+
+/// Takes a line apart. A link becomes its words and, when it leads somewhere else, its address.
+pub fn pieces(text: &str) -> Vec<Piece> {
+    let mut out = Vec::new();
+    let mut words = String::new();
+    let mut rest = text;
+    let flush = |words: &mut String, out: &mut Vec<Piece>| {
+        if !words.is_empty() {
+            out.push(Piece::Plain(std::mem::take(words)));
+        }
+    };
+    while let Some(at) = rest.find(['`', '*', '[']) {
+        words.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((code, after)) = between(rest, "`", "`") {
+            flush(&mut words, &mut out);
+            out.push(Piece::Code(code.to_owned()));
+            rest = after;
+        } else if let Some((strong, after)) = between(rest, "**", "**").or_else(|| between(rest, "*", "*")) {
+            flush(&mut words, &mut out);
+            out.push(Piece::Strong(strong.to_owned()));
+            rest = after;
+        } else if let Some((label, address, after)) = link(rest) {
+            words.push_str(&plain(label));
+            if address.contains("://") {
+                words.push_str(&format!(" ({address})"));
+            }
+            rest = after;
+        } else {
+            words.push_str(&rest[..1]);
+            rest = &rest[1..];
+        }
+    }
+    words.push_str(rest);
+    flush(&mut words, &mut out);
+    out
+}
+
+/// What stands between `open` at the start of `text` and the next `close`, and what follows. Nothing, or something that
+/// begins with a space, is none: it is a star.
+fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<(&'t str, &'t str)> {
+    let (inner, after) = text.strip_prefix(open)?.split_once(close)?;
+    (!inner.is_empty() && !inner.starts_with(' ')).then_some((inner, after))
+}
+
+fn link(text: &str) -> Option<(&str, &str, &str)> {
+    let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (address, after) = rest.split_once(')')?;
+    (!label.contains(']')).then_some((label, address, after))
+}
+
+/// A line without its markup.
+pub fn plain(text: &str) -> String {
+    let word = |piece| match piece {
+        Piece::Plain(text) | Piece::Code(text) | Piece::Strong(text) => text,
+    };
+    pieces(text).into_iter().map(word).collect()
+}
+
+/// A guide for a terminal of this many columns. Code is never wrapped.
+pub fn text(source: &str, columns: usize) -> Text {
+    let mut out = Text::new();
+    let mut last = None;
+    for block in blocks(source) {
+        let listed = |block: Option<&Block>| matches!(block, Some(Block::Item(_) | Block::Row(_)));
+        if last.is_some() && !(listed(last.as_ref()) && listed(Some(&block))) {
+            out.push(Line::new());
+        }
+        match &block {
+            Block::Heading(_, title) => out.push(Line::new().with(Slot::Heading, title)),
+            Block::Paragraph(text) => out.append(Text::wrapped(&shown(text), 0, columns)),
+            Block::Item(text) => out.append(hanging("- ", &shown(text), columns)),
+            Block::Code(lines) => lines.iter().for_each(|line| out.push(Line::plain(format!("  {line}")))),
+            Block::Row(cells) => {
+                let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
+                out.push(Line::plain("  ").with(Slot::Id, plain(first)));
+                let rest: Vec<_> = rest.iter().map(|cell| shown(cell)).filter(|c| !c.is_empty()).collect();
+                out.append(Text::wrapped(&rest.join("; "), 6, columns));
+            }
+        }
+        last = Some(block);
+    }
+    out
+}
+
+/// A line as it reads without a typeface for code: between quotes as in messages.
+fn shown(text: &str) -> String {
+    let word = |piece| match piece {
+        Piece::Code(code) => format!("'{code}'"),
+        Piece::Plain(text) | Piece::Strong(text) => text,
+    };
+    pieces(text).into_iter().map(word).collect()
+}
+
+/// Wrapped text whose first line begins with `mark`, the others below its words.
+fn hanging(mark: &str, text: &str, columns: usize) -> Text {
+    let mut out = Text::new();
+    for (place, line) in Text::wrapped(text, mark.len(), columns).lines().iter().enumerate() {
+        let line = line.to_string();
+        if place == 0 {
+            out.push(Line::plain(format!("{mark}{}", line.trim_start())));
+        } else {
+            out.push(Line::plain(line));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "# The *title*\n\nOne line\nand `code`, 2 * 3, [words](README.md).\n\n- an item\n  goes on\n- two\n\n\
+        ```sh\ngit log  # x\n```\n| a | b |\n|---|---|\n| `k` | v \\| w |\n\n1. first\n";
+
+    #[test]
+    fn blocks_are_taken_apart() {
+        assert_eq!(
+            blocks(SOURCE),
+            [
+                Block::Heading(1, "The title".into()),
+                Block::Paragraph("One line and `code`, 2 * 3, [words](README.md).".into()),
+                Block::Item("an item goes on".into()),
+                Block::Item("two".into()),
+                Block::Code(vec!["git log  # x".into()]),
+                Block::Row(vec!["`k`".into(), "v | w".into()]),
+                Block::Item("first".into()),
+            ]
+        );
+        assert_eq!(plain("a [b](https://c.example) *d*"), "a b (https://c.example) d");
+    }
+
+    #[test]
+    fn text_fits_the_columns() {
+        let text = text(SOURCE, 20).to_string();
+        assert_eq!(
+            text,
+            "The title\n\nOne line and 'code',\n2 * 3, words.\n\n- an item goes on\n- two\n\n  git log  # x\n\n  k\n      \
+             v | w\n- first\n"
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Steps for people: a table of all, and one with everything that is known of it.
+
+use super::{
+    age,
+    count::Count,
+    slot::Slot,
+    table::{Column, Table},
+    text::{Line, Text},
+};
+use crate::model::{
+    excerpt::Excerpt,
+    step::{Step, StepStatus},
+    time::Timestamp,
+};
+
+/// How many lines of an output are shown unless all are asked for.
+const LINES: usize = 20;
+/// How many files are shown unless all are asked for.
+const FILES: usize = 10;
+
+fn slot(status: StepStatus) -> Slot {
+    match status {
+        StepStatus::Running => Slot::Caution,
+        StepStatus::Done => Slot::Good,
+        StepStatus::Failed => Slot::Bad,
+        StepStatus::Invalid => Slot::Dim,
+    }
+}
+
+/// One line about a step: `step 3 'parser' (k3j2abcd)`.
+pub fn line(step: &Step) -> Line {
+    let mut line = Line::plain(format!("step {} '{}' (", step.n, step.title));
+    line.push(Slot::Id, &step.id);
+    line.push(Slot::Plain, ")");
+    line
+}
+
+/// How long it took: `0.4 s`, `12 min`.
+pub fn took(step: &Step) -> Option<String> {
+    let millis = step.duration_ms?;
+    Some(if millis < 10_000 {
+        format!("{}.{} s", millis / 1000, millis % 1000 / 100)
+    } else {
+        age::duration(millis / 1000)
+    })
+}
+
+/// All steps, a line each.
+pub fn list(steps: &[Step], columns: usize, now: Timestamp) -> Text {
+    let mut table = Table::new([
+        Column::right("#"),
+        Column::left("id"),
+        Column::left("status"),
+        Column::left("when"),
+        Column::left("took"),
+        Column::left("agent"),
+        Column::left("title").flexible(20),
+    ]);
+    for step in steps {
+        let mut status = step.status.word().to_owned();
+        if step.attempt > 1 {
+            status.push_str(&format!(", try {}", step.attempt));
+        }
+        let when = step.ended_at.or(step.started_at).unwrap_or(step.at);
+        table.row([
+            Line::plain(step.n.to_string()),
+            Line::new().with(Slot::Id, &step.id),
+            Line::new().with(slot(step.status), status),
+            Line::new().with(Slot::Date, age::age(when, now)),
+            Line::plain(took(step).unwrap_or_default()),
+            Line::new().with(Slot::Person, step.agent.as_deref().unwrap_or_default()),
+            Line::plain(&step.title),
+        ]);
+    }
+    table.render(columns)
+}
+
+/// One step, whole.
+pub fn show(step: &Step, columns: usize, all: bool, now: Timestamp) -> Text {
+    let mut text = Text::new();
+    text.push(line(step));
+    {
+        let mut row = |label: &str, value: Line| {
+            let mut line = Line::new().with(Slot::Heading, format!("{label}:"));
+            line.pad_to(12);
+            line.append(&value);
+            text.push(line);
+        };
+        let mut status = Line::new().with(slot(step.status), step.status.word());
+        if step.attempt > 1 {
+            status.push(Slot::Plain, format!(", try {}", step.attempt));
+        }
+        if let Some(exit) = step.exit_status {
+            status.push(Slot::Plain, format!(", exit status {exit}"));
+        }
+        row("Status", status);
+        for (label, slot, value) in [
+            ("Agent", Slot::Person, &step.agent),
+            ("Issue", Slot::Plain, &step.issue),
+            ("Objective", Slot::Plain, &step.objective),
+            ("Error", Slot::Bad, &step.error),
+            ("Taken back", Slot::Caution, &step.invalidated),
+        ] {
+            if let Some(value) = value {
+                row(label, Line::new().with(slot, value));
+            }
+        }
+        if let Some(command) = &step.command {
+            let mut line = Line::plain(command.shown());
+            if !command.folder.as_bytes().is_empty() {
+                line.push(Slot::Dim, format!(" in {}", command.folder));
+            }
+            row("Command", line);
+        }
+        if let Some(started) = step.started_at {
+            row("Began", Line::new().with(Slot::Date, age::age(started, now)));
+        }
+        if let Some(took) = took(step) {
+            row("Took", Line::plain(took));
+        }
+        if !step.uses.is_empty() {
+            row("Uses", Line::new().with(Slot::Id, step.uses.join(" ")));
+        }
+        if !step.verification.is_empty() {
+            let checks = step.verification.iter().map(|(name, result)| {
+                let result = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+                format!("{name} {result}")
+            });
+            row("Checks", Line::plain(checks.collect::<Vec<_>>().join(", ")));
+        }
+    }
+    for (title, value) in [("Prompt", &step.prompt), ("Context for later steps", &step.context)] {
+        if let Some(value) = value {
+            heading(&mut text, title);
+            text.append(Text::wrapped(value, 2, columns));
+        }
+    }
+    if !step.corrections.is_empty() {
+        heading(&mut text, "Corrections");
+        for correction in &step.corrections {
+            text.append(Text::wrapped(correction, 2, columns));
+        }
+    }
+    files(&mut text, step, all);
+    if let Some(output) = &step.output {
+        self::output(&mut text, output, all);
+    }
+    for try_ in &step.earlier {
+        heading(&mut text, &format!("Try {}: {}", try_.n, try_.status.word()));
+        if let Some(error) = &try_.error {
+            text.append(Text::wrapped(error, 2, columns));
+        }
+    }
+    text
+}
+
+fn files(text: &mut Text, step: &Step, all: bool) {
+    if step.outputs.is_empty() {
+        return;
+    }
+    heading(text, "Files");
+    let shown = if all { step.outputs.len() } else { FILES };
+    for output in step.outputs.iter().take(shown) {
+        let slot = match output.change.as_str() {
+            "created" => Slot::Added,
+            "deleted" => Slot::Removed,
+            _ => Slot::Changed,
+        };
+        let mut line = Line::plain("  ").with(slot, format!("{:9}", output.change));
+        line.push(Slot::Path, output.path.quoted());
+        if let Some(about) = &output.text {
+            line.push(Slot::Plain, format!("  {about}"));
+        }
+        text.push(line);
+    }
+    let left = step.outputs.len().saturating_sub(shown) as u64 + step.more_outputs.unwrap_or(0);
+    if left > 0 {
+        text.push(Line::new().with(Slot::Dim, format!("  ... {left} more")));
+    }
+}
+
+fn output(text: &mut Text, output: &Excerpt, all: bool) {
+    heading(text, "Output");
+    let whole = output.text();
+    let block = Text::block(&whole);
+    let lines = block.lines();
+    let from = if all { 0 } else { lines.len().saturating_sub(LINES) };
+    if from > 0 {
+        let left = Count::new(from, "line");
+        text.push(Line::new().with(Slot::Dim, format!("  ... {left} before (--all)")));
+    }
+    for line in &lines[from..] {
+        let mut indented = Line::plain("  ");
+        indented.append(line);
+        text.push(indented);
+    }
+}
+
+fn heading(text: &mut Text, title: &str) {
+    text.push(Line::new());
+    text.push(Line::new().with(Slot::Heading, title));
+}

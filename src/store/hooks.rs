@@ -1,0 +1,375 @@
+//! The hook files that git runs here, who manages them, and what our hooks last did.
+//!
+//! Only files that git would run count: `core.hooksPath` is followed, and a hook that is not executable is none. A hook
+//! of the user's that is no shell script, no plain file, or switched off, is not written into but kept beside ours.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice as _;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
+use crate::model::{
+    hook::{self, Hook, Rest},
+    json,
+    time::Timestamp,
+};
+use crate::os;
+
+/// Where git looks for hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// The folder.
+    pub path: PathBuf,
+    /// Whether `core.hooksPath` names it for more than this repository: for the user or the machine.
+    pub is_shared: bool,
+    /// Whether it is the repository's own, `hooks` in its git folder.
+    pub is_own: bool,
+}
+
+/// The folder of the hooks that git runs here.
+pub fn folder(repo: &Repository) -> Folder {
+    let own = repo.common_dir().join("hooks");
+    let config = repo.config_snapshot();
+    let value = config.trusted_path("core.hooksPath").ok().flatten();
+    let Some(value) = value.filter(|path| !path.as_os_str().is_empty()) else {
+        return Folder {
+            path: own,
+            is_shared: false,
+            is_own: true,
+        };
+    };
+    let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
+    let path = root.join(&*value);
+    let sections = config.plumbing().sections_by_name("core").into_iter().flatten();
+    let named: Vec<_> = sections
+        .filter(|section| section.value("hooksPath").is_some())
+        .map(|section| section.meta().source)
+        .collect();
+    let is_shared = named
+        .last()
+        .is_some_and(|source| !matches!(source, gix::config::Source::Local | gix::config::Source::Worktree));
+    Folder {
+        is_own: same(&path, &own),
+        is_shared: is_shared && !same(&path, &own),
+        path,
+    }
+}
+
+fn same(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
+/// A program that manages the hooks of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    /// <https://typicode.github.io/husky>: hooks are files in `.husky`.
+    Husky,
+    /// <https://lefthook.dev>: writes hook files anew from its configuration.
+    Lefthook,
+    /// <https://pre-commit.com>: keeps a hook that is there already and runs it.
+    PreCommit,
+    /// <https://github.com/sds/overcommit>: puts a program of its own in the place of every hook.
+    Overcommit,
+}
+
+impl Manager {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Husky => "husky",
+            Self::Lefthook => "lefthook",
+            Self::PreCommit => "pre-commit",
+            Self::Overcommit => "overcommit",
+        }
+    }
+}
+
+/// Files in which lefthook is configured, shared and personal.
+const LEFTHOOK: [&str; 12] = [
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    ".config/lefthook.yml",
+    ".config/lefthook.yaml",
+    "lefthook-local.yml",
+    ".lefthook-local.yml",
+];
+
+/// Who manages the hooks of this work tree, if anybody does.
+pub fn manager(repo: &Repository) -> Option<Manager> {
+    let root = repo.workdir()?;
+    let there = |name: &str| root.join(name).is_file();
+    if husky(root, &folder(repo).path) {
+        Some(Manager::Husky)
+    } else if LEFTHOOK.iter().any(|name| there(name)) {
+        Some(Manager::Lefthook)
+    } else if there(".overcommit.yml") {
+        Some(Manager::Overcommit)
+    } else if there(".pre-commit-config.yaml") {
+        Some(Manager::PreCommit)
+    } else {
+        None
+    }
+}
+
+fn husky(root: &Path, folder: &Path) -> bool {
+    let husky = root.join(".husky");
+    same(folder, &husky) || same(folder, &husky.join("_"))
+}
+
+/// Whether a manager's configuration calls this program in a hook.
+fn managed(repo: &Repository, manager: Manager, hook: Hook) -> bool {
+    let Some(root) = repo.workdir() else { return false };
+    let call = format!("hooks run {}", hook.name());
+    let words = format!("'run', '{}'", hook.name());
+    let calls = |path: PathBuf| {
+        fs::read(path).is_ok_and(|text| {
+            let text = text.to_str_lossy();
+            text.contains(&call) || text.contains(&words)
+        })
+    };
+    match manager {
+        Manager::Husky => calls(root.join(".husky").join(hook.name())),
+        Manager::Lefthook => LEFTHOOK.iter().any(|name| calls(root.join(name))),
+        Manager::Overcommit => calls(root.join(".overcommit.yml")),
+        Manager::PreCommit => calls(root.join(".pre-commit-config.yaml")),
+    }
+}
+
+/// Whether a hook makes checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// git runs it, and it calls this program.
+    Active,
+    /// The configuration of a hook manager calls this program.
+    Managed(Manager),
+    /// It does not call this program.
+    Absent,
+    /// It was installed, but git does not run it, or it finds no program; the reason.
+    Broken(String),
+}
+
+/// The state of a hook.
+pub fn state(repo: &Repository, hook: Hook) -> State {
+    let folder = folder(repo);
+    let path = folder.path.join(hook.name());
+    let text = fs::read(&path).unwrap_or_default();
+    if hook::is_in(&text) {
+        return match () {
+            () if !is_executable(&path) => State::Broken("its file is not executable".to_owned()),
+            () if !finds_program(&text) => {
+                State::Broken("the program it names is gone; install the hooks again".to_owned())
+            }
+            () => State::Active,
+        };
+    }
+    if let Some(manager) = manager(repo)
+        && managed(repo, manager, hook)
+    {
+        return State::Managed(manager);
+    }
+    let own = repo.common_dir().join("hooks").join(hook.name());
+    if !folder.is_own && fs::read(own).is_ok_and(|text| hook::is_in(&text)) {
+        return State::Broken(format!("core.hooksPath is now '{}'", folder.path.display()));
+    }
+    State::Absent
+}
+
+fn finds_program(text: &[u8]) -> bool {
+    let Some(program) = hook::program(text) else {
+        return false;
+    };
+    gix::path::from_byte_slice(&program).is_ok_and(is_executable)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// What was done with a hook file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It was made.
+    Created,
+    /// The block was put into the user's own hook, or put right there.
+    Added,
+    /// The user's own hook is kept in a file beside it and runs after ours.
+    Chained,
+    /// It was so already.
+    Unchanged,
+    /// The block was taken out; the user's own hook is as it was.
+    Restored,
+    /// It was ours alone and is gone.
+    Removed,
+}
+
+/// Makes a hook call this program.
+pub fn install(repo: &Repository, hook: Hook, program: &Path) -> Result<Done, Error> {
+    let folder = folder(repo).path;
+    let path = folder.join(hook.name());
+    let program = program.as_os_str().as_encoded_bytes();
+    fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+    let metadata = match fs::symlink_metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            put(&path, &hook::with_block(None, hook, program), None)?;
+            return Ok(Done::Created);
+        }
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let text = fs::read(&path).map_err(Error::io("read", &path))?;
+    if hook::is_in(&text) {
+        let rest = hook::without_block(&text).unwrap_or_default();
+        let wanted = match hook::rest(&rest) {
+            Rest::Chain => hook::before_kept(hook, program),
+            _ => hook::with_block(Some(&text), hook, program),
+        };
+        if wanted == text && is_executable(&path) {
+            return Ok(Done::Unchanged);
+        }
+        put(&path, &wanted, Some(&metadata))?;
+        return Ok(Done::Added);
+    }
+    if metadata.is_file() && is_executable(&path) && hook::is_shell(&text) {
+        put(&path, &hook::with_block(Some(&text), hook, program), Some(&metadata))?;
+        return Ok(Done::Added);
+    }
+    let kept = kept(&path);
+    if fs::symlink_metadata(&kept).is_ok() {
+        return Err(Error::io("keep the hook in", kept)(io::ErrorKind::AlreadyExists.into()));
+    }
+    fs::rename(&path, &kept).map_err(Error::io("rename", &path))?;
+    let placed = put(&path, &hook::before_kept(hook, program), None);
+    if placed.is_err() {
+        // Without ours the user's own must stand where it stood.
+        let _ = fs::rename(&kept, &path);
+    }
+    placed.map(|()| Done::Chained)
+}
+
+/// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads.
+pub fn uninstall(repo: &Repository, hook: Hook) -> Result<Done, Error> {
+    let own = repo.common_dir().join("hooks");
+    let mut done = Done::Unchanged;
+    for folder in [folder(repo).path, own] {
+        let path = folder.join(hook.name());
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let Some(rest) = hook::without_block(&text) else {
+            continue;
+        };
+        done = match hook::rest(&rest) {
+            Rest::Chain if fs::symlink_metadata(kept(&path)).is_ok() => {
+                fs::rename(kept(&path), &path).map_err(Error::io("rename", &path))?;
+                Done::Restored
+            }
+            Rest::Ours | Rest::Chain => {
+                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                Done::Removed
+            }
+            Rest::Theirs => {
+                let metadata = fs::metadata(&path).map_err(Error::io("read", &path))?;
+                put(&path, &rest, Some(&metadata))?;
+                Done::Restored
+            }
+        };
+    }
+    Ok(done)
+}
+
+fn kept(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(hook::KEPT);
+    PathBuf::from(name)
+}
+
+/// Puts a hook in place in one step, with the mode of the one before, or executable.
+fn put(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> Result<(), Error> {
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".checkpoint-new");
+    let fresh = PathBuf::from(fresh);
+    let write = || {
+        fs::write(&fresh, bytes)?;
+        set_mode(&fresh, old)?;
+        fs::rename(&fresh, path)
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    written.map_err(Error::io("write", path))
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, old: Option<&fs::Metadata>) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let own = fs::metadata(path)?.permissions().mode();
+    // As git's own templates: executable for whom it is readable.
+    let mode = old.map_or(own | ((own & 0o444) >> 2), |old| old.permissions().mode() & 0o7777);
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "modes are Unix's")]
+fn set_mode(_: &Path, _: Option<&fs::Metadata>) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether a rebase is at work: its commits are not the user's, and one checkpoint follows at its end.
+pub fn is_rebasing(repo: &Repository) -> bool {
+    let folder = repo.git_dir();
+    folder.join("rebase-merge").is_dir() || folder.join("rebase-apply").join("rebasing").exists()
+}
+
+/// What a hook of ours last did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The hook.
+    pub hook: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// `running`, `saved`, `unchanged`, `skipped` or `failed`.
+    pub outcome: String,
+    /// The checkpoint, or the reason.
+    pub what: String,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took: u64,
+    /// Its process.
+    pub process: u32,
+}
+
+const RUN: &str = "hook.json";
+
+/// Notes what a hook did. Not synced: nothing rests on it.
+pub fn note(repo: &Repository, run: &Run) -> Result<(), Error> {
+    let path = worktree_private_dir(repo)?.join(RUN);
+    os::replace(&path, &json::to_bytes(run), sharing(repo), false).map_err(Error::io("write", path))
+}
+
+/// What a hook last did in this work tree.
+pub fn last(repo: &Repository) -> Option<Run> {
+    let bytes = os::read_regular(&worktree_private_path(repo).join(RUN)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

@@ -1,0 +1,165 @@
+//! Remotes: the repositories that sessions are shared with, and the names of the refs that hold what they have.
+//!
+//! Reads settings only; what talks to a remote is git. A remote's name can be nearly anything, so in a ref it is
+//! encoded: whatever is not a lower-case letter, a digit, `_` or `-` becomes `%` and two hexadecimal digits.
+
+use gix::bstr::ByteSlice;
+
+use super::{Repository, refs, session::REMOTE_PREFIX};
+use crate::model::name::Name;
+
+/// Where what is fetched waits until it has been checked.
+pub const INCOMING_PREFIX: &str = "refs/checkpoints-incoming/";
+
+/// A configured remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Its name.
+    pub name: String,
+    /// Where it is fetched from.
+    pub url: String,
+    /// Where it is pushed to, if somewhere else.
+    pub push_url: Option<String>,
+    /// Whether every ref is pushed to it at once.
+    pub mirror: bool,
+}
+
+impl Remote {
+    /// The beginning of the refs that say what was fetched, with the slash.
+    pub fn tracking(&self) -> String {
+        format!("{REMOTE_PREFIX}{}/", encoded(&self.name))
+    }
+
+    /// The ref that says what the remote's session of this name was when it was last seen.
+    pub fn tracking_ref(&self, session: &Name) -> String {
+        format!("{}{session}", self.tracking())
+    }
+
+    /// The beginning of the refs that were fetched and not checked yet, with the slash.
+    pub fn incoming(&self) -> String {
+        format!("{INCOMING_PREFIX}{}/", encoded(&self.name))
+    }
+}
+
+/// Every remote that has a URL, by name.
+pub fn all(repo: &Repository) -> Vec<Remote> {
+    let names = repo.remote_names();
+    let mut remotes: Vec<_> = names
+        .iter()
+        .filter_map(|name| find(repo, name.to_str().ok()?))
+        .collect();
+    remotes.sort_by(|a, b| a.name.cmp(&b.name));
+    remotes
+}
+
+/// The remote of this name; `None` when it has no URL, or a name that could be taken for an option or hides something.
+pub fn find(repo: &Repository, name: &str) -> Option<Remote> {
+    if name.is_empty() || name.starts_with('-') || name.chars().any(char::is_control) {
+        return None;
+    }
+    let config = repo.config_snapshot();
+    let text = |key: &str| {
+        let value = config.string(format!("remote.{name}.{key}").as_str())?;
+        Some(value.to_str_lossy().into_owned()).filter(|value| !value.is_empty())
+    };
+    Some(Remote {
+        name: name.to_owned(),
+        url: text("url")?,
+        push_url: text("pushurl"),
+        mirror: config.boolean(format!("remote.{name}.mirror").as_str()) == Some(true),
+    })
+}
+
+/// The remote that is meant when none is named: of the branch that is checked out, for a push what git pushes to; else
+/// the only one; else `origin`.
+pub fn default(repo: &Repository, push: bool) -> Option<Remote> {
+    let config = repo.config_snapshot();
+    let text = |key: &str| config.string(key).map(|value| value.to_str_lossy().into_owned());
+    let branch = refs::head(repo).ok().and_then(|head| head.branch);
+    let branch = branch.as_deref().and_then(|name| name.strip_prefix("refs/heads/"));
+    let of_branch = |key: &str| text(&format!("branch.{}.{key}", branch?));
+    let named = push
+        .then(|| of_branch("pushRemote").or_else(|| text("remote.pushDefault")))
+        .flatten()
+        .or_else(|| of_branch("remote"));
+    // `.` is this repository itself, and a URL has no name under which it could be remembered.
+    if let Some(remote) = named.and_then(|name| find(repo, &name)) {
+        return Some(remote);
+    }
+    let mut all = all(repo);
+    if all.len() == 1 {
+        return all.pop();
+    }
+    find(repo, "origin")
+}
+
+/// A remote's name as a part of a ref.
+pub fn encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' => out.push(char::from(byte)),
+            b'-' if !out.is_empty() => out.push('-'),
+            _ => out.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    out
+}
+
+/// The remote's name that [`encoded`] was given; `None` for what it never gives.
+pub fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    let name = String::from_utf8(bytes).ok()?;
+    (encoded(&name) == text).then_some(name)
+}
+
+/// `<remote>/<session>` as people write it, from the part of a ref behind `refs/checkpoints-remote/`.
+pub fn shown(part: &str) -> String {
+    match part.split_once('/').map(|(remote, rest)| (decoded(remote), rest)) {
+        Some((Some(remote), rest)) => format!("{remote}/{rest}"),
+        _ => part.to_owned(),
+    }
+}
+
+/// The ref that `<remote>/<session>`, as people write it, means; whether it exists is another question.
+pub fn named_ref(text: &str) -> Option<(String, Name, String)> {
+    let (remote, session) = text.rsplit_once('/')?;
+    let session = Name::new(session).ok()?;
+    let full = format!("{REMOTE_PREFIX}{}/{session}", encoded(remote));
+    (!remote.is_empty()).then(|| (remote.to_owned(), session, full))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_remotes_read_back() {
+        for name in ["origin", "my.server", "a/b", "GitHub", "-x", "ü", "%41", "x.lock", ".."] {
+            let part = encoded(name);
+            assert_eq!(decoded(&part).as_deref(), Some(name));
+            assert!(!part.contains(['/', '.']) && !part.starts_with('-'));
+        }
+        assert_eq!(encoded("origin"), "origin");
+        for bad in ["%4", "A", "%6f", "%zz"] {
+            assert_eq!(decoded(bad), None, "{bad}");
+        }
+        assert_eq!(shown("%47it/auth"), "Git/auth");
+        let (remote, session, full) = named_ref("a/b/auth").expect("a remote and a session");
+        assert_eq!((&*remote, session.as_str()), ("a/b", "auth"));
+        assert_eq!(full, "refs/checkpoints-remote/a%2fb/auth");
+        assert_eq!(named_ref("auth"), None);
+        assert_eq!(named_ref("origin/Auth"), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! A chain written again: commits with other parents, the documents the same bytes.
+//!
+//! What `prune` and `purge` share. A checkpoint that is kept gets a new commit, as a commit names its parents; author,
+//! dates, message and document stay, and so does the digest. `pruned.jsonl` beside the document says what went and under
+//! which ids a checkpoint was known, so that old ids still select and a gap in the chain of digests is no damage. No
+//! ref is touched here.
+
+use gix::objs::{CommitRef, WriteTo as _};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Error, Kind, ObjectId, Repository,
+    checkpoint::{self, Entry, Fault, PRUNED, Siblings},
+    objects::Writer,
+};
+use crate::model::{
+    id::{Digest, Oid},
+    json,
+};
+
+/// A line of `pruned.jsonl`: what a checkpoint was, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The digest its document had.
+    pub digest: Digest,
+    /// The commit it was.
+    pub commit: Oid,
+    /// The digest of the document that stands for it now: the same after a prune, another one after a purge, none when
+    /// it was dropped.
+    pub now: Option<Digest>,
+}
+
+impl Line {
+    /// What is said about a checkpoint: `now` is the digest of the document that stands for it, if one does.
+    pub fn of(entry: &Entry, digest: Digest, now: Option<Digest>) -> Self {
+        Self {
+            digest,
+            commit: checkpoint::oid(entry.id),
+            now,
+        }
+    }
+}
+
+/// The lines of a checkpoint's `pruned.jsonl`; none if it has no such file. A line that cannot be read is left out: it
+/// explains, and nothing rests on it.
+pub fn lines(repo: &Repository, entry: &Entry) -> Result<Vec<Line>, Fault> {
+    let (siblings, _) = checkpoint::siblings(repo, entry)?;
+    lines_of(repo, &siblings)
+}
+
+fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<Line>, Fault> {
+    let Some(id) = siblings.get(PRUNED) else {
+        return Ok(Vec::new());
+    };
+    let bytes = checkpoint::read(repo, id, Kind::Blob, "pruned.jsonl")?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Ok(lines
+        .filter_map(|line| serde_json::from_value(serde_json::from_slice::<Value>(line).ok()?).ok())
+        .collect())
+}
+
+/// Puts lines into the `pruned.jsonl` among the siblings, after those that are there and not twice.
+pub fn note(repo: &Repository, writer: &Writer, siblings: &mut Siblings, new: &[Line]) -> Result<(), Rewriting> {
+    let mut all = lines_of(repo, siblings)?;
+    for line in new {
+        if !all.contains(line) {
+            all.push(line.clone());
+        }
+    }
+    let bytes: Vec<u8> = all.iter().flat_map(json::to_line).collect();
+    siblings.blob(PRUNED, writer.write(Kind::Blob, &bytes)?);
+    Ok(())
+}
+
+/// Why a chain could not be written again.
+#[derive(Debug, thiserror::Error)]
+pub enum Rewriting {
+    /// A checkpoint of it cannot be read.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The new objects could not be written.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// Writes a commit again with another tree, other parents and, if given, another message. Author, committer, dates and
+/// everything else of the commit stay as they are.
+pub fn commit(
+    repo: &Repository,
+    writer: &Writer,
+    old: ObjectId,
+    tree: ObjectId,
+    parents: Vec<ObjectId>,
+    message: Option<&str>,
+) -> Result<ObjectId, Rewriting> {
+    let data = checkpoint::read(repo, old, Kind::Commit, "commit")?;
+    let corrupt = |why: String| Fault::Corrupt {
+        what: "commit".to_owned(),
+        id: old,
+        why,
+    };
+    let commit = CommitRef::from_bytes(&data, repo.object_hash()).map_err(|e| corrupt(e.to_string()))?;
+    let mut commit = commit.into_owned().map_err(|e| corrupt(e.to_string()))?;
+    commit.tree = tree;
+    commit.parents = parents.into();
+    if let Some(message) = message {
+        commit.message = message.into();
+    }
+    // A signature is over the old bytes and would be wrong now.
+    commit.extra_headers.retain(|(name, _)| !name.starts_with(b"gpgsig"));
+    let mut out = Vec::new();
+    commit
+        .write_to(&mut out)
+        .map_err(|e| corrupt(format!("it cannot be written again: {e}")))?;
+    Ok(writer.write(Kind::Commit, &out)?)
+}
+
+/// A checkpoint written again.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// Its new commit; the old one if nothing had to change.
+    pub id: ObjectId,
+    /// The objects that were made for it.
+    pub needs: Vec<ObjectId>,
+}
+
+/// Writes a checkpoint again after another parent, its document unchanged. `gone` are the checkpoints that stood
+/// between, oldest first; their own `pruned.jsonl` is taken over. With the same parent nothing is written.
+pub fn after(
+    repo: &Repository,
+    writer: &Writer,
+    entry: &Entry,
+    parent: Option<ObjectId>,
+    gone: &[Entry],
+) -> Result<Rewritten, Rewriting> {
+    if parent == entry.parents.first().copied() {
+        let (id, needs) = (entry.id, Vec::new());
+        return Ok(Rewritten { id, needs });
+    }
+    let (mut siblings, document) = checkpoint::siblings(repo, entry)?;
+    let mut new = Vec::new();
+    for dropped in gone {
+        new.extend(lines(repo, dropped)?);
+        new.extend(
+            dropped
+                .trailers
+                .digest
+                .clone()
+                .map(|digest| Line::of(dropped, digest, None)),
+        );
+    }
+    new.extend(
+        entry
+            .trailers
+            .digest
+            .clone()
+            .map(|digest| Line::of(entry, digest.clone(), Some(digest))),
+    );
+    note(repo, writer, &mut siblings, &new)?;
+    let tree = checkpoint::write_root(writer, &siblings, document)?;
+    let parents = parent
+        .into_iter()
+        .chain(entry.parents.iter().skip(1).copied())
+        .collect();
+    let id = commit(repo, writer, entry.id, tree, parents, None)?;
+    let needs = siblings.get(PRUNED).into_iter().chain([tree, id]).collect();
+    Ok(Rewritten { id, needs })
+}

@@ -1,0 +1,135 @@
+//! The folder `steps/` beside a document: one file for each step.
+//!
+//! A save reads only the steps that its draft changes; the blobs of all others are taken over by their ids. Numbers of
+//! steps follow from how many there are, so that nothing has to be read for them either.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Error, Kind, ObjectId, Repository,
+    checkpoint::{self, Checkpoint, Fault, Siblings, object_id},
+    objects::Writer,
+};
+use crate::model::{
+    patch,
+    step::{self, Step, StepChange},
+};
+
+/// The folder's name in a checkpoint's tree.
+pub const FOLDER: &str = "steps";
+/// The end of each file's name; what is before it is the step's id.
+const END: &str = ".json";
+
+/// Why steps could not be folded in.
+#[derive(Debug, thiserror::Error)]
+pub enum FoldError {
+    /// What is stored is damaged.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// A change does not fit.
+    #[error(transparent)]
+    Patch(#[from] patch::Error),
+    /// The objects could not be written.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// The steps of a checkpoint, in their order.
+pub fn read(repo: &Repository, checkpoint: &Checkpoint) -> Result<Vec<Step>, Fault> {
+    let folder = checkpoint.document.trees.get(FOLDER).map(object_id);
+    let mut steps = Vec::new();
+    for (id, blob) in entries(repo, folder)? {
+        steps.push(read_one(repo, &id, blob)?);
+    }
+    sort(&mut steps);
+    Ok(steps)
+}
+
+/// Puts steps in their order.
+pub fn sort(steps: &mut [Step]) {
+    steps.sort_by(|a, b| (a.n, a.at, &a.id).cmp(&(b.n, b.at, &b.id)));
+}
+
+/// Applies changes to steps that were read; a step that is not there is new.
+pub fn apply(steps: &mut Vec<Step>, changes: &[StepChange]) -> Result<(), patch::Error> {
+    for change in changes {
+        let at = steps.iter().position(|step| step.id == change.id);
+        let at = if let Some(at) = at {
+            at
+        } else {
+            steps.push(new_step(change, steps.len())?);
+            steps.len() - 1
+        };
+        steps[at] = steps[at].patched(change)?;
+    }
+    sort(steps);
+    Ok(())
+}
+
+/// Writes the folder of the next checkpoint: what the one before had, with the changes applied.
+pub fn fold(
+    repo: &Repository,
+    writer: &Writer,
+    previous: &Siblings,
+    changes: &[StepChange],
+    siblings: &mut Siblings,
+) -> Result<(), FoldError> {
+    if changes.is_empty() {
+        siblings.keep(previous, FOLDER);
+        return Ok(());
+    }
+    let mut blobs = entries(repo, previous.get(FOLDER))?;
+    let mut changed: BTreeMap<&str, Step> = BTreeMap::new();
+    let mut count = blobs.len();
+    for change in changes {
+        let step = match (changed.remove(change.id.as_str()), blobs.get(&change.id)) {
+            (Some(step), _) => step,
+            (None, Some(blob)) => read_one(repo, &change.id, *blob)?,
+            (None, None) => {
+                count += 1;
+                new_step(change, count - 1)?
+            }
+        };
+        changed.insert(&change.id, step.patched(change)?);
+    }
+    for (id, step) in changed {
+        blobs.insert(id.to_owned(), writer.write(Kind::Blob, &step.to_bytes())?);
+    }
+    let files = blobs.into_iter().map(|(id, blob)| (format!("{id}{END}"), blob));
+    Ok(siblings.files(writer, FOLDER, files.collect())?)
+}
+
+fn new_step(change: &StepChange, before: usize) -> Result<Step, patch::Error> {
+    if !step::is_id(&change.id) {
+        return Err(patch::Error::Member {
+            member: "step".into(),
+            reason: format!("'{}' is not the id of a step", change.id.escape_debug()),
+        });
+    }
+    let n = u32::try_from(before + 1).unwrap_or(u32::MAX);
+    Ok(Step::new(&change.id, n, change.at, &change.by))
+}
+
+/// Ids and blobs of a folder of steps. Files with other names are of a later version.
+fn entries(repo: &Repository, folder: Option<ObjectId>) -> Result<BTreeMap<String, ObjectId>, Fault> {
+    let Some(folder) = folder else {
+        return Ok(BTreeMap::new());
+    };
+    let found = checkpoint::folder(repo, folder, FOLDER)?.into_iter();
+    let step = |(name, is_folder, id): (String, bool, ObjectId)| {
+        let stem = name.strip_suffix(END).filter(|stem| !is_folder && step::is_id(stem))?;
+        Some((stem.to_owned(), id))
+    };
+    Ok(found.filter_map(step).collect())
+}
+
+fn read_one(repo: &Repository, id: &str, blob: ObjectId) -> Result<Step, Fault> {
+    let bytes = checkpoint::read(repo, blob, Kind::Blob, "step")?;
+    let malformed = |why: String| Fault::Step { id: id.to_owned(), why };
+    let step = Step::from_bytes(&bytes).map_err(malformed)?;
+    if step.id == id {
+        Ok(step)
+    } else {
+        Err(malformed(format!("it calls itself '{}'", step.id.escape_debug())))
+    }
+}

@@ -1,0 +1,166 @@
+//! The watcher of a work tree: its lock, and what it last said about itself.
+//!
+//! A kernel lock says whether it lives, never the file beside it: that stays when the watcher is killed, and tells what
+//! it was at. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Repository, current::SessionRef, sharing, worktree_private_dir, worktree_private_path};
+use crate::model::{id::Oid, json, time::Timestamp};
+use crate::os;
+
+const LOCK: &str = "watch.lock";
+const STATE: &str = "watch.json";
+
+/// What a watcher says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Its process.
+    pub process: u32,
+    /// Its machine.
+    pub host: String,
+    /// When it began.
+    pub since: Timestamp,
+    /// The interval it was asked for, in milliseconds.
+    pub interval: u64,
+    /// The interval it keeps, in milliseconds: longer where looking takes long.
+    pub real_interval: u64,
+    /// The session it last saved, or found nothing new in.
+    #[serde(default)]
+    pub session: Option<SessionRef>,
+    /// That session's newest checkpoint then.
+    #[serde(default)]
+    pub tip: Option<Oid>,
+    /// When it last looked.
+    #[serde(default)]
+    pub looked: Option<Timestamp>,
+    /// The last autosave it made.
+    #[serde(default)]
+    pub saved: Option<Saved>,
+    /// Why saving fails at present.
+    #[serde(default)]
+    pub failure: Option<Failure>,
+    /// How it ended; absent while it runs, and for ever if it was killed.
+    #[serde(default)]
+    pub ended: Option<Ended>,
+}
+
+/// An autosave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// Its commit.
+    pub id: Oid,
+    /// When it was made.
+    pub at: Timestamp,
+}
+
+/// A failure that lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// When it first failed.
+    pub since: Timestamp,
+    /// How often in a row.
+    pub times: u64,
+    /// What went wrong, the last time.
+    pub message: String,
+}
+
+/// How a watcher ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// A signal asked it to.
+    Asked,
+    /// The process it watched had ended.
+    Process,
+}
+
+/// Whether a watcher runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Watcher {
+    /// It runs.
+    Alive(Option<State>),
+    /// It does not; this is what the last one said.
+    Gone(State),
+}
+
+impl Watcher {
+    /// Whether the work it watched was cut off: it was killed, with the machine perhaps, or the process ended for which
+    /// it watched. One on another machine cannot be judged.
+    pub fn cut_off(&self, host: &str) -> Option<&State> {
+        match self {
+            Self::Gone(state) if state.host == host && state.ended != Some(Ended::Asked) => Some(state),
+            _ => None,
+        }
+    }
+}
+
+/// The lock of a watcher, held until dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Held {
+    _lock: os::Lock,
+}
+
+/// Becomes the watcher of this work tree; `None` if there is one.
+pub fn hold(repo: &Repository) -> Result<Option<Held>, Error> {
+    let path = worktree_private_dir(repo)?.join(LOCK);
+    // A look at the lock takes it for a moment.
+    let wait = Duration::from_millis(500);
+    let lock = os::Lock::acquire(&path, sharing(repo), wait).map_err(Error::io("lock", path))?;
+    Ok(lock.map(|lock| Held { _lock: lock }))
+}
+
+/// The watcher of this work tree, if there is or was one.
+pub fn here(repo: &Repository) -> Result<Option<Watcher>, Error> {
+    read(&worktree_private_path(repo))
+}
+
+/// The watchers of all work trees of this repository. What cannot be read is left out: they only add to what is known.
+pub fn all(repo: &Repository) -> Vec<Watcher> {
+    let common = repo.common_dir();
+    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let folders = linked.map(|entry| entry.path().join("checkpoint"));
+    let folders = std::iter::once(common.join("checkpoint")).chain(folders);
+    folders.filter_map(|folder| read(&folder).ok().flatten()).collect()
+}
+
+fn read(folder: &Path) -> Result<Option<Watcher>, Error> {
+    let lock = folder.join(LOCK);
+    let alive = os::is_locked(&lock).map_err(Error::io("look at the lock", &lock))?;
+    let path = folder.join(STATE);
+    let state: Option<State> = match os::read_regular(&path) {
+        // A file that says nothing is as good as none: the lock decides.
+        Ok(bytes) => serde_json::from_slice(&bytes).ok(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    Ok(match (alive, state) {
+        (true, state) => Some(Watcher::Alive(state)),
+        (false, Some(state)) => Some(Watcher::Gone(state)),
+        (false, None) => None,
+    })
+}
+
+/// Notes what the watcher says. Not synced: it says nothing that anything rests on.
+pub fn write(repo: &Repository, state: &State) -> Result<(), Error> {
+    let path: PathBuf = worktree_private_dir(repo)?.join(STATE);
+    os::replace(&path, &json::to_bytes(state), sharing(repo), false).map_err(Error::io("write", path))
+}
+
+/// Forgets a watcher that is gone: what it was at was taken up again.
+pub fn forget(repo: &Repository) -> Result<(), Error> {
+    if !matches!(here(repo)?, Some(Watcher::Gone(_))) {
+        return Ok(());
+    }
+    let path = worktree_private_path(repo).join(STATE);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

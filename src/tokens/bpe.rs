@@ -1,0 +1,184 @@
+//! A vocabulary, and merging the bytes of a piece into its tokens.
+//!
+//! The data is every token in the order of its rank, a length byte before each. Reading it makes one hash table without
+//! a single allocation per token. Of all pairs of neighbours the one with the lowest rank is merged first, of equal
+//! ones the leftmost, until none is a token.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The rank of what is no token.
+const NONE: u32 = u32::MAX;
+/// Bits of a slot that hold the rank, of at most 2^20 tokens; the others hold bits of the hash.
+const RANK_BITS: u32 = 20;
+/// Pieces up to this length are merged by looking at all pairs each time, which is faster for few.
+const SHORT: usize = 96;
+
+/// A vocabulary ready for counting.
+#[derive(Debug)]
+pub(super) struct Vocabulary {
+    data: &'static [u8],
+    /// For each rank where its token is in the data.
+    offsets: Vec<u32>,
+    /// Open addressing: rank plus one, with bits of the hash above it; 0 is free.
+    slots: Vec<u32>,
+}
+
+impl Vocabulary {
+    pub(super) fn new(data: &'static [u8]) -> Self {
+        // Tokens have 7 bytes on average; more room than needed is given back by nobody, so it is close.
+        let mut offsets = Vec::with_capacity(data.len() / 7);
+        let mut at = 0;
+        while at < data.len() {
+            offsets.push(u32::try_from(at).expect("the data has a few megabytes"));
+            at += 1 + usize::from(data[at]);
+        }
+        let mut out = Self {
+            data,
+            slots: vec![0; (offsets.len() * 2).next_power_of_two()],
+            offsets,
+        };
+        for rank in 0..u32::try_from(out.offsets.len()).expect("less than 2^20 tokens") {
+            let hash = hash(out.token(rank));
+            let mut slot = out.home(hash);
+            while out.slots[slot] != 0 {
+                slot = (slot + 1) & (out.slots.len() - 1);
+            }
+            out.slots[slot] = tag(hash) | (rank + 1);
+        }
+        out
+    }
+
+    fn token(&self, rank: u32) -> &'static [u8] {
+        let at = self.offsets[rank as usize] as usize;
+        &self.data[at + 1..=at + usize::from(self.data[at])]
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the highest bits of the hash, as many as there are slots"
+    )]
+    fn home(&self, hash: u64) -> usize {
+        (hash >> (64 - self.slots.len().trailing_zeros())) as usize
+    }
+
+    fn rank(&self, bytes: &[u8]) -> u32 {
+        let hash = hash(bytes);
+        let mut slot = self.home(hash);
+        loop {
+            let found = self.slots[slot];
+            if found == 0 {
+                return NONE;
+            }
+            let rank = (found & ((1 << RANK_BITS) - 1)) - 1;
+            if found & !((1 << RANK_BITS) - 1) == tag(hash) && self.token(rank) == bytes {
+                return rank;
+            }
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// The number of tokens of a piece.
+    pub(super) fn count(&self, piece: &[u8], merger: &mut Merger) -> u64 {
+        if piece.len() < 2 || self.rank(piece) != NONE {
+            return 1;
+        }
+        if piece.len() <= SHORT {
+            self.merge_short(piece, merger)
+        } else {
+            self.merge_long(piece)
+        }
+    }
+
+    pub(super) fn merge_short(&self, piece: &[u8], merger: &mut Merger) -> u64 {
+        let parts = &mut merger.parts;
+        parts.clear();
+        // For each part its start, and the rank of it merged with the next one.
+        parts.extend((0..piece.len()).map(|at| (at, piece.get(at..at + 2).map_or(NONE, |pair| self.rank(pair)))));
+        parts.push((piece.len(), NONE));
+        loop {
+            let (mut best, mut at) = (NONE, 0);
+            for (place, (_, rank)) in parts.iter().enumerate() {
+                if *rank < best {
+                    (best, at) = (*rank, place);
+                }
+            }
+            if best == NONE {
+                return parts.len() as u64 - 1;
+            }
+            parts.remove(at + 1);
+            for at in [Some(at), at.checked_sub(1)].into_iter().flatten() {
+                let end = parts.get(at + 2).map(|(end, _)| *end);
+                parts[at].1 = end.map_or(NONE, |end| self.rank(&piece[parts[at].0..end]));
+            }
+        }
+    }
+
+    /// The same for long pieces, with a heap of pairs: time grows with n log n.
+    pub(super) fn merge_long(&self, piece: &[u8]) -> u64 {
+        let end = piece.len();
+        // Parts are known by their start; `next[start]` is where a part ends, 0 where no part starts any more.
+        let mut next: Vec<usize> = (1..=end).collect();
+        let mut previous: Vec<usize> = (0..end).map(|at| at.wrapping_sub(1)).collect();
+        // An entry is in force if the part and its neighbour still end where they did.
+        let mut heap = BinaryHeap::with_capacity(end);
+        for at in 0..end.saturating_sub(1) {
+            let rank = self.rank(&piece[at..at + 2]);
+            if rank != NONE {
+                heap.push(Reverse((rank, at, at + 2)));
+            }
+        }
+        let mut count = end as u64;
+        while let Some(Reverse((_, at, to))) = heap.pop() {
+            let middle = next[at];
+            if middle == 0 || middle >= end || next[middle] != to {
+                continue;
+            }
+            next[at] = to;
+            next[middle] = 0;
+            count -= 1;
+            if to < end {
+                previous[to] = at;
+                let rank = self.rank(&piece[at..next[to]]);
+                if rank != NONE {
+                    heap.push(Reverse((rank, at, next[to])));
+                }
+            }
+            if at > 0 {
+                let before = previous[at];
+                let rank = self.rank(&piece[before..to]);
+                if rank != NONE {
+                    heap.push(Reverse((rank, before, to)));
+                }
+            }
+        }
+        count
+    }
+}
+
+/// Room for merging, used again for every piece.
+#[derive(Debug, Default)]
+pub(super) struct Merger {
+    parts: Vec<(usize, u32)>,
+}
+
+/// Bits of the hash that are stored beside the rank, so that most other tokens are not looked at.
+#[allow(clippy::cast_possible_truncation, reason = "the lowest bits are meant")]
+fn tag(hash: u64) -> u32 {
+    (hash as u32) << RANK_BITS
+}
+
+/// A quick hash; its highest bits are the best.
+fn hash(bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut out = bytes.len() as u64;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        out = (out.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    out = (out.rotate_left(23) ^ u64::from_le_bytes(last)).wrapping_mul(FACTOR);
+    out ^= out >> 32;
+    out.wrapping_mul(FACTOR)
+}

@@ -1,0 +1,180 @@
+//! Submodules with changes of their own: a snapshot has the commit that each is at and nothing of what lies in it, so
+//! it is told which of them hold something that no commit has.
+//!
+//! It is the same walk with the submodule's own index, on one thread and with nothing stored, and it ends at the first
+//! change. What cannot be told within [`WORK`] is told as such: a save must not become a status of everything below.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::attributes::Attributes;
+use super::cache::Cache;
+use super::content::{Outcome, Reader};
+use super::index::{EntryExt, Index};
+use super::lfs::Lfs;
+use super::settings::Settings;
+use super::trees::Builder;
+use super::walk::{self, Candidate, Ground, Why};
+use super::{Error, ignore, nested};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::store::objects::Writer;
+use crate::store::{self, Repository, tree};
+
+/// What looking into all submodules may cost, in folders; other work is counted as folders by what it takes. A folder
+/// with a few files takes some 20 µs, so this is below half a second.
+const WORK: usize = 20_000;
+/// Index entries that cost as much as a folder: their stat calls.
+const ENTRIES: usize = 20;
+/// Bytes to hash that cost as much as a folder.
+const BYTES: u64 = 16 * 1024;
+/// Files that are read before the first difference is looked for among them.
+const BATCH: usize = 16;
+
+/// A submodule whose files are not all in the commit it is at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsaved {
+    /// Its path.
+    pub path: RepoPath,
+    /// Whether that is known. It is not when the submodule is too large to be looked through, or cannot be read.
+    pub known: bool,
+}
+
+/// Whether a repository holds something beside its commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Clean,
+    Changed,
+    Unknown,
+}
+
+/// Looks into the submodules at these paths of `repo`; gives those that are not clean, sorted.
+pub(super) fn unsaved(repo: &Repository, root: &Path, mut paths: Vec<Box<[u8]>>) -> Vec<Unsaved> {
+    paths.sort_unstable();
+    let mut work = WORK;
+    let mut found = Vec::new();
+    for path in paths {
+        let state = state_at(repo, root, &path, &mut work);
+        if state != State::Clean {
+            found.push(Unsaved {
+                path: RepoPath::from(&*path),
+                known: state == State::Changed,
+            });
+        }
+    }
+    found
+}
+
+fn state_at(repo: &Repository, root: &Path, path: &[u8], work: &mut usize) -> State {
+    let Ok(relative) = gix::path::from_byte_slice(path) else {
+        return State::Unknown;
+    };
+    store::open_beside(repo, &root.join(relative))
+        .ok()
+        .and_then(|inner| state(&inner, work).ok())
+        .unwrap_or(State::Unknown)
+}
+
+fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
+    let Some(root) = repo.workdir() else {
+        return Ok(State::Unknown);
+    };
+    let settings = Settings::of(repo)?;
+    let index = Index::read(repo, None)?;
+    let entries = index.all();
+    if index.state().entries().iter().any(EntryExt::is_pending) {
+        return Ok(State::Changed);
+    }
+    if !spend(work, 1 + entries.len() / ENTRIES) {
+        return Ok(State::Unknown);
+    }
+    let writer = Writer::memory(repo);
+    let head = tree::of_head(repo)?;
+    let roots: Vec<_> = head.into_iter().collect();
+    let (staged, _) = Builder::new(repo, &roots, &writer, &index, &[]).index()?;
+    if head != Some(staged) && !(head.is_none() && entries.is_empty()) {
+        return Ok(State::Changed);
+    }
+    let ignore = ignore::Globals::read(repo, settings.case())?;
+    let exclude = ignore::Globals::of_patterns(&[], settings.case());
+    let own = nested::own_folders(repo, root);
+    let cache = Cache::empty(repo.object_hash());
+    let lfs = Lfs::of(repo)?;
+    let ground = Ground {
+        lfs: &lfs,
+        partial: super::is_partial(repo),
+        settings: &settings,
+        index: &index,
+        ignore: &ignore,
+        exclude: &exclude,
+        root,
+        umask: 0,
+        max_file_size: u64::MAX,
+        own: &own,
+        cache: &cache,
+        left_out: &[],
+        open: Arc::new(AtomicUsize::new(0)),
+        status_only: true,
+    };
+    let mut enough = true;
+    let mut found = walk::until(repo, &ground, Attributes::read(repo)?, |found| {
+        enough = spend(work, 1);
+        !enough || found.tally.is_changed()
+    })?;
+    if found.tally.is_changed() {
+        return Ok(State::Changed);
+    }
+    let failed = |skipped: &[crate::model::list::Skipped]| skipped.iter().any(|skipped| skipped.reason.is_failure());
+    if !enough || failed(&found.lists.skipped) {
+        return Ok(State::Unknown);
+    }
+    let candidates: Vec<Candidate> = std::mem::take(&mut found.candidates)
+        .into_iter()
+        .flatten()
+        .filter(|candidate| candidate.why == Why::Changed)
+        .collect();
+    let attributes: Vec<_> = found.folders.iter().map(|folder| folder.attributes.clone()).collect();
+    let reader = Reader {
+        ground: &ground,
+        writer: &writer,
+        attributes: &attributes,
+        cache: &cache,
+        next: None,
+        head,
+        roots: &roots,
+    };
+    for batch in candidates.chunks(BATCH) {
+        let bytes: u64 = batch.iter().map(|candidate| candidate.meta.size).sum();
+        let cost = usize::try_from(bytes / BYTES).unwrap_or(usize::MAX);
+        if !spend(work, cost.saturating_add(batch.len())) {
+            return Ok(State::Unknown);
+        }
+        for read in reader.read(repo, batch, 1)? {
+            match read.outcome {
+                Outcome::Same { .. } => {}
+                Outcome::Put(put) if !put.modified => {}
+                Outcome::Put(_) | Outcome::Held(_) | Outcome::Gone | Outcome::Skipped(SkipReason::Unstable) => {
+                    return Ok(State::Changed);
+                }
+                Outcome::Skipped(_) => return Ok(State::Unknown),
+            }
+        }
+    }
+    let mut state = State::Clean;
+    for path in found.submodules {
+        match state_at(repo, root, &path, work) {
+            State::Clean => {}
+            State::Changed => return Ok(State::Changed),
+            State::Unknown => state = State::Unknown,
+        }
+    }
+    Ok(state)
+}
+
+/// Takes from what is left; `false` when there is not enough.
+fn spend(left: &mut usize, cost: usize) -> bool {
+    let rest = left.checked_sub(cost);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
+}

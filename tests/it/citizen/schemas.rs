@@ -1,0 +1,185 @@
+//! Every command, run with `--json`, prints what its published schema says, and every schema is printed by a command.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{commands, words};
+use crate::support::{Output, PROGRAM, World, schema::faults};
+
+/// Command lines in one repository, one after the other. A new command needs a line here; several show more members of
+/// its schema. A line that begins with `$` is for the shell; `?` allows any exit code, otherwise it is 0.
+const STORY: &str = "
+status
+? show
+start auth --task 'move login' --agent opus
+$ echo changed >README.md; echo new >new.txt; git add new.txt; mkfifo pipe
+save -m 'parser done' -n 'refresh tests' -d 'keep v1' -b 'needs access' --todo 'docs' --name before-merge
+save
+save --dry-run --allow-empty
+save -m 'a token ghp_0123456789abcdefghijklmnopqrstuvwxyz' --no-files
+list
+log
+log -n 1
+show
+show auth@before-merge
+diff
+diff auth~1 auth
+$ echo more >>README.md; git mv src/main.txt src/renamed.txt
+status
+? status --exit-code
+restore auth@before-merge --dry-run
+restore auth@before-merge
+undo
+redo
+$ echo other >>README.md
+apply auth@before-merge --dry-run
+? restore nowhere
+? restore --continue
+fork auth --name try --worktree ../try
+fork auth --name try2
+compare try try2
+compare auth try
+switch auth
+rename try2 tried
+pin auth@before-merge
+unpin auth@before-merge
+verify --all
+repair
+delete tried
+pause -n 'go on'
+$ git commit -qam 'went on'; git switch -qc side
+resume
+resume --list
+resume auth@before-merge
+? resume --fail-on-drift
+finish -m 'merged'
+? finish --status failed -m again
+$ git config checkpoint.maxfilesiz 3
+status
+setup --dry-run
+help
+help save
+help exit-codes
+help schemas
+$ test -n \"$(git rev-parse refs/checkpoints/auth)\" && echo 0123456789012345678901234567890123456789 >.git/refs/checkpoints/broken
+list
+? verify broken
+? show broken
+? repair broken --dry-run
+";
+
+/// Runs the story with further arguments and variables, and gives each line with what came of it.
+pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each: impl FnMut(&str, &Output)) {
+    for line in STORY.lines().filter(|line| !line.is_empty()) {
+        if let Some(script) = line.strip_prefix("$ ") {
+            world.command("sh", ["-e", "-c", script]).run().success();
+            continue;
+        }
+        let (any, line) = line.strip_prefix("? ").map_or((false, line), |line| (true, line));
+        let mut run = world.command(PROGRAM, words(line));
+        for arg in more {
+            run = run.arg(arg);
+        }
+        for (name, value) in variables {
+            run = run.env(name, value);
+        }
+        let out = run.run();
+        if !any {
+            out.success();
+        }
+        each(line, &out);
+    }
+}
+
+/// The schema of this name, as the program publishes it.
+fn schema(world: &World, name: &str) -> Option<Value> {
+    let out = world.checkpoint(["help", "schemas", name]);
+    out.is_success().then(|| out.stdout_json())
+}
+
+/// The name of the thing in `git-checkpoint.<thing>/1`.
+fn thing(value: &Value) -> Option<&str> {
+    value["schema"]
+        .as_str()?
+        .strip_prefix("git-checkpoint.")?
+        .strip_suffix("/1")
+}
+
+#[test]
+fn every_command_prints_what_is_published() {
+    let world = World::with_commit();
+    let all = commands(&world);
+    let (mut run, mut printed, mut bad) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let mut hold = |line: &str, name: &str, value: &Value| match schema(&world, name) {
+        None => bad.push(format!("{line}: there is no schema '{name}' in src/render/schemas")),
+        Some(schema) => {
+            printed.insert(name.to_owned());
+            bad.extend(
+                faults(&schema, value)
+                    .into_iter()
+                    .map(|fault| format!("{line}: {name}{fault}")),
+            );
+        }
+    };
+    story(&world, &["--json"], &[], |line, out| {
+        let name = all
+            .iter()
+            .filter(|name| line == **name || line.starts_with(&format!("{name} ")));
+        run.extend(name.max_by_key(|name| name.len()).cloned());
+        if !out.stdout().is_empty() {
+            let value = out.stdout_json();
+            match thing(&value) {
+                Some(name) => hold(line, name, &value),
+                None => panic!("'{line}' prints no member 'schema': {value}"),
+            }
+            if !value["document"].is_null() {
+                hold(line, "document", &value["document"]);
+            }
+        }
+        for message in out.stderr().lines() {
+            let value: Value = serde_json::from_str(message).unwrap_or_else(|e| panic!("{line}: {message}: {e}"));
+            let name = if value["error"].is_null() { "warning" } else { "error" };
+            hold(line, name, &value);
+        }
+    });
+    let missing: Vec<_> = all.iter().filter(|name| !run.contains(*name)).collect();
+    assert!(missing.is_empty(), "no line of STORY runs: {missing:?}");
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    let published = world.checkpoint(["help", "schemas"]).success().stdout().to_owned();
+    let published = published.lines().filter_map(|line| line.strip_prefix("  "));
+    let published: BTreeSet<_> = published
+        .filter(|name| !name.starts_with(' '))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(published, printed, "published, and printed by a line of STORY");
+}
+
+#[test]
+fn wrong_usage_of_every_command_is_told_as_json() {
+    let world = World::new();
+    let schema = schema(&world, "error").unwrap();
+    for command in commands(&world) {
+        let mut args = words(&command);
+        args.extend(["--no-such-option".to_owned(), "--json".to_owned()]);
+        let out = world.checkpoint(&args);
+        let error = out.code(129).no_stdout().stderr_json();
+        assert_eq!(faults(&schema, &error), Vec::<String>::new(), "{command}");
+    }
+}
+
+#[test]
+fn schemas_are_schemas() {
+    let world = World::new();
+    let json = world.checkpoint(["help", "schemas", "--json"]).success().stdout_json();
+    assert!(json["text"].as_str().unwrap().contains("receipt"), "{json}");
+    assert_eq!(
+        schema(&world, "receipt").unwrap()["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+    world
+        .checkpoint(["help", "schemas", "nothing"])
+        .code(3)
+        .no_stdout()
+        .stderr_has("there is no schema 'nothing'\nhint: ");
+}
