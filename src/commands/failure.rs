@@ -77,6 +77,20 @@ impl From<Error> for CommandError {
             Error::Ambiguous { ref candidates, .. } => {
                 with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
             }
+            Error::NoItem { ref candidates, .. } if !candidates.is_empty() => with_candidates(
+                Kind::NotFound,
+                &format!("{error}; did you mean one of these?"),
+                candidates,
+            ),
+            Error::NoItem { command, .. } => {
+                of(Kind::NotFound).hint(format!("see them with their numbers: git checkpoint {command} list"))
+            }
+            Error::AmbiguousItem { ref candidates, .. } => {
+                with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use the id, or its number")
+            }
+            Error::ItemId { .. } => {
+                of(Kind::Invalid).hint("use up to 64 letters, digits, '.', '_' and '-', or leave it out")
+            }
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
                 .hint("go on from the newest whole checkpoint: git checkpoint repair"),
@@ -164,6 +178,9 @@ impl From<Error> for CommandError {
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
+            Error::NoOption { in_draft: true, .. } => {
+                of(Kind::NotFound).hint("it is in the draft; save it first: git checkpoint save")
+            }
             Error::NoOption { ref subject, .. } => {
                 of(Kind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
             }

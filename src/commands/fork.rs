@@ -49,7 +49,7 @@ pub(super) struct Args {
     /// The name of the new session; give it several times for several forks
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<Name>,
-    /// The option of an open fork point that the fork takes
+    /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
     #[arg(long = "option", value_name = "KEY")]
     options: Vec<String>,
     /// Make a work tree for it in this folder

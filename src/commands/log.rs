@@ -1,5 +1,7 @@
 //! `log`: the checkpoints of a session.
 
+use serde_json::json;
+
 use super::{
     Context,
     error::CommandError,
@@ -8,12 +10,16 @@ use super::{
     opened::{self, Opened, Whom},
 };
 use crate::{
-    model::{selector::Selector, time::Timestamp},
+    model::{operation::LogLine, selector::Selector, time::Timestamp},
     ops::{self, list},
     render::{
         age::DateStyle,
+        count::Count,
         graph,
         sessions::{Log, LogRow},
+        slot::Slot,
+        table::{Column, Table},
+        text::Line,
     },
     store::checkpoint::{Entry, oid},
 };
@@ -25,7 +31,9 @@ Examples:
   The current session:
     git checkpoint log
   The last five of another one, a line each:
-    git checkpoint log auth-refactor -n 5 --oneline")]
+    git checkpoint log auth-refactor -n 5 --oneline
+  What people and agents noted in the last hour:
+    git checkpoint log --notes --since '1 hour ago'")]
 pub(super) struct Args {
     /// The session, or the checkpoint to begin at; the current session by default
     session: Option<String>,
@@ -38,6 +46,9 @@ pub(super) struct Args {
     /// A short line each
     #[arg(long, conflicts_with_all = ["graph", "format"])]
     oneline: bool,
+    /// Show the session log instead: what 'note' wrote, newest first
+    #[arg(long, conflicts_with_all = ["graph", "format", "oneline"])]
+    notes: bool,
     /// Draw what came of what, with the forks of the session and its source
     #[arg(long, conflicts_with_all = ["format", "since"])]
     graph: bool,
@@ -52,6 +63,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let dates = args.date.style(context)?;
     let selector = args.session.as_deref().map(failure::selector).transpose()?;
+    if args.notes {
+        return notes(context, &opened, selector.as_ref(), &args, &dates);
+    }
     if args.graph && !context.ui.options().json {
         return draw(context, &opened, selector.as_ref(), args.limit, &dates);
     }
@@ -109,12 +123,70 @@ fn draw(
             row,
             session: &node.session,
             is_tip: node.is_tip,
+            option: node.option.as_deref(),
             previous: previous.as_ref(),
         })
         .collect();
     context.ui.page();
     let text = graph::text(&drawn, context.ui.table_width(), dates, scene.now, context.ui.glyphs());
     context.ui.data(text);
+    Ok(())
+}
+
+/// The session log.
+fn notes(
+    context: &mut Context,
+    opened: &Opened,
+    selector: Option<&Selector>,
+    args: &Args,
+    dates: &DateStyle,
+) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let found = ops::notes::notes(&scene, selector, args.limit, args.since.as_deref())?;
+    if found.unreadable > 0 {
+        context.ui.warning(&format!(
+            "{} of the session log cannot be understood",
+            Count::new(found.unreadable, "line")
+        ));
+    }
+    if context.ui.options().json {
+        let line = |(line, saved): &(LogLine, bool)| json!({ "at": line.at, "level": line.level, "message": line.message, "agent": line.agent, "saved": saved });
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.notes/1",
+            "session": found.session,
+            "total": found.total,
+            "notes": found.lines.iter().map(line).collect::<Vec<_>>(),
+        }));
+    }
+    if found.lines.is_empty() {
+        context
+            .ui
+            .status(Line::plain(format!("session '{}' has no notes", found.session)));
+        return Ok(());
+    }
+    context.ui.page();
+    let mut table = Table::new([
+        Column::left(""),
+        Column::left(""),
+        Column::left("").flexible(20),
+        Column::left(""),
+        Column::left(""),
+    ]);
+    for (line, saved) in &found.lines {
+        let slot = match line.level.as_str() {
+            "error" => Slot::Bad,
+            "warn" => Slot::Caution,
+            _ => Slot::Dim,
+        };
+        table.row([
+            Line::new().with(Slot::Date, dates.show(line.at, scene.now)),
+            Line::new().with(slot, &line.level),
+            Line::plain(&line.message),
+            Line::new().with(Slot::Person, line.agent.as_deref().unwrap_or_default()),
+            Line::new().with(Slot::Dim, if *saved { "" } else { "not saved" }),
+        ]);
+    }
+    context.ui.data(table.render(context.ui.table_width()));
     Ok(())
 }
 

@@ -8,7 +8,6 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
-mod agent;
 mod compact;
 mod context;
 mod delete;
@@ -28,6 +27,7 @@ mod message;
 mod opened;
 mod prune;
 mod purge;
+mod record;
 mod rename;
 mod repair;
 mod replay;
@@ -190,11 +190,28 @@ enum Command {
     Message(message::Args),
     Tokens(tokens::Args),
     Context(context::Args),
-    Agent(agent::Args),
+    Agent(record::AgentArgs),
     Request(request::Args),
     Compact(compact::Args),
     Clear(compact::ClearArgs),
     Import(import::Args),
+    Task(record::TaskArgs),
+    Todo(record::TodoArgs),
+    Decision(record::DecisionArgs),
+    Blocker(record::BlockerArgs),
+    Question(record::QuestionArgs),
+    Approval(record::ApprovalArgs),
+    Phase(record::PhaseArgs),
+    Delegation(record::DelegationArgs),
+    Partition(record::PartitionArgs),
+    Instruction(record::InstructionArgs),
+    Memory(record::MemoryArgs),
+    OpenFile(record::OpenFileArgs),
+    Note(record::NoteArgs),
+    State(record::StateArgs),
+    Check(record::CheckArgs),
+    Iteration(record::IterationArgs),
+    ForkPoint(record::ForkPointArgs),
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
@@ -313,11 +330,28 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Message(args) => message::run(args, context),
         Command::Tokens(args) => tokens::run(args, context),
         Command::Context(args) => context::run(args, context),
-        Command::Agent(args) => agent::run(args, context),
+        Command::Agent(args) => record::agent(args, context),
         Command::Request(args) => request::run(args, context),
         Command::Compact(args) => compact::run(args, context),
         Command::Clear(args) => compact::clear(args, context),
         Command::Import(args) => import::run(args, context),
+        Command::Task(args) => record::task(args, context),
+        Command::Todo(args) => record::todo(args, context),
+        Command::Decision(args) => record::decision(args, context),
+        Command::Blocker(args) => record::blocker(args, context),
+        Command::Question(args) => record::question(args, context),
+        Command::Approval(args) => record::approval(args, context),
+        Command::Phase(args) => record::phase(args, context),
+        Command::Delegation(args) => record::delegation(args, context),
+        Command::Partition(args) => record::partition(args, context),
+        Command::Instruction(args) => record::instruction(args, context),
+        Command::Memory(args) => record::memory(args, context),
+        Command::OpenFile(args) => record::open_file(args, context),
+        Command::Note(args) => record::note(args, context),
+        Command::State(args) => record::state(args, context),
+        Command::Check(args) => record::check(args, context),
+        Command::Iteration(args) => record::iteration(args, context),
+        Command::ForkPoint(args) => record::fork_point(args, context),
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),

@@ -129,7 +129,8 @@ struct Common {
     events: Events,
 }
 
-fn step(text: &str) -> Result<(u32, u32), String> {
+/// Reads `N/M`.
+pub(super) fn step(text: &str) -> Result<(u32, u32), String> {
     let parsed = text
         .split_once('/')
         .and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
@@ -329,7 +330,8 @@ pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
     }
 }
 
-fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Value, CommandError> {
+/// Reads a file of JSON; `-` is standard input.
+pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Value, CommandError> {
     let bytes = if path.as_os_str() == "-" {
         context.ui.read_input(what, json::INPUT_LIMIT as u64)?
     } else {

@@ -8,9 +8,10 @@ use super::{
     failure,
     list::DateArg,
     opened::{self, Whom},
+    record,
 };
 use crate::{
-    ops::show,
+    ops::{fork, show},
     render::{checkpoint::Shown, receipt::SkippedPath},
     store::checkpoint::oid,
 };
@@ -80,6 +81,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "document": checkpoint.document,
         }));
     }
+    let mut fork_points: Vec<_> = checkpoint
+        .document
+        .record
+        .fork_points
+        .iter()
+        .filter_map(|point| serde_json::to_value(point).ok())
+        .collect();
+    if !fork_points.is_empty() {
+        let explored = fork::explored(&scene)?;
+        for point in &mut fork_points {
+            record::name_sessions(point, &explored);
+        }
+    }
     let parent = checkpoint.previous().map(oid);
     let view = Shown {
         id: &id,
@@ -90,6 +104,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         document: &checkpoint.document,
         lists: &shown.lists,
         changes: &shown.changes,
+        fork_points: &fork_points,
         all: args.all,
     };
     context.ui.page();

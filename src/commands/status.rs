@@ -12,6 +12,7 @@ use crate::{
     model::time::Timestamp,
     ops::{
         chat::Standing,
+        events::TRIGGERS,
         status::{self, Current, Status},
     },
     render::{
@@ -74,6 +75,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 .ui
                 .warning(&format!("unknown setting '{key}' in {place}{}", meant(key)));
         }
+        for word in &scene.settings.save_on {
+            if !TRIGGERS.contains(&word.as_str()) {
+                let known = TRIGGERS.join(", ");
+                let warning = format!("nothing saves on '{word}' of checkpoint.saveOn; there are: {known}");
+                context.ui.warning(&warning);
+            }
+        }
     }
     if args.exit_code && dirty {
         Err(CommandError::silent(Kind::Negative))
@@ -100,6 +108,8 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
             "tip": oid(current.tip),
             "saved_at": current.document.created_at,
             "draft_operations": current.draft,
+            "draft": current.record,
+            "draft_notes": current.notes,
             "draft_unreadable": current.unreadable,
             "files_changed": current.changed,
             "chat": {
@@ -216,6 +226,9 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
                         crate::render::count::Count::new(current.draft, "change")
                     )),
                 );
+                for line in changes(current) {
+                    row("", line);
+                }
             }
         }
     }
@@ -267,6 +280,37 @@ fn chat_line(chat: &Standing) -> Line {
         );
     }
     line
+}
+
+/// How many changes of the record are shown.
+const SHOWN: usize = 10;
+
+/// What the draft changes in the record that is saved.
+fn changes(current: &Current) -> Vec<Line> {
+    let mut lines: Vec<Line> = current
+        .record
+        .iter()
+        .take(SHOWN)
+        .map(|change| {
+            let (sign, slot) = if change.added {
+                ("+", Slot::Added)
+            } else {
+                ("-", Slot::Removed)
+            };
+            let mut line = Line::new().with(slot, format!("{sign} {}", change.item));
+            line.pad_to(13);
+            line.push(Slot::Plain, format!(" {}", change.text));
+            line.cut(69)
+        })
+        .collect();
+    if current.record.len() > SHOWN {
+        lines.push(Line::new().with(Slot::Dim, format!("... {} more", current.record.len() - SHOWN)));
+    }
+    if current.notes > 0 {
+        let notes = crate::render::count::Count::new(current.notes, "note");
+        lines.push(Line::new().with(Slot::Added, format!("+ {notes}")));
+    }
+    lines
 }
 
 fn receipt_count(sessions: usize) -> String {

@@ -12,6 +12,7 @@ pub mod excerpt;
 pub mod facts;
 pub mod hook;
 pub mod id;
+pub mod item;
 pub mod json;
 pub mod list;
 pub mod message;

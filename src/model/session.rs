@@ -126,6 +126,9 @@ pub struct ForkedFrom {
     /// The option of a fork point that the fork explores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
+    /// The id of that fork point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_point: Option<String>,
 }
 
 #[cfg(test)]

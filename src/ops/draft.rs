@@ -113,7 +113,7 @@ pub fn append(scene: &Scene<'_>, changes: Vec<Change>) -> Result<Appended, Error
         wait: scene.wait.min(WAIT),
         ..*scene
     };
-    let by = compose::by(scene, &compose::people(scene));
+    let by = by(scene);
     let mut operations = Vec::with_capacity(changes.len());
     for change in changes {
         operations.push(operation(scene, change, &by, &mut redactor)?);
@@ -136,6 +136,11 @@ pub fn append(scene: &Scene<'_>, changes: Vec<Change>) -> Result<Appended, Error
         redactions: redactor.found,
         passed_over: target.passed_over,
     })
+}
+
+/// Who makes a change here: the calling agent, else the git user.
+pub fn by(scene: &Scene<'_>) -> String {
+    compose::by(scene, &compose::people(scene))
 }
 
 fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {

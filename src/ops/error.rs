@@ -55,6 +55,8 @@ pub enum Error {
         subject: String,
         /// The option.
         option: String,
+        /// Whether the session's draft has it, which is not saved yet.
+        in_draft: bool,
     },
     /// An operation that changes files was interrupted and has to be finished first.
     #[error("an interrupted {operation} has to be finished first")]
@@ -116,6 +118,40 @@ pub enum Error {
         what: &'static str,
         /// What it may mean.
         candidates: Vec<Candidate>,
+    },
+    /// No item of the record is meant by a text.
+    #[error("no {what} '{}'{}", text.escape_debug(), how_many(*of))]
+    NoItem {
+        /// What kind of item.
+        what: &'static str,
+        /// The command that lists them.
+        command: &'static str,
+        /// What was given.
+        text: String,
+        /// How many there are.
+        of: usize,
+        /// What is like it.
+        candidates: Vec<Candidate>,
+    },
+    /// Several items of the record are meant by a text.
+    #[error("'{}' matches {count} {what}s", text.escape_debug())]
+    AmbiguousItem {
+        /// What kind of item.
+        what: &'static str,
+        /// What was given.
+        text: String,
+        /// How many it matches.
+        count: usize,
+        /// The first of them.
+        candidates: Vec<Candidate>,
+    },
+    /// The id given for a new item cannot be used.
+    #[error("{id} is no id for a {what}")]
+    ItemId {
+        /// What kind of item.
+        what: &'static str,
+        /// What was given, as JSON.
+        id: String,
     },
     /// There is no session at all, or none is current and none was named.
     #[error("{}", no_session(*any, damaged))]
@@ -336,6 +372,14 @@ impl Error {
             store::steps::FoldError::Patch(error) => error.into(),
             store::steps::FoldError::Store(error) => error.into(),
         }
+    }
+}
+
+fn how_many(of: usize) -> String {
+    match of {
+        0 => ": there are none".to_owned(),
+        1 => ": there is 1".to_owned(),
+        n => format!(": there are {n}"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::{
     Error, Scene,
     bring::Brought,
-    choose, compose, fresh, place,
+    choose, compose, fresh, items, place,
     restore::{self, Progress},
     select::{self, Selected},
     start, undo as taking_back,
@@ -95,7 +95,8 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
         .map_or_else(|| restore::short(checkpoint.entry.id), ToString::to_string);
     let mut plans = Vec::new();
     for wanted in &request.forks {
-        plans.push(prepare(scene, wanted, &checkpoint, &subject)?);
+        let plan = prepare(scene, wanted, &checkpoint, &subject);
+        plans.push(plan.map_err(|error| with_draft(scene, error, session.as_ref()))?);
     }
     let (mut made, mut moves) = (Vec::new(), Vec::new());
     for (wanted, mut document) in request.forks.iter().zip(plans) {
@@ -128,6 +129,57 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
     Ok(made)
 }
 
+/// An option that is missing may be in the session's draft, and only wait for a save.
+fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&Name>) -> Error {
+    if let Error::NoOption { option, in_draft, .. } = &mut error
+        && session.is_some()
+        && let Ok(now) = items::now(&Scene { session, ..*scene })
+    {
+        let mut options = now.record.fork_points.iter().flat_map(|point| &point.options);
+        *in_draft = options.any(|known| known.key == *option);
+    }
+    error
+}
+
+/// A session that explores an option of a fork point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored {
+    /// The fork point's id.
+    pub point: String,
+    /// The option's key.
+    pub option: String,
+    /// The session's name.
+    pub session: Name,
+}
+
+/// All sessions that began as an option of a fork point. Reads the newest document of every session; damaged ones are
+/// passed over.
+pub fn explored(scene: &Scene<'_>) -> Result<Vec<Explored>, Error> {
+    let mut found = Vec::new();
+    for session in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+            continue;
+        };
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            continue;
+        };
+        if let Some(ForkedFrom {
+            option: Some(option),
+            fork_point: Some(point),
+            ..
+        }) = tip.document.session.forked_from
+        {
+            found.push(Explored {
+                point,
+                option,
+                session: name,
+            });
+        }
+    }
+    found.sort_by(|a, b| a.session.cmp(&b.session));
+    Ok(found)
+}
+
 /// The document of a fork, but for its name.
 fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &str) -> Result<Document, Error> {
     let mut document = source.document.clone();
@@ -139,12 +191,16 @@ fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &st
         digest: source.digest.clone(),
         session: source.document.session.name.clone(),
         option: wanted.option.clone(),
+        fork_point: None,
     });
     if let Some(agent) = scene.agent {
         document.session.agent = Some(agent.to_owned());
     }
     if let Some(option) = &wanted.option {
-        choose_option(&mut document.record.fork_points, option, subject)?;
+        let point = choose_option(&mut document.record.fork_points, option, subject)?;
+        if let Some(from) = &mut document.session.forked_from {
+            from.fork_point = Some(point);
+        }
     }
     document.name = None;
     document.kind = Kind::Fork;
@@ -159,7 +215,8 @@ fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &st
     Ok(document)
 }
 
-fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Result<(), Error> {
+/// Chooses an option, and gives the id of its fork point.
+fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Result<String, Error> {
     let has = |point: &&mut ForkPoint| point.options.iter().any(|known| known.key == option);
     // The newest that is still open; else the newest that has it.
     let open = points
@@ -172,11 +229,12 @@ fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Resul
     match found {
         Some(point) => {
             point.chosen = Some(option.to_owned());
-            Ok(())
+            Ok(point.id.clone())
         }
         None => Err(Error::NoOption {
             subject: subject.to_owned(),
             option: option.to_owned(),
+            in_draft: false,
         }),
     }
 }

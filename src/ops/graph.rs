@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::{Error, Scene, select};
 use crate::{
     model::{document::Kind, name::Name, selector::Selector},
-    store::{ObjectId, checkpoint::Entry, session},
+    store::{
+        ObjectId,
+        checkpoint::{self, Entry},
+        session,
+    },
 };
 
 /// A checkpoint in a graph.
@@ -17,6 +21,8 @@ pub struct Node {
     pub session: String,
     /// Whether it is that session's newest.
     pub is_tip: bool,
+    /// Of the first checkpoint of a fork: the option of a fork point that it explores.
+    pub option: Option<String>,
     /// The checkpoint before it, of this or of the source session, if that is in the graph.
     pub previous: Option<ObjectId>,
 }
@@ -43,7 +49,15 @@ pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize
             nodes.insert(entry.id, (chain.session.clone(), entry));
         }
     }
-    Ok(sorted(nodes, children, &tips, limit.unwrap_or(usize::MAX)))
+    let mut out = sorted(nodes, children, &tips, limit.unwrap_or(usize::MAX));
+    for node in out.iter_mut().filter(|node| is_fork(&node.entry)) {
+        // A damaged one is drawn all the same.
+        let document = checkpoint::load(scene.repo, node.entry.id)
+            .ok()
+            .map(|found| found.document);
+        node.option = document.and_then(|document| document.session.forked_from?.option);
+    }
+    Ok(out)
 }
 
 /// A session's own checkpoints, newest first.
@@ -140,6 +154,7 @@ fn sorted(
         }
         out.push(Node {
             is_tip: tips.contains(&id),
+            option: None,
             session,
             entry,
             previous,

@@ -303,7 +303,7 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, E
 }
 
 /// How many characters must be changed, added or removed (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {
@@ -388,7 +388,7 @@ fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<
 }
 
 /// A date in any form git understands, through git: RFC 3339 is read here.
-pub(super) fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
+pub fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     if let Ok(time) = Timestamp::parse(date) {
         return Ok(time.unix());
     }

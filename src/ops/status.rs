@@ -6,7 +6,12 @@ use super::{
     list::{self, Standing},
 };
 use crate::{
-    model::{document::Document, facts::GitFacts, name::Name},
+    model::{
+        comparison::{self, RecordChange},
+        document::Document,
+        facts::GitFacts,
+        name::Name,
+    },
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint},
@@ -48,6 +53,10 @@ pub struct Current {
     pub standing: Standing,
     /// How many operations wait in the draft.
     pub draft: usize,
+    /// What the draft changes in the record of the newest checkpoint.
+    pub record: Vec<RecordChange>,
+    /// How many lines of the session log wait in the draft.
+    pub notes: usize,
     /// Lines of the draft that cannot be read.
     pub unreadable: Vec<usize>,
     /// How many files differ from the newest checkpoint; `None` when that has no files.
@@ -82,11 +91,15 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
     let session = match chosen {
         None => None,
         Some(chosen) => {
-            let draft = store::draft::read(scene.repo, &chosen.tip.document.session.id)?;
+            let mut subject = choose::carried(&chosen.tip, &chosen.name);
+            let before = subject.record.clone();
+            let draft = choose::with_draft(scene, &chosen.tip, &mut subject)?;
             Some(Current {
                 chat: chat::standing(scene, &chosen)?,
                 standing: list::standing(scene, &chosen.tip.entry).taken_up(),
                 draft: draft.waiting(&chosen.tip.document.folded),
+                record: comparison::compare(&before, &subject.record),
+                notes: subject.log.len(),
                 unreadable: draft.unreadable,
                 changed: changed(&overlay, &chosen.tip, &present)?,
                 same_place: same_place(&chosen.tip, &present),

@@ -3,7 +3,7 @@
 use super::{
     age::DateStyle,
     count::Size,
-    receipt,
+    items, receipt,
     slot::Slot,
     text::{Line, Text},
 };
@@ -37,6 +37,8 @@ pub struct Shown<'a> {
     pub lists: &'a Lists,
     /// What its files change against its HEAD.
     pub changes: &'a [TreeChange],
+    /// Its fork points, as [`items::fork_point`] takes them.
+    pub fork_points: &'a [serde_json::Value],
     /// Whether to show every item of every list.
     pub all: bool,
 }
@@ -90,6 +92,14 @@ impl Shown<'_> {
             "Kind",
             Line::plain(format!("{kind}, session {}", document.session.status.word())),
         );
+        if let Some(from) = &document.session.forked_from {
+            let mut line = Line::plain("session ").with(Slot::Session, from.session.as_str());
+            if let Some(option) = &from.option {
+                line.push(Slot::Plain, ", option ");
+                line.push(Slot::Session, option);
+            }
+            header("Forked", line);
+        }
         header("Code", code(document));
         header(
             "Place",
@@ -102,6 +112,12 @@ impl Shown<'_> {
             text.append(Text::wrapped(summary, 4, columns));
         }
         text.append(record(&document.record, columns, self.all));
+        if !self.fork_points.is_empty() {
+            heading(&mut text, "Fork points", self.fork_points.len());
+        }
+        for (number, point) in (1..).zip(self.fork_points) {
+            text.append(items::fork_point(number, point));
+        }
         text.append(self.files());
         text
     }

@@ -18,6 +18,8 @@ pub struct Node<'a> {
     pub session: &'a str,
     /// Whether it is its session's newest.
     pub is_tip: bool,
+    /// Of the first checkpoint of a fork: the option of a fork point that it explores.
+    pub option: Option<&'a str>,
     /// The checkpoint before it.
     pub previous: Option<&'a Oid>,
 }
@@ -90,6 +92,10 @@ fn message(node: &Node<'_>, dates: &DateStyle, now: Timestamp) -> Line {
     }
     if row.kind == Some("fork") {
         line.push(Slot::Dim, "  fork");
+        if let Some(option) = node.option {
+            line.push(Slot::Dim, ", option ");
+            line.push(Slot::Session, option);
+        }
     }
     line
 }
@@ -127,6 +133,7 @@ mod tests {
             row: &rows[n],
             session,
             is_tip,
+            option: None,
             previous: previous.map(|p| &rows[p].id),
         };
         let nodes = [

@@ -13,6 +13,7 @@ pub mod fork;
 pub mod format;
 pub mod graph;
 pub mod guide;
+pub mod items;
 pub mod markdown;
 pub mod patch;
 pub mod prompt;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use clap::{Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
+use crate::model::item::Kind as ItemKind;
 use crate::render::escape;
 
 /// Shells with a script.
@@ -54,6 +55,8 @@ pub(super) enum Kind {
     Session,
     /// Anything that names a checkpoint: an argument called `selector`, `old` or `new`.
     Selector,
+    /// An item of the record: an argument called `item` or `depends_on` of the command that deals with such items.
+    Item(&'static ItemKind),
     /// A remote's name: an argument called `remote`.
     Remote,
     /// A step of the session that commands mean: an argument called `step`, `from`, `again` or `uses`.
@@ -61,8 +64,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(argument: &str) -> Option<Self> {
+    fn of(argument: &str, command: &str) -> Option<Self> {
         match argument {
+            "item" | "depends_on" => ItemKind::of(command).map(Self::Item),
             "session" | "sessions" => Some(Self::Session),
             "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
@@ -100,7 +104,7 @@ pub(super) fn candidates(
     // The word may not have been begun yet.
     words.resize(words.len().max(index + 1), OsString::new());
     let current = words[index].to_string_lossy().into_owned();
-    let mut command = with_values(command.clone(), live);
+    let mut command = with_values(command.clone(), live, None);
     let Ok(found) = complete(&mut command, words, index, Some(cwd)) else {
         return Vec::new();
     };
@@ -166,10 +170,13 @@ fn needs_value(command: &Command, value: &str) -> bool {
 }
 
 /// The command with live values and the shell's own paths attached to the arguments that take them.
-fn with_values(command: Command, live: &Live) -> Command {
+///
+/// `of` is the command of the first level that it belongs to.
+fn with_values(command: Command, live: &Live, of: Option<&str>) -> Command {
+    let top = of.unwrap_or_default().to_owned();
     command
         .mut_args(|arg| {
-            let kind = Kind::of(arg.get_id().as_str());
+            let kind = Kind::of(arg.get_id().as_str(), &top);
             let is_path = matches!(
                 arg.get_value_hint(),
                 ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
@@ -187,7 +194,10 @@ fn with_values(command: Command, live: &Live) -> Command {
                 arg
             }
         })
-        .mut_subcommands(|sub| with_values(sub, live))
+        .mut_subcommands(|sub| {
+            let name = of.unwrap_or(sub.get_name()).to_owned();
+            with_values(sub, live, Some(&name))
+        })
 }
 
 fn values(live: &Live, kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> {
@@ -234,7 +244,7 @@ mod tests {
             .subcommand(
                 Command::new("task")
                     .subcommand(Command::new("add"))
-                    .subcommand(Command::new("done")),
+                    .subcommand(Command::new("done").arg(clap::Arg::new("item"))),
             )
     }
 
@@ -245,6 +255,8 @@ mod tests {
                 Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
                 Kind::Step => &["k3j2abcd"],
+                Kind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
+                Kind::Item(_) => &[],
             };
             names
                 .iter()
@@ -268,6 +280,7 @@ mod tests {
         assert_eq!(complete(&["re"]), ["resume"]);
         assert_eq!(complete(&["task", ""]), ["add", "done"]);
         assert_eq!(complete(&["resume", ""]), ["auth-refactor", "@", "7f3ad2e1"]);
+        assert_eq!(complete(&["task", "done", ""]), ["k3v9x2ab"]);
         assert_eq!(complete(&["resume", "7"]), ["7f3ad2e1"]);
         assert_eq!(complete(&["log", "c"]), ["ci-speedup"]);
         assert_eq!(complete(&["save", "--s"]), ["--session=", "--summary="]);

@@ -10,8 +10,13 @@ use crate::{
         opened::{self, Opened, Whom},
         ui::{Options, Streams, Ui},
     },
-    model::{selector::Selector, step::Step},
+    model::{
+        item::{Kind as ItemKind, id_of},
+        selector::Selector,
+        step::Step,
+    },
     ops::{
+        items,
         list::{self, Filter},
         step,
     },
@@ -36,6 +41,7 @@ pub(super) fn live(env: &Environment) -> Live {
             return Vec::new();
         };
         match kind {
+            Kind::Item(kind) => items(&opened, kind),
             Kind::Session => sessions(&opened, false),
             Kind::Remote => remotes(&opened),
             Kind::Step => steps(&opened),
@@ -60,6 +66,20 @@ fn steps(opened: &Opened) -> Vec<Candidate> {
         value: step.id,
     };
     steps.into_iter().rev().map(candidate).collect()
+}
+
+/// The items of a kind, those that are open first.
+fn items(opened: &Opened, kind: &ItemKind) -> Vec<Candidate> {
+    let Ok(now) = items::now(&opened.scene()) else {
+        return Vec::new();
+    };
+    let (mut open, done): (Vec<_>, Vec<_>) = now.items(kind).into_iter().partition(|item| kind.is_open(item));
+    open.extend(done);
+    let candidate = |item: &serde_json::Value| Candidate {
+        value: id_of(item).to_owned(),
+        help: kind.text_of(item).to_owned(),
+    };
+    open.iter().map(candidate).collect()
 }
 
 fn sessions(opened: &Opened, all: bool) -> Vec<Candidate> {

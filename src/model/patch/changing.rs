@@ -75,8 +75,8 @@ impl Changing {
     /// Replaces the part of the caller's state that a JSON pointer (RFC 6901) names; the empty one names all of it.
     ///
     /// Objects on the way are made. In an array `-` is the place behind the last element. What leads nowhere else
-    /// changes nothing.
-    pub fn put(&mut self, pointer: &str, value: Value) {
+    /// changes nothing, and gives false.
+    pub fn put(&mut self, pointer: &str, value: Value) -> bool {
         let mut target = self.map.entry("state").or_insert(Value::Null);
         for token in pointer.split('/').skip(1) {
             let token = token.replace("~1", "/").replace("~0", "~");
@@ -87,7 +87,7 @@ impl Changing {
                     token.parse().ok()
                 };
                 let Some(at) = at.filter(|at| *at <= items.len()) else {
-                    return;
+                    return false;
                 };
                 if at == items.len() {
                     items.push(Value::Null);
@@ -105,6 +105,7 @@ impl Changing {
             }
         }
         *target = value;
+        true
     }
 
     /// The changed record; fails on what no record can hold, and names it.

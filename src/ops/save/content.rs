@@ -25,6 +25,9 @@ use crate::{
     },
 };
 
+/// A file of the session log is full at this many bytes: some thousand lines, rewritten with each save that adds to it.
+const LOG_CHUNK: usize = 128 << 10;
+
 impl Attempt<'_> {
     /// Writes the document and its commit.
     pub(super) fn write(
@@ -150,7 +153,8 @@ impl Attempt<'_> {
     }
 }
 
-/// Adds the draft's log lines as a file of their own, numbered after those that are there.
+/// Adds the draft's log lines behind those that are there: to the last file while it is short, then in new ones, so that
+/// a save rewrites little and the folder has few entries.
 pub(in crate::ops) fn attach_log(
     scene: &Scene<'_>,
     writer: &Writer,
@@ -161,15 +165,27 @@ pub(in crate::ops) fn attach_log(
     if lines.is_empty() {
         return Ok(());
     }
+    let damaged = || Error::damaged("log");
     let mut entries = Vec::new();
     if let Some(id) = previous.get("log") {
-        let there = checkpoint::folder(scene.repo, id, "log").map_err(Error::damaged("log"))?;
+        let there = checkpoint::folder(scene.repo, id, "log").map_err(damaged())?;
         entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
     }
-    let bytes: Vec<u8> = lines.iter().flat_map(json::to_line).collect();
-    entries.push((
-        format!("{:06}.jsonl", entries.len()),
-        writer.write(ObjectKind::Blob, &bytes)?,
-    ));
+    let mut chunk = Vec::new();
+    if let Some((_, last)) = entries.last() {
+        let last = checkpoint::read(scene.repo, *last, ObjectKind::Blob, "log").map_err(damaged())?;
+        if last.len() < LOG_CHUNK {
+            chunk = last;
+            entries.pop();
+        }
+    }
+    for (n, line) in lines.iter().enumerate() {
+        chunk.extend(json::to_line(line));
+        if chunk.len() >= LOG_CHUNK || n + 1 == lines.len() {
+            let bytes = std::mem::take(&mut chunk);
+            let name = format!("{:06}.jsonl", entries.len());
+            entries.push((name, writer.write(ObjectKind::Blob, &bytes)?));
+        }
+    }
     Ok(siblings.files(writer, "log", entries)?)
 }

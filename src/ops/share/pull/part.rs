@@ -84,6 +84,7 @@ impl Step<'_> {
             digest: ours.digest.clone(),
             session: self.name.clone(),
             option: None,
+            fork_point: None,
         });
         document.name = None;
         document.kind = Kind::Fork;

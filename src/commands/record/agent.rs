@@ -1,0 +1,82 @@
+//! `agent`: what the agent of a session is to be, and what agents did, in their own words.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::{Fields, Given, ItemArgs, ListArgs, some_text};
+use crate::{
+    commands::{
+        Context, context as texts,
+        error::CommandError,
+        opened::{self, Whom},
+    },
+    ops::{chat, draft},
+};
+
+/// Describe the agent of the session, and keep what agents say of their work
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Give the session the agent's description, the first part of every request:
+    git checkpoint agent describe roles/backend.md
+  Note what an agent did:
+    git checkpoint agent note 'read all callers of refresh(); none needs the old form' --agent claude
+    git checkpoint agent list")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Replace the description by a file; '-' is standard input, an empty one removes it
+    Describe(Describe),
+    /// Note what an agent did
+    Note(Note),
+    /// Show what agents did
+    List(ListArgs),
+    /// Take a note out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Describe {
+    #[command(flatten)]
+    whom: Whom,
+    /// The file, Markdown
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct Note {
+    /// What it did
+    #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
+    text: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whom: Whom,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("agent");
+    let note = match args.action {
+        None => return super::list(context, &ListArgs::default(), kind),
+        Some(Action::List(args)) => return super::list(context, &args, kind),
+        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(Action::Describe(args)) => {
+            return texts::set(&args.whom, &args.file, chat::AGENT, "the agent description", context);
+        }
+        Some(Action::Note(note)) => note,
+    };
+    let opened = opened::open(context, &note.whom)?;
+    let agent = draft::by(&opened.scene());
+    let fields = Fields::default().value("agent", Some(json!(agent)));
+    let whose = super::Whose {
+        session: note.whom.session,
+    };
+    super::add(context, &whose, &note.given, kind, note.text, fields, &[])
+}

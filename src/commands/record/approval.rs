@@ -1,0 +1,129 @@
+//! `approval`: what somebody else has to agree to.
+
+use clap::Subcommand;
+
+use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use crate::{
+    commands::{Context, error::CommandError},
+    model::time::Timestamp,
+    ops::{draft, select},
+};
+
+/// Keep track of approvals: what was asked, where, and the answer
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint approval ask 'deploy to production?' --provider slack --channel '#ops'
+    git checkpoint approval answer 1 approve --by ana --reason 'tests are green'
+    git checkpoint approval list --open")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Note that something was asked
+    #[command(visible_alias = "add")]
+    Ask(Ask),
+    /// Note the answer
+    Answer(Answer),
+    /// It is open again
+    Reopen(ItemArgs),
+    /// Show them with their numbers
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Ask {
+    /// What is asked
+    #[arg(value_name = "QUESTION", value_parser = some_text, required_unless_present = "json_input")]
+    question: Option<String>,
+    /// Where it was asked, such as 'slack'
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// The channel there
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// The thread there
+    #[arg(long, value_name = "ID")]
+    thread: Option<String>,
+    /// When it was asked; now, unless given
+    #[arg(long, value_name = "DATE")]
+    asked_at: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Answer {
+    /// Its id, its number, or what it says
+    #[arg(id = "item", value_name = "ITEM")]
+    approval: String,
+    /// 'approve', 'reject', or the words of the answer
+    #[arg(value_name = "ANSWER", value_parser = some_text)]
+    words: String,
+    /// Who answered; whoever notes it, unless given
+    #[arg(long, value_name = "WHO")]
+    by: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("approval");
+    match args.action {
+        None => super::list(context, &ListArgs::default(), kind),
+        Some(Action::List(args)) => super::list(context, &args, kind),
+        Some(Action::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(Action::Reopen(chosen)) => {
+            let none = || Some(String::new());
+            let fields = Fields::default()
+                .text("answer", none())
+                .text("answered_by", none())
+                .text("reason", none());
+            super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[])
+        }
+        Some(Action::Ask(args)) => {
+            let now = context.env.now;
+            let asked = match &args.asked_at {
+                Some(date) => {
+                    let opened = args.whose.open(context)?;
+                    Timestamp::from_unix(select::unix_time(&opened.scene(), date)?, now.offset())
+                }
+                None => now,
+            };
+            let fields = Fields::default()
+                .text("provider", args.provider)
+                .text("channel", args.channel)
+                .text("thread", args.thread)
+                .text("asked_at", Some(asked.to_string()));
+            super::add(context, &args.whose, &args.given, kind, args.question, fields, &[])
+        }
+        Some(Action::Answer(args)) => {
+            let answer = match args.words.to_lowercase().as_str() {
+                "approve" | "approved" => "approve".to_owned(),
+                "reject" | "rejected" => "reject".to_owned(),
+                _ => args.words,
+            };
+            let opened = args.whose.open(context)?;
+            let by = args.by.unwrap_or_else(|| draft::by(&opened.scene()));
+            let fields = Fields::default()
+                .text("answer", Some(answer))
+                .text("answered_by", Some(by))
+                .text("reason", args.reason);
+            let chosen = ItemArgs {
+                items: vec![args.approval],
+                whose: args.whose,
+            };
+            super::change(context, &chosen, kind, ("answered", "Answered"), &fields, &[])
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! `decision`, `blocker` and `question`: what was settled, what stops the work, and what is to be asked.
+
+use clap::Subcommand;
+
+use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind as Failure},
+    },
+    model::item::Kind,
+    ops::select::distance,
+};
+
+/// Note what was decided, and why
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
+Examples:
+    git checkpoint decision 'keep the old wire format' --reason 'clients of last year still send it'
+    git checkpoint decision list"
+)]
+pub(in crate::commands) struct DecisionArgs {
+    #[command(subcommand)]
+    action: Option<DecisionAction>,
+    #[command(flatten)]
+    add: AddDecision,
+}
+
+#[derive(Debug, Subcommand)]
+enum DecisionAction {
+    /// Note a decision; the word 'add' may be left out
+    Add(AddDecision),
+    /// Show them with their numbers
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct AddDecision {
+    /// What was decided
+    #[arg(value_name = "TEXT", value_parser = some_text)]
+    text: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Note what stops the work, and clear it when it no longer does
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint blocker add 'no access to staging' --needs 'a key from ops' --ref OPS-31
+    git checkpoint blocker clear staging")]
+pub(in crate::commands) struct BlockerArgs {
+    #[command(subcommand)]
+    action: Option<BlockerAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum BlockerAction {
+    /// Note one
+    Add(AddBlocker),
+    /// It no longer stops the work
+    #[command(visible_alias = "remove")]
+    Clear(ItemArgs),
+    /// Show them with their numbers
+    List(ListArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct AddBlocker {
+    /// What it is
+    #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
+    text: Option<String>,
+    /// What would remove it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    needs: Option<String>,
+    /// Where more stands, such as a tracker's id
+    #[arg(long = "ref", value_name = "REF")]
+    reference: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Note what is to be asked, and the answer
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = "\
+Examples:
+    git checkpoint question 'may we drop Python 3.8?'
+    git checkpoint question answer 1 'yes, from the next release on'"
+)]
+pub(in crate::commands) struct QuestionArgs {
+    #[command(subcommand)]
+    action: Option<QuestionAction>,
+    #[command(flatten)]
+    add: AddQuestion,
+}
+
+#[derive(Debug, Subcommand)]
+enum QuestionAction {
+    /// Note a question; the word 'add' may be left out
+    Add(AddQuestion),
+    /// Note the answer to one
+    Answer(Answer),
+    /// It is open again
+    Reopen(ItemArgs),
+    /// Show them with their numbers
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct AddQuestion {
+    /// What is asked
+    #[arg(value_name = "TEXT", value_parser = some_text)]
+    text: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Answer {
+    /// Its id, its number, or what it says
+    #[arg(id = "item", value_name = "ITEM")]
+    question: String,
+    /// The answer
+    #[arg(value_name = "TEXT", value_parser = some_text)]
+    text: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+pub(in crate::commands) fn decision(args: DecisionArgs, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("decision");
+    let add = match args.action {
+        Some(DecisionAction::List(args)) => return super::list(context, &args, kind),
+        Some(DecisionAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(DecisionAction::Add(add)) => add,
+        None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
+            return super::list(
+                context,
+                &ListArgs {
+                    open: false,
+                    whose: args.add.whose,
+                },
+                kind,
+            );
+        }
+        None => {
+            refuse_typing_error(kind, args.add.text.as_deref(), &["add", "list", "remove", "help"])?;
+            args.add
+        }
+    };
+    let fields = Fields::default().text("reason", add.reason);
+    super::add(context, &add.whose, &add.given, kind, add.text, fields, &[])
+}
+
+pub(in crate::commands) fn blocker(args: BlockerArgs, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("blocker");
+    match args.action {
+        None => super::list(context, &ListArgs::default(), kind),
+        Some(BlockerAction::List(args)) => super::list(context, &args, kind),
+        Some(BlockerAction::Clear(chosen)) => super::remove(context, &chosen, kind, ("cleared", "Cleared")),
+        Some(BlockerAction::Add(add)) => {
+            let fields = Fields::default().text("needs", add.needs).text("ref", add.reference);
+            super::add(context, &add.whose, &add.given, kind, add.text, fields, &[])
+        }
+    }
+}
+
+pub(in crate::commands) fn question(args: QuestionArgs, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("question");
+    let add = match args.action {
+        Some(QuestionAction::List(args)) => return super::list(context, &args, kind),
+        Some(QuestionAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(QuestionAction::Answer(args)) => {
+            let chosen = ItemArgs {
+                items: vec![args.question],
+                whose: args.whose,
+            };
+            let fields = Fields::default().text("answer", Some(args.text));
+            return super::change(context, &chosen, kind, ("answered", "Answered"), &fields, &[]);
+        }
+        Some(QuestionAction::Reopen(chosen)) => {
+            let fields = Fields::default().text("answer", Some(String::new()));
+            return super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[]);
+        }
+        Some(QuestionAction::Add(add)) => add,
+        None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
+            return super::list(
+                context,
+                &ListArgs {
+                    open: false,
+                    whose: args.add.whose,
+                },
+                kind,
+            );
+        }
+        None => {
+            refuse_typing_error(
+                kind,
+                args.add.text.as_deref(),
+                &["add", "answer", "reopen", "list", "remove", "help"],
+            )?;
+            args.add
+        }
+    };
+    super::add(context, &add.whose, &add.given, kind, add.text, Fields::default(), &[])
+}
+
+/// Where a text may stand in the place of a word, a single word that is nearly one of them is taken for a typing error.
+pub(super) fn refuse_typing_error(kind: &Kind, text: Option<&str>, words: &[&str]) -> Result<(), CommandError> {
+    let Some(text) = text.filter(|text| !text.contains(char::is_whitespace)) else {
+        return Ok(());
+    };
+    let lower = text.to_lowercase();
+    let near = words.iter().find(|word| distance(&lower, word) <= word.len() / 3);
+    match near {
+        None => Ok(()),
+        Some(word) => Err(
+            CommandError::new(Failure::Usage, format!("'{text}' looks like the word '{word}'"))
+                .hint(format!("git checkpoint {} {word} ...", kind.command))
+                .hint(format!("if it is the text: git checkpoint {} add {text}", kind.command)),
+        ),
+    }
+}

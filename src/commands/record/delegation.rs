@@ -1,0 +1,148 @@
+//! `delegation`: work handed to agents, and what it cost.
+
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind as Failure},
+    },
+    model::item,
+    ops::items,
+    render::items as render,
+    store::config::span,
+};
+
+/// Note what was handed to agents, and what it cost
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  When it begins, and when it has ended:
+    git checkpoint delegation add claude --issue '#12' --model-tier large --status running
+    git checkpoint delegation edit claude --tokens 48000 --duration 12m --status done
+  What all of it cost:
+    git checkpoint delegation list
+
+'delegation add' saves by itself where checkpoint.saveOn has 'agent-spawn'.")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Note a delegation
+    Add(Add),
+    /// Say more of one, such as what it cost
+    Edit(Edit),
+    /// Show them with their numbers and what they add up to
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// Who got it
+    #[arg(value_name = "AGENT", value_parser = some_text, required_unless_present = "json_input")]
+    name: Option<String>,
+    #[command(flatten)]
+    details: Details,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Edit {
+    #[command(flatten)]
+    chosen: ItemArgs,
+    #[command(flatten)]
+    details: Details,
+}
+
+#[derive(Debug, clap::Args)]
+struct Details {
+    /// What it is about
+    #[arg(long, value_name = "ID")]
+    issue: Option<String>,
+    /// The tier or name of the model
+    #[arg(long, value_name = "WORD")]
+    model_tier: Option<String>,
+    /// Tokens used
+    #[arg(long, value_name = "N")]
+    tokens: Option<u64>,
+    /// The tokens are an estimate
+    #[arg(long)]
+    estimated: bool,
+    /// How long it took: seconds, or such as 12m
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    duration: Option<Duration>,
+    /// How it stands, in a word
+    #[arg(long, value_name = "WORD")]
+    status: Option<String>,
+    /// It was a panel review
+    #[arg(long)]
+    panel: bool,
+}
+
+impl Details {
+    fn fields(self) -> Fields {
+        Fields::default()
+            .text("issue", self.issue)
+            .text("model_tier", self.model_tier)
+            .value("tokens", self.tokens)
+            .flag("estimated", self.estimated)
+            .value("duration", self.duration.map(|duration| duration.as_secs()))
+            .text("status", self.status)
+            .flag("panel", self.panel)
+    }
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("delegation");
+    let args = match args.action {
+        Some(Action::Add(args)) => {
+            let fields = args.details.fields();
+            return super::add(
+                context,
+                &args.whose,
+                &args.given,
+                kind,
+                args.name,
+                fields,
+                &["agent-spawn"],
+            );
+        }
+        Some(Action::Edit(args)) => {
+            let mut fields = args.details.fields();
+            if fields.0.is_empty() {
+                return Err(CommandError::new(Failure::Usage, "say what to change")
+                    .hint("for one: --tokens, --duration, --status"));
+            }
+            // A number that is given without the word is a true one.
+            if fields.0.contains_key("tokens") && !fields.0.contains_key("estimated") {
+                fields = fields.value("estimated", Some(false));
+            }
+            return super::change(context, &args.chosen, kind, ("changed", "Changed"), &fields, &[]);
+        }
+        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(Action::List(args)) => args,
+        None => ListArgs::default(),
+    };
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let totals = item::totals(&now.record);
+    let below = if totals.delegations > 0 {
+        vec![render::totals(&totals)]
+    } else {
+        Vec::new()
+    };
+    let more = serde_json::to_value(&totals).unwrap_or_default();
+    let found = now.items(kind);
+    super::show(context, &now, &args, kind, found, below, Some(("totals", more)))
+}

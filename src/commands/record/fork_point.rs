@@ -1,0 +1,271 @@
+//! `fork-point`: a decision with options, each of which a fork may explore.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::{Fields, Given, ItemArgs, ListArgs, Told, Whose, some_text};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind as Failure},
+    },
+    model::item::id_of,
+    ops::{fork, items, select::distance},
+    render::{slot::Slot, text::Line},
+};
+
+/// Write down a decision with its options, before or after it is made
+///
+/// 'git checkpoint fork --option KEY' starts a session that explores an option; lists show which session that is.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint fork-point add 'Which parser?' --decider ana \\
+      --option nom:'combinators' --pros 'no build step' --cons 'slow to compile' \\
+      --option winnow:'its successor' --files src/parser.rs
+    git checkpoint save -m 'two ways to go'
+    git checkpoint fork @ --option winnow
+    git checkpoint fork-point decide 1 winnow --reason 'errors are clearer'")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write one down
+    Add(Add),
+    /// Note which option was chosen
+    Decide(Decide),
+    /// It is open again
+    Reopen(ItemArgs),
+    /// Show them with their options, and the sessions that explore these
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// What is to be decided
+    #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
+    title: Option<String>,
+    #[command(flatten)]
+    options: Options,
+    /// Who decides
+    #[arg(long, value_name = "WHO")]
+    decider: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Decide {
+    /// Its id, its number, or what it says
+    #[arg(id = "item", value_name = "ITEM")]
+    point: String,
+    /// The key of the option
+    #[arg(value_name = "KEY")]
+    key: String,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Options in the order of the command line: what is said of one follows it.
+#[derive(Clone, Debug, Default)]
+struct Options(Vec<Value>);
+
+/// What may be said of an option: the flag and its member.
+const DETAILS: [(&str, &str, &str); 3] = [
+    (
+        "pros",
+        "TEXT",
+        "What speaks for the option before it; may be given several times",
+    ),
+    (
+        "cons",
+        "TEXT",
+        "What speaks against the option before it; may be given several times",
+    ),
+    (
+        "files",
+        "PATH",
+        "A file that the option before it would touch; may be given several times",
+    ),
+];
+
+impl clap::Args for Options {
+    fn augment_args(command: Command) -> Command {
+        let option = Arg::new("option")
+            .long("option")
+            .value_name("KEY:TITLE")
+            .action(ArgAction::Append)
+            .help("An option: its short name, and what it is; may be given several times");
+        DETAILS
+            .iter()
+            .fold(command.arg(option), |command, (name, value, help)| {
+                command.arg(
+                    Arg::new(*name)
+                        .long(*name)
+                        .value_name(*value)
+                        .action(ArgAction::Append)
+                        .allow_hyphen_values(true)
+                        .requires("option")
+                        .help(*help),
+                )
+            })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Options {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |name: &'static str| {
+            let places = matches.indices_of(name).into_iter().flatten();
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            places
+                .zip(values)
+                .map(move |(place, value)| (place, name, value.clone()))
+        };
+        let mut all: Vec<_> = given("option")
+            .chain(DETAILS.iter().flat_map(|(name, ..)| given(name)))
+            .collect();
+        all.sort_by_key(|(place, ..)| *place);
+        let wrong = |message: String| clap::Error::raw(clap::error::ErrorKind::ValueValidation, message + "\n");
+        let mut options: Vec<Value> = Vec::new();
+        for (_, name, value) in all {
+            if name == "option" {
+                let (key, title) = value.split_once(':').unwrap_or((&value, &value));
+                let (key, title) = (key.trim(), title.trim());
+                if key.is_empty() || key.contains(char::is_whitespace) {
+                    return Err(wrong(format!(
+                        "'{value}' is no option: give it as KEY:TITLE, such as nom:'use nom'"
+                    )));
+                }
+                if options.iter().any(|known| known["key"] == key) {
+                    return Err(wrong(format!("option '{key}' is given twice")));
+                }
+                options.push(json!({ "key": key, "title": title }));
+                continue;
+            }
+            let Some(Value::Object(option)) = options.last_mut() else {
+                return Err(wrong(format!("--{name} comes before the --option it is about")));
+            };
+            let list = option.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(list) = list {
+                list.push(value.into());
+            }
+        }
+        Ok(Self(options))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("fork-point");
+    match args.action {
+        None => list(context, &ListArgs::default()),
+        Some(Action::List(args)) => list(context, &args),
+        Some(Action::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(Action::Reopen(chosen)) => {
+            let none = || Some(String::new());
+            let fields = Fields::default().text("chosen", none()).text("reason", none());
+            super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[])
+        }
+        Some(Action::Add(args)) => {
+            let mut fields = Fields::default().text("decider", args.decider);
+            if !args.options.0.is_empty() {
+                fields = fields.value("options", Some(args.options.0));
+            }
+            super::add(context, &args.whose, &args.given, kind, args.title, fields, &[])
+        }
+        Some(Action::Decide(args)) => decide(context, args),
+    }
+}
+
+fn decide(context: &mut Context, args: Decide) -> Result<(), CommandError> {
+    let kind = super::kind("fork-point");
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let point = now.find(kind, &args.point)?;
+    let options = point["options"].as_array().cloned().unwrap_or_default();
+    let keys: Vec<&str> = options.iter().filter_map(|option| option["key"].as_str()).collect();
+    if !keys.contains(&args.key.as_str()) {
+        let error = CommandError::new(
+            Failure::NotFound,
+            format!("fork point '{}' has no option '{}'", kind.text_of(&point), args.key),
+        );
+        let near = keys
+            .iter()
+            .find(|key| distance(&args.key, key) <= key.chars().count().div_ceil(3));
+        return Err(match (near, &keys[..]) {
+            (Some(near), _) => error.hint(format!("did you mean '{near}'?")),
+            (None, []) => error.hint("it has none"),
+            (None, keys) => error.hint(format!("it has: {}", keys.join(", "))),
+        });
+    }
+    let fields = Fields::default()
+        .text("chosen", Some(args.key.clone()))
+        .text("reason", args.reason.or_else(|| Some(String::new())));
+    let appended = items::change(&opened.scene(), kind, &[(id_of(&point).to_owned(), fields.0)])?;
+    let after = super::stored(&appended, kind, vec![point]).swap_remove(0);
+    let line = Line::new()
+        .with(Slot::Good, "Decided")
+        .with(Slot::Plain, " fork point ")
+        .with(Slot::Id, id_of(&after))
+        .with(Slot::Plain, format!(": {}: ", kind.text_of(&after)))
+        .with(Slot::Session, &args.key);
+    let told = Told {
+        outcome: "decided",
+        lines: vec![line],
+        items: Some((kind, vec![after])),
+        more: None,
+    };
+    super::report(context, &opened, &appended, told, &[])
+}
+
+fn list(context: &mut Context, args: &ListArgs) -> Result<(), CommandError> {
+    let kind = super::kind("fork-point");
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let explored = fork::explored(&opened.scene())?;
+    let mut found = now.items(kind);
+    for point in &mut found {
+        name_sessions(point, &explored);
+    }
+    super::show(context, &now, args, kind, found, Vec::new(), None)
+}
+
+/// Adds to each option of a fork point the names of the sessions that explore it.
+pub(in crate::commands) fn name_sessions(point: &mut Value, explored: &[fork::Explored]) {
+    let id = id_of(point).to_owned();
+    let Some(Value::Array(options)) = point
+        .as_object_mut()
+        .and_then(|point: &mut Map<_, _>| point.get_mut("options"))
+    else {
+        return;
+    };
+    for option in options.iter_mut().filter_map(Value::as_object_mut) {
+        let key = option.get("key").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let sessions: Vec<_> = explored
+            .iter()
+            .filter(|fork| fork.point == id && fork.option == key)
+            .map(|fork| fork.session.to_string())
+            .collect();
+        if !sessions.is_empty() {
+            option.insert("sessions".to_owned(), sessions.into());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `todo`, `instruction` and `memory`: plain lines of text.
+
+use clap::Subcommand;
+
+use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use crate::{
+    commands::{Context, error::CommandError},
+    model::item::Kind,
+};
+
+/// Keep small things in mind
+///
+/// They are part of the session's record. A change is kept at once, and saved with the next checkpoint.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint todo add 'tell ops about the new port'
+    git checkpoint todo done 1
+    git checkpoint todo list --open")]
+pub(in crate::commands) struct TodoArgs {
+    #[command(subcommand)]
+    action: Option<TodoAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum TodoAction {
+    /// Add one
+    Add(AddText),
+    /// It is done
+    Done(ItemArgs),
+    /// It is not done after all
+    Reopen(ItemArgs),
+    /// Show them with their numbers
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+/// Say what to do when the session is resumed
+///
+/// Instructions are shown by 'resume', in the order in which they were added.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint instruction add 'run the migration before the tests'
+    git checkpoint instruction list")]
+pub(in crate::commands) struct InstructionArgs {
+    #[command(subcommand)]
+    action: Option<LineAction>,
+}
+
+/// Keep references into a memory that is somewhere else
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint memory add 'notes/auth.md#token-lifetime'
+    git checkpoint memory list")]
+pub(in crate::commands) struct MemoryArgs {
+    #[command(subcommand)]
+    action: Option<LineAction>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LineAction {
+    /// Add one
+    Add(AddText),
+    /// Show them with their numbers
+    List(ListArgs),
+    /// Take one out of the record
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct AddText {
+    /// The text
+    #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
+    text: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+pub(in crate::commands) fn todo(args: TodoArgs, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("todo");
+    let done = |done: bool| Fields::default().value("done", Some(done));
+    match args.action {
+        None => super::list(context, &ListArgs::default(), kind),
+        Some(TodoAction::List(args)) => super::list(context, &args, kind),
+        Some(TodoAction::Add(args)) => add(context, args, kind),
+        Some(TodoAction::Done(chosen)) => super::change(context, &chosen, kind, ("done", "Done:"), &done(true), &[]),
+        Some(TodoAction::Reopen(chosen)) => {
+            super::change(context, &chosen, kind, ("reopened", "Reopened"), &done(false), &[])
+        }
+        Some(TodoAction::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+    }
+}
+
+pub(in crate::commands) fn instruction(args: InstructionArgs, context: &mut Context) -> Result<(), CommandError> {
+    line(args.action, super::kind("instruction"), context)
+}
+
+pub(in crate::commands) fn memory(args: MemoryArgs, context: &mut Context) -> Result<(), CommandError> {
+    line(args.action, super::kind("memory"), context)
+}
+
+fn line(action: Option<LineAction>, kind: &'static Kind, context: &mut Context) -> Result<(), CommandError> {
+    match action {
+        None => super::list(context, &ListArgs::default(), kind),
+        Some(LineAction::List(args)) => super::list(context, &args, kind),
+        Some(LineAction::Add(args)) => add(context, args, kind),
+        Some(LineAction::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+    }
+}
+
+fn add(context: &mut Context, args: AddText, kind: &'static Kind) -> Result<(), CommandError> {
+    super::add(
+        context,
+        &args.whose,
+        &args.given,
+        kind,
+        args.text,
+        Fields::default(),
+        &[],
+    )
+}

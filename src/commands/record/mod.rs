@@ -1,0 +1,355 @@
+//! The commands that write the record between saves: each changes the draft of a session and takes no snapshot.
+//!
+//! What they have in common is here: where a change goes, items given as JSON, finding items, the receipt, and the
+//! checkpoint that an event makes. A command's own file holds its arguments and little more.
+
+mod agent;
+mod approval;
+mod checks;
+mod decisions;
+mod delegation;
+mod fork_point;
+mod lists;
+mod note;
+mod open_file;
+mod partition;
+mod path;
+mod phase;
+mod state;
+mod task;
+mod told;
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+pub(super) use self::{
+    agent::{Args as AgentArgs, run as agent},
+    approval::{Args as ApprovalArgs, run as approval},
+    checks::{Args as CheckArgs, IterationArgs, iteration, run as check},
+    decisions::{BlockerArgs, DecisionArgs, QuestionArgs, blocker, decision, question},
+    delegation::{Args as DelegationArgs, run as delegation},
+    fork_point::{Args as ForkPointArgs, name_sessions, run as fork_point},
+    lists::{InstructionArgs, MemoryArgs, TodoArgs, instruction, memory, todo},
+    note::{Args as NoteArgs, run as note},
+    open_file::{Args as OpenFileArgs, run as open_file},
+    partition::{Args as PartitionArgs, run as partition},
+    phase::{Args as PhaseArgs, run as phase},
+    state::{Args as StateArgs, run as state},
+    task::{Args as TaskArgs, run as task},
+};
+use self::{
+    path::stored_path,
+    told::{Told, report},
+};
+use super::{
+    Context,
+    error::{CommandError, Kind as Failure},
+    opened::{self, Opened, Whom},
+    save,
+};
+use crate::{
+    model::{
+        item::{Kind, id_of},
+        json,
+        name::Name,
+    },
+    ops::{
+        draft::Appended,
+        items::{self, Now},
+    },
+    render::{items as render, text::Line},
+};
+
+/// The session a change goes to.
+#[derive(Debug, Default, clap::Args)]
+struct Whose {
+    /// The session to use instead of the current one
+    #[arg(long, value_name = "NAME")]
+    session: Option<Name>,
+}
+
+impl Whose {
+    fn open(&self, context: &mut Context) -> Result<Opened, CommandError> {
+        let whom = Whom {
+            session: self.session.clone(),
+            agent: None,
+        };
+        opened::open(context, &whom)
+    }
+}
+
+/// Items given as JSON.
+#[derive(Debug, Default, clap::Args)]
+struct Given {
+    /// Take items from a file of JSON, one or a list; '-' is standard input
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    json_input: Option<PathBuf>,
+}
+
+impl Given {
+    /// The items of the file; none when there is no file.
+    fn items(&self, context: &Context, kind: &Kind) -> Result<Vec<Value>, CommandError> {
+        let Some(path) = &self.json_input else {
+            return Ok(Vec::new());
+        };
+        let what = format!("the {}s", kind.word);
+        let items = match save::read_json(context, path, &what)? {
+            Value::Array(items) => items,
+            item => vec![item],
+        };
+        let object = |item| match item {
+            Value::String(text) => Ok(json!({ kind.text: text })),
+            Value::Object(_) => Ok(item),
+            other => Err(CommandError::new(
+                Failure::Invalid,
+                format!("a {} must be a JSON object or a text, not {other}", kind.word),
+            )),
+        };
+        items.into_iter().map(object).collect()
+    }
+}
+
+/// Which items a list shows.
+#[derive(Debug, Default, clap::Args)]
+struct ListArgs {
+    /// Only those that are open
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Items by id or number.
+#[derive(Debug, clap::Args)]
+struct ItemArgs {
+    /// Their ids, or the beginnings of them; or numbers, as the list shows; or what they say
+    #[arg(id = "item", value_name = "ITEM", required = true)]
+    items: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Members of an item, gathered from options.
+#[derive(Clone, Debug, Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// A text; an empty one takes the member away.
+    fn text(mut self, member: &str, value: Option<String>) -> Self {
+        if let Some(value) = value {
+            let value = if value.is_empty() { Value::Null } else { value.into() };
+            self.0.insert(member.to_owned(), value);
+        }
+        self
+    }
+
+    /// Any value that was given.
+    fn value(mut self, member: &str, value: Option<impl Into<Value>>) -> Self {
+        if let Some(value) = value {
+            self.0.insert(member.to_owned(), value.into());
+        }
+        self
+    }
+
+    /// A list, if anything is in it; a single empty text takes the member away.
+    fn list(mut self, member: &str, values: Vec<String>) -> Self {
+        match &values[..] {
+            [] => {}
+            [one] if one.is_empty() => {
+                self.0.insert(member.to_owned(), Value::Null);
+            }
+            _ => {
+                self.0.insert(member.to_owned(), values.into());
+            }
+        }
+        self
+    }
+
+    /// A yes, where it was given.
+    fn flag(self, member: &str, value: bool) -> Self {
+        self.value(member, value.then_some(true))
+    }
+}
+
+/// A text that says something.
+fn some_text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        Err("give some text".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// The kind of a command of this program.
+fn kind(command: &str) -> &'static Kind {
+    Kind::of(command).expect("each of these commands has its line in the table")
+}
+
+/// Adds the item that the options tell, and those of the file; at least one.
+fn add(
+    context: &mut Context,
+    whose: &Whose,
+    given: &Given,
+    kind: &'static Kind,
+    text: Option<String>,
+    fields: Fields,
+    triggers: &[&str],
+) -> Result<(), CommandError> {
+    let mut all = given.items(context, kind)?;
+    if let Some(text) = text {
+        let mut item = Map::from_iter([(kind.text.to_owned(), Value::String(text))]);
+        item.extend(fields.0);
+        all.insert(0, Value::Object(item));
+    } else {
+        for item in all.iter_mut().filter_map(Value::as_object_mut) {
+            for (member, value) in &fields.0 {
+                item.entry(member.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    if all.is_empty() {
+        return Err(
+            CommandError::new(Failure::Usage, format!("say what the {} is", kind.word))
+                .hint(format!("git checkpoint {} -h", kind.command)),
+        );
+    }
+    let opened = whose.open(context)?;
+    let appended = items::add(&opened.scene(), kind, all)?;
+    let patches = appended
+        .operations
+        .iter()
+        .filter_map(|o| o.record.as_ref()?.get(kind.list)?.as_array());
+    let added: Vec<Value> = patches.flatten().cloned().collect();
+    let told = Told::items("added", "Added", kind, added);
+    report(context, &opened, &appended, told, triggers)
+}
+
+/// Finds items and changes them all alike.
+fn change(
+    context: &mut Context,
+    chosen: &ItemArgs,
+    kind: &'static Kind,
+    told: (&'static str, &'static str),
+    fields: &Fields,
+    triggers: &[&str],
+) -> Result<(), CommandError> {
+    change_each(context, chosen, kind, told, triggers, |_| Ok(fields.clone()))
+}
+
+/// Finds items and changes each as `fields` says for it.
+fn change_each(
+    context: &mut Context,
+    chosen: &ItemArgs,
+    kind: &'static Kind,
+    (outcome, word): (&'static str, &'static str),
+    triggers: &[&str],
+    fields: impl Fn(&Value) -> Result<Fields, CommandError>,
+) -> Result<(), CommandError> {
+    let opened = chosen.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let mut changes = Vec::new();
+    let mut changed = Vec::new();
+    for text in &chosen.items {
+        let item = now.find(kind, text)?;
+        changes.push((id_of(&item).to_owned(), fields(&item)?.0));
+        changed.push(item);
+    }
+    let appended = items::change(&opened.scene(), kind, &changes)?;
+    let told = Told::items(outcome, word, kind, stored(&appended, kind, changed));
+    report(context, &opened, &appended, told, triggers)
+}
+
+/// Items as they are after changes, without secrets: what is stored, on top of what was there.
+fn stored(appended: &Appended, kind: &Kind, mut before: Vec<Value>) -> Vec<Value> {
+    let patches = appended
+        .operations
+        .iter()
+        .filter_map(|o| o.record.as_ref()?.get(kind.list)?.as_array());
+    for patch in patches.flatten() {
+        if let Some(item) = before.iter_mut().find(|item| id_of(item) == id_of(patch)) {
+            json::merge_patch(item, patch.clone());
+        } else {
+            let mut item = Value::Null;
+            json::merge_patch(&mut item, patch.clone());
+            before.push(item);
+        }
+    }
+    before
+}
+
+/// Finds items and takes them out.
+fn remove(
+    context: &mut Context,
+    chosen: &ItemArgs,
+    kind: &'static Kind,
+    (outcome, word): (&'static str, &'static str),
+) -> Result<(), CommandError> {
+    let opened = chosen.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let found: Result<Vec<_>, _> = chosen.items.iter().map(|text| now.find(kind, text)).collect();
+    let found = found?;
+    let ids: Vec<_> = found.iter().map(|item| id_of(item).to_owned()).collect();
+    let appended = items::remove(&opened.scene(), kind, &ids)?;
+    report(
+        context,
+        &opened,
+        &appended,
+        Told::items(outcome, word, kind, found),
+        &[],
+    )
+}
+
+/// Shows the items of a kind, with numbers.
+fn list(context: &mut Context, args: &ListArgs, kind: &'static Kind) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let found = now.items(kind);
+    show(context, &now, args, kind, found, Vec::new(), None)
+}
+
+/// Shows these items, which are all of their kind, and lines below them.
+fn show(
+    context: &mut Context,
+    now: &Now,
+    args: &ListArgs,
+    kind: &'static Kind,
+    found: Vec<Value>,
+    below: Vec<Line>,
+    more: Option<(&str, Value)>,
+) -> Result<(), CommandError> {
+    let all = found.len();
+    let numbered = found.into_iter().enumerate().map(|(at, item)| (at + 1, item));
+    let shown: Vec<_> = numbered.filter(|(_, item)| !args.open || kind.is_open(item)).collect();
+    if context.ui.options().json {
+        let items = shown.into_iter().map(|(number, item)| {
+            let mut out = Map::from_iter([("number".to_owned(), json!(number))]);
+            out.extend(item.as_object().cloned().unwrap_or_default());
+            Value::Object(out)
+        });
+        let mut view = json!({
+            "schema": "git-checkpoint.items/1",
+            "session": now.session,
+            "session_id": now.tip.document.session.id,
+            "list": kind.list,
+            "items": items.collect::<Vec<_>>(),
+        });
+        if let Some((member, value)) = more {
+            view[member] = value;
+        }
+        return context.ui.json(&view);
+    }
+    if shown.is_empty() {
+        let none = match all {
+            0 => format!("session '{}' has no {}", now.session, kind.word),
+            _ => format!("session '{}' has no open {}", now.session, kind.word),
+        };
+        context.ui.status(Line::plain(none));
+    } else {
+        context.ui.data(render::table(kind, &shown, context.ui.table_width()));
+    }
+    for line in below {
+        context.ui.data(line);
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! `partition`: which paths belong to which agent.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::{Told, Whose, some_text, stored_path};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind as Failure},
+    },
+    model::{
+        item::{Overlap, overlaps},
+        record::Record,
+    },
+    ops::{
+        self,
+        draft::{self, Change},
+        items,
+    },
+    render::{
+        slot::Slot,
+        table::{Column, Table},
+        text::Line,
+    },
+};
+
+/// Say which paths belong to which agent
+///
+/// Paths may be files, folders, or patterns with '*', '?' and '**'. Where those of two agents overlap, it is said.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint partition set ana src/parser 'tests/parser_*'
+    git checkpoint partition set ben src/printer
+    git checkpoint partition list")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Set the paths of an agent; those it had are replaced
+    Set(Set),
+    /// Take an agent's paths away
+    Clear(Clear),
+    /// Show the paths of each agent
+    List(List),
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    /// The agent
+    #[arg(value_name = "AGENT", value_parser = some_text)]
+    name: String,
+    /// Its paths
+    #[arg(value_name = "PATH", required = true, value_hint = clap::ValueHint::AnyPath)]
+    paths: Vec<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Clear {
+    /// The agent
+    #[arg(value_name = "AGENT")]
+    name: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, Default, clap::Args)]
+struct List {
+    #[command(flatten)]
+    whose: Whose,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.action {
+        None => list(context, &List::default()),
+        Some(Action::List(args)) => list(context, &args),
+        Some(Action::Set(args)) => set(context, args),
+        Some(Action::Clear(args)) => clear(context, args),
+    }
+}
+
+fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let paths: Vec<String> = args
+        .paths
+        .iter()
+        .map(|path| stored_path(context, &opened, path))
+        .collect();
+    let mut record = match items::now(&opened.scene()) {
+        Ok(now) => now.record,
+        Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. }) => Record::default(),
+        Err(error) => return Err(error.into()),
+    };
+    let patch = json!({ "partitions": { &args.name: paths } });
+    let appended = draft::append(&opened.scene(), vec![Change::Record(patch)])?;
+    // As it is stored, without secrets.
+    let set = appended
+        .operations
+        .iter()
+        .find_map(|o| o.record.as_ref()?["partitions"].as_object());
+    let (agent, paths) = set.and_then(|set| set.iter().next()).map_or_else(
+        || (args.name.clone(), json!([])),
+        |(agent, paths)| (agent.clone(), paths.clone()),
+    );
+    let line = Line::new()
+        .with(Slot::Good, "Set")
+        .with(Slot::Plain, " the paths of ")
+        .with(Slot::Person, &agent)
+        .with(Slot::Plain, format!(": {}", words(&paths)));
+    record.partitions.insert(agent.clone(), paths);
+    let mut found = overlaps(&record);
+    found.retain(|overlap| overlap.agents.contains(&agent));
+    warn(context, &found);
+    let mut told = Told::line("set", line);
+    told.more = Some(("overlaps", json!(found)));
+    super::report(context, &opened, &appended, told, &[])
+}
+
+fn clear(context: &mut Context, args: Clear) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    if !now.record.partitions.contains_key(&args.name) {
+        return Err(
+            CommandError::new(Failure::NotFound, format!("agent '{}' has no paths", args.name))
+                .hint("see who has: git checkpoint partition list"),
+        );
+    }
+    let patch = json!({ "partitions": { &args.name: null } });
+    let appended = draft::append(&opened.scene(), vec![Change::Record(patch)])?;
+    let line = Line::new()
+        .with(Slot::Good, "Cleared")
+        .with(Slot::Plain, " the paths of ")
+        .with(Slot::Person, &args.name);
+    super::report(context, &opened, &appended, Told::line("cleared", line), &[])
+}
+
+fn warn(context: &Context, found: &[Overlap]) {
+    for Overlap { agents, paths } in found {
+        let both = if paths[0] == paths[1] {
+            format!("'{}' belongs to {} and to {}", paths[0], agents[0], agents[1])
+        } else {
+            format!(
+                "'{}' of {} overlaps with '{}' of {}",
+                paths[0], agents[0], paths[1], agents[1]
+            )
+        };
+        context.ui.warning(&both);
+    }
+}
+
+fn list(context: &mut Context, args: &List) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let found = overlaps(&now.record);
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.partitions/1",
+            "session": now.session,
+            "partitions": now.record.partitions,
+            "overlaps": found,
+        }));
+    }
+    if now.record.partitions.is_empty() {
+        context
+            .ui
+            .status(Line::plain(format!("session '{}' has no partitions", now.session)));
+        return Ok(());
+    }
+    let mut table = Table::new([Column::left("agent"), Column::left("paths").flexible(20)]);
+    for (agent, paths) in &now.record.partitions {
+        table.row([
+            Line::new().with(Slot::Person, agent),
+            Line::new().with(Slot::Path, words(paths)),
+        ]);
+    }
+    context.ui.data(table.render(context.ui.table_width()));
+    warn(context, &found);
+    Ok(())
+}
+
+fn words(paths: &Value) -> String {
+    let paths = paths.as_array().map(Vec::as_slice).unwrap_or_default();
+    paths.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,91 @@
+//! `phase`: which phase of so many the work is in.
+
+use serde_json::json;
+
+use super::{Told, Whose};
+use crate::{
+    commands::{Context, error::CommandError, save},
+    model::record::Phase,
+    ops::{
+        draft::{self, Change},
+        items,
+    },
+    render::{slot::Slot, text::Line},
+};
+
+/// Show or set the phase of the work
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint phase 2/5 'port the queries'
+    git checkpoint phase
+
+Going on to a later phase saves by itself where checkpoint.saveOn has 'phase-complete'.")]
+pub(in crate::commands) struct Args {
+    /// Which of how many
+    #[arg(value_name = "N/M", value_parser = save::step)]
+    phase: Option<(u32, u32)>,
+    /// What it is called
+    #[arg(value_name = "TITLE")]
+    title: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let Some((n, of)) = args.phase else {
+        let now = items::now(&opened.scene())?;
+        if context.ui.options().json {
+            return context.ui.json(&json!({
+                "schema": "git-checkpoint.phase/1",
+                "session": now.session,
+                "phase": now.record.phase,
+            }));
+        }
+        match &now.record.phase {
+            Some(phase) => context.ui.data(shown(phase)),
+            None => context
+                .ui
+                .status(Line::plain(format!("session '{}' has no phase", now.session))),
+        }
+        return Ok(());
+    };
+    // Only whoever saves on it pays for looking at the phase before.
+    let asked = opened
+        .scene()
+        .settings
+        .save_on
+        .iter()
+        .any(|word| word == "phase-complete");
+    let before = if asked { items::now(&opened.scene()).ok() } else { None };
+    let before = before.and_then(|now| now.record.phase);
+    let triggers: &[&str] = match before {
+        Some(before) if before.n < n => &["phase-complete"],
+        _ => &[],
+    };
+    let patch = json!({ "phase": { "n": n, "of": of, "title": args.title } });
+    // The old title goes with the old phase.
+    let changes = vec![Change::Record(patch)];
+    let appended = draft::append(&opened.scene(), changes)?;
+    let stored = appended
+        .operations
+        .iter()
+        .find_map(|o| o.record.as_ref()?.get("phase").cloned());
+    let title = stored
+        .as_ref()
+        .and_then(|phase| phase["title"].as_str())
+        .map(str::to_owned);
+    let phase = Phase { n, of, title };
+    let mut told = Told::line("set", shown(&phase));
+    told.more = Some(("phase", json!(phase)));
+    super::report(context, &opened, &appended, told, triggers)
+}
+
+fn shown(phase: &Phase) -> Line {
+    let mut line = Line::new().with(Slot::Heading, format!("Phase {} of {}", phase.n, phase.of));
+    if let Some(title) = &phase.title {
+        line.push(Slot::Plain, format!(": {title}"));
+    }
+    line
+}

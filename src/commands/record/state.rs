@@ -1,0 +1,184 @@
+//! `state`: any JSON that the caller wants kept.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::{Told, Whose};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, Kind as Failure},
+    },
+    model::{json, patch::Changing},
+    ops::{
+        self,
+        draft::{self, Change},
+        items,
+    },
+    render::{
+        slot::Slot,
+        text::{Line, Text},
+    },
+};
+
+/// Keep any JSON with the session
+///
+/// It is part of the record, carried from checkpoint to checkpoint. Places in it are JSON pointers, such as /queue/0.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+    git checkpoint state set '{\"queue\": [\"a\", \"b\"], \"turn\": 1}'
+    git checkpoint state set 2 --at /turn
+    git checkpoint state patch '{\"turn\": 3, \"queue\": null}'
+    git checkpoint state get /turn
+    produce | git checkpoint state set -")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print it, or a part of it; exits with 1 when there is none
+    Get(Get),
+    /// Replace it, or a part of it
+    Set(Set),
+    /// Change it by a JSON merge patch: objects merge, null removes
+    Patch(Patch),
+}
+
+#[derive(Debug, clap::Args)]
+struct Get {
+    /// A place in it
+    #[arg(value_name = "POINTER", value_parser = pointer)]
+    at: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    /// JSON; '-' reads it from standard input
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    value: String,
+    /// A place in it, instead of the whole
+    #[arg(long, value_name = "POINTER", value_parser = pointer)]
+    at: Option<String>,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Patch {
+    /// JSON; '-' reads it from standard input
+    #[arg(value_name = "JSON")]
+    patch: String,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+fn pointer(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.starts_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("a JSON pointer begins with '/', such as /queue/0".to_owned())
+    }
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    match args.action {
+        Action::Get(args) => get(context, args),
+        Action::Set(args) => set(context, args),
+        Action::Patch(args) => {
+            let patch = value(context, &args.patch)?;
+            if !patch.is_object() {
+                return Err(
+                    CommandError::new(Failure::Invalid, "a patch of the state must be a JSON object")
+                        .hint("replace it: git checkpoint state set"),
+                );
+            }
+            let opened = args.whose.open(context)?;
+            let appended = draft::append(&opened.scene(), vec![Change::Record(json!({ "state": patch }))])?;
+            let told = Told::line(
+                "patched",
+                Line::new().with(Slot::Good, "Patched").with(Slot::Plain, " the state"),
+            );
+            super::report(context, &opened, &appended, told, &[])
+        }
+    }
+}
+
+fn get(context: &mut Context, args: Get) -> Result<(), CommandError> {
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let at = args.at.unwrap_or_default();
+    let found = now.record.state.as_ref().and_then(|state| state.pointer(&at));
+    if context.ui.options().json {
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.state/1",
+            "session": now.session,
+            "at": at,
+            "found": found.is_some(),
+            "value": found,
+        }))?;
+    } else if let Some(found) = found {
+        let text = serde_json::to_string_pretty(found).unwrap_or_default();
+        context.ui.data(Text::block(&text));
+    }
+    match found {
+        Some(_) => Ok(()),
+        None if context.ui.options().json => Err(CommandError::silent(Failure::Negative)),
+        None => {
+            let place = if at.is_empty() {
+                String::new()
+            } else {
+                format!(" at '{at}'")
+            };
+            let message = format!("session '{}' has no state{place}", now.session);
+            Err(CommandError::new(Failure::Negative, message))
+        }
+    }
+}
+
+fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
+    let value = value(context, &args.value)?;
+    let opened = args.whose.open(context)?;
+    let at = args.at.unwrap_or_default();
+    if !at.is_empty() {
+        let record = match items::now(&opened.scene()) {
+            Ok(now) => now.record,
+            Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. }) => crate::model::record::Record::default(),
+            Err(error) => return Err(error.into()),
+        };
+        let mut changing = Changing::new(&record);
+        if !changing.put(&at, value.clone()) {
+            return Err(
+                CommandError::new(Failure::NotFound, format!("'{at}' leads nowhere in the state"))
+                    .hint("see it: git checkpoint state get"),
+            );
+        }
+    }
+    let appended = draft::append(&opened.scene(), vec![Change::Put { at, value }])?;
+    let told = Told::line(
+        "set",
+        Line::new().with(Slot::Good, "Set").with(Slot::Plain, " the state"),
+    );
+    super::report(context, &opened, &appended, told, &[])
+}
+
+fn value(context: &Context, text: &str) -> Result<Value, CommandError> {
+    let given;
+    let bytes = if text == "-" {
+        given = context.ui.read_input("the state", json::INPUT_LIMIT as u64)?;
+        &given
+    } else {
+        text.as_bytes()
+    };
+    json::parse_input(bytes).map_err(|source| {
+        let error = ops::Error::Json {
+            what: "the state".to_owned(),
+            source,
+        };
+        CommandError::from(error).hint("a text is JSON with its quotes: '\"some text\"'")
+    })
+}

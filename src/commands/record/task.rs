@@ -1,0 +1,187 @@
+//! `task`: units of work with a status.
+
+use clap::Subcommand;
+use serde_json::Value;
+
+use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text, stored_path};
+use crate::{
+    commands::{Context, error::CommandError},
+    model::{
+        item::{id_of, status_word},
+        record::TaskStatus,
+    },
+    ops::items,
+};
+
+/// Keep the list of tasks: what is to be done, by whom, and how far it is
+///
+/// Tasks are part of the session's record. A change is kept at once, and saved with the next checkpoint.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Plan, begin, end:
+    git checkpoint task add 'port the parser' --agent ana --issue '#12' --files src/parser
+    git checkpoint task start 1
+    git checkpoint task done parser
+  From a script:
+    echo '[{\"title\": \"port the printer\", \"id\": \"T-7\"}]' | git checkpoint task add --json-input -
+    git checkpoint task list --open --json
+
+'task done' saves by itself where checkpoint.saveOn has 'task-complete'.")]
+pub(in crate::commands) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Add a task
+    Add(Add),
+    /// It is being worked on
+    Start(Move),
+    /// It is finished
+    Done(Move),
+    /// It waits for something
+    Block(Move),
+    /// It will not be done
+    Drop(Move),
+    /// It is to be done after all
+    Reopen(Move),
+    /// Change what a task says; an empty text takes a detail away
+    Edit(Edit),
+    /// Show the tasks with their numbers
+    List(ListArgs),
+    /// Take a task out of the record, as if it had never been there
+    Remove(ItemArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    /// What is to be done
+    #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
+    title: Option<String>,
+    #[command(flatten)]
+    details: Details,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+#[derive(Debug, clap::Args)]
+struct Details {
+    /// Who works on it
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The tracker's name for it
+    #[arg(long, value_name = "ID")]
+    issue: Option<String>,
+    /// A file or folder it concerns; may be given several times
+    #[arg(long, visible_alias = "file", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    files: Vec<String>,
+    /// A task that comes first; may be given several times
+    #[arg(long, value_name = "ITEM")]
+    depends_on: Vec<String>,
+    /// Remarks
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    notes: Option<String>,
+    /// How much is done, in per cent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    percent: Option<u8>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Move {
+    #[command(flatten)]
+    chosen: ItemArgs,
+    /// Who works on it
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Remarks, such as what it waits for
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    notes: Option<String>,
+    /// How much is done, in per cent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    percent: Option<u8>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Edit {
+    #[command(flatten)]
+    chosen: ItemArgs,
+    /// What is to be done
+    #[arg(long, value_name = "TEXT", value_parser = some_text)]
+    title: Option<String>,
+    #[command(flatten)]
+    details: Details,
+}
+
+pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let kind = super::kind("task");
+    let (args, status, words) = match args.action {
+        None => return super::list(context, &ListArgs::default(), kind),
+        Some(Action::List(args)) => return super::list(context, &args, kind),
+        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(Action::Add(args)) => {
+            let fields = details(context, args.details, &args.whose)?;
+            return super::add(context, &args.whose, &args.given, kind, args.title, fields, &[]);
+        }
+        Some(Action::Edit(args)) => {
+            let fields = details(context, args.details, &args.chosen.whose)?.text("title", args.title);
+            if fields.0.is_empty() {
+                let error = CommandError::new(crate::commands::error::Kind::Usage, "say what to change");
+                return Err(error.hint("for one: --title, --agent, --issue, --files, --notes, --percent"));
+            }
+            return super::change(context, &args.chosen, kind, ("changed", "Changed"), &fields, &[]);
+        }
+        Some(Action::Start(args)) => (args, TaskStatus::InProgress, ("started", "Started")),
+        Some(Action::Done(args)) => (args, TaskStatus::Done, ("done", "Done:")),
+        Some(Action::Block(args)) => (args, TaskStatus::Blocked, ("blocked", "Blocked:")),
+        Some(Action::Drop(args)) => (args, TaskStatus::Dropped, ("dropped", "Dropped")),
+        Some(Action::Reopen(args)) => (args, TaskStatus::Todo, ("reopened", "Reopened")),
+    };
+    let triggers: &[&str] = if status == TaskStatus::Done {
+        &["task-complete"]
+    } else {
+        &[]
+    };
+    super::change_each(context, &args.chosen, kind, words, triggers, |item| {
+        // A number that was kept ends at the end; none is made up.
+        let whole = status == TaskStatus::Done && item["progress"].is_number();
+        Ok(Fields::default()
+            .value("status", Some(status_word(status)))
+            .text("agent", args.agent.clone())
+            .text("notes", args.notes.clone())
+            .value("progress", args.percent.or(whole.then_some(100))))
+    })
+}
+
+/// The details as members; tasks that come first are looked up.
+fn details(context: &mut Context, details: Details, whose: &Whose) -> Result<Fields, CommandError> {
+    let mut fields = Fields::default()
+        .text("agent", details.agent)
+        .text("issue", details.issue)
+        .text("notes", details.notes)
+        .value("progress", details.percent);
+    if !details.files.is_empty() || !details.depends_on.is_empty() {
+        let opened = whose.open(context)?;
+        let files = details.files.iter().map(|path| match path.as_str() {
+            "" => String::new(),
+            path => stored_path(context, &opened, path),
+        });
+        fields = fields.list("files", files.collect());
+        if details.depends_on == [""] {
+            fields = fields.list("depends_on", details.depends_on);
+        } else if !details.depends_on.is_empty() {
+            let now = items::now(&opened.scene())?;
+            let found = details
+                .depends_on
+                .iter()
+                .map(|text| now.find(super::kind("task"), text));
+            let found: Vec<Value> = found.collect::<Result<_, _>>()?;
+            let ids: Vec<String> = found.iter().map(|item| id_of(item).to_owned()).collect();
+            fields = fields.list("depends_on", ids);
+        }
+    }
+    Ok(fields)
+}

@@ -1,0 +1,129 @@
+//! Drafts under pressure: many processes at once, and many changes.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use serde_json::Value;
+
+use crate::support::{PROGRAM, World};
+
+fn todos(world: &World, session: &str) -> Vec<Value> {
+    let found = world
+        .checkpoint(["todo", "list", "--session", session, "--json"])
+        .success()
+        .stdout_json();
+    found["items"].as_array().unwrap().clone()
+}
+
+#[test]
+fn sixty_four_processes_changing_one_draft_lose_nothing() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    let script = format!(
+        "for n in $(seq 64); do '{PROGRAM}' todo add --session s \"n$n\" > ../out.$n 2>&1 & pids=\"$pids $!\"; done
+         '{PROGRAM}' save --session s -m between > ../save 2>&1 &
+         pids=\"$pids $!\"
+         for pid in $pids; do wait $pid || exit 1; done"
+    );
+    world.command("sh", ["-c", &script]).run().success();
+    let texts: BTreeSet<String> = todos(&world, "s")
+        .iter()
+        .map(|t| t["text"].as_str().unwrap().to_owned())
+        .collect();
+    let wanted: BTreeSet<String> = (1..=64).map(|n| format!("n{n}")).collect();
+    assert_eq!(texts, wanted);
+    world.checkpoint(["save", "--session", "s", "-m", "all"]).success();
+    assert_eq!(todos(&world, "s").len(), 64, "nothing twice");
+    let document = world
+        .git(["show", "checkpoints/s:checkpoint.json"])
+        .success()
+        .stdout_json();
+    assert_eq!(document["record"]["todos"].as_array().unwrap().len(), 64);
+    world.checkpoint(["verify", "s"]).success();
+}
+
+#[test]
+fn sixty_four_processes_without_a_session_start_one() {
+    let world = World::with_commit();
+    let script = format!(
+        "for n in $(seq 64); do '{PROGRAM}' todo add \"n$n\" > ../out.$n 2>&1 & pids=\"$pids $!\"; done
+         for pid in $pids; do wait $pid || exit 1; done"
+    );
+    world.command("sh", ["-c", &script]).run().success();
+    let refs = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]);
+    assert_eq!(refs.lines().count(), 1, "{refs}");
+    assert_eq!(todos(&world, refs.trim_start_matches("refs/checkpoints/")).len(), 64);
+}
+
+/// Ten thousand operations are written at once, as the file holds them: what is measured is how a change of such a draft
+/// behaves, and how the draft is read and saved.
+#[test]
+fn ten_thousand_operations_stay_quick() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["todo", "add", "first"]).success();
+    let time = |args: &[&str]| {
+        let started = Instant::now();
+        world.checkpoint(args).success();
+        started.elapsed()
+    };
+    let fastest = |args: &[&str]| (0..5).map(|_| time(args)).min().unwrap();
+    let few = fastest(&["todo", "add", "short"]);
+    let drafts = world.path(".git/checkpoint/drafts");
+    let path = std::fs::read_dir(drafts).unwrap().next().unwrap().unwrap().path();
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    let first = text.lines().count();
+    for n in first..=10_000 {
+        let id = format!("t{n}");
+        let operation = serde_json::json!({
+            "n": n, "id": format!("o{n}"), "at": "2026-01-02T03:04:05+00:00", "by": "a",
+            "record": {"todos": [{"id": id, "at": "2026-01-02T03:04:05+00:00", "by": "a", "text": format!("number {n}")}]},
+        });
+        text += &(operation.to_string() + "\n");
+    }
+    std::fs::write(&path, text).unwrap();
+    let many = fastest(&["todo", "add", "long"]);
+    // A generous bound: what it must not do is read the draft, which takes this build a second.
+    assert!(
+        many < few * 3 + std::time::Duration::from_millis(20),
+        "{few:?} with few, {many:?} with many"
+    );
+    let found = time(&["todo", "done", "number 5000"]);
+    let saved = time(&["save", "-m", "all"]);
+    let after = fastest(&["todo", "add", "after"]);
+    assert!(
+        after < few * 3 + std::time::Duration::from_millis(20),
+        "{few:?} before, {after:?} after the save"
+    );
+    println!("append {few:?} with few, {many:?} with 10,000; found {found:?}; saved {saved:?}; append after {after:?}");
+    let limit = std::time::Duration::from_secs(20);
+    assert!(found < limit && saved < limit, "found in {found:?}, saved in {saved:?}");
+    let document = world
+        .git(["show", "checkpoints/s:checkpoint.json"])
+        .success()
+        .stdout_json();
+    assert_eq!(document["record"]["todos"].as_array().unwrap().len(), 10_005);
+}
+
+#[test]
+fn a_torn_line_is_passed_over_and_told() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["todo", "add", "one"]).success();
+    let drafts = world.path(".git/checkpoint/drafts");
+    let path = std::fs::read_dir(drafts).unwrap().next().unwrap().unwrap().path();
+    // Killed while writing: the line has no end.
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [&whole[..], br#"{"n": 2, "id": "x", "at": "20"#].concat()).unwrap();
+    world.checkpoint(["todo", "add", "two"]).success();
+    assert_eq!(todos(&world, "s").len(), 2);
+    // A whole line that makes no sense is kept, and told.
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [&whole[..], b"nonsense\n"].concat()).unwrap();
+    world.checkpoint(["todo", "add", "three"]).success();
+    assert_eq!(todos(&world, "s").len(), 3);
+    world
+        .checkpoint(["save", "-m", "x"])
+        .success()
+        .stderr_has("unreadable lines (4)");
+    assert_eq!(todos(&world, "s").len(), 3);
+}

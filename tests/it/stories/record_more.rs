@@ -1,0 +1,273 @@
+//! Phases, checks, delegations, partitions, open files, fork points, and the help of all these commands.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+fn begun() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world
+}
+
+/// What a save after these commands holds.
+fn record(world: &World) -> Value {
+    world.checkpoint(["save", "-m", "saved"]).success();
+    world
+        .git(["show", "checkpoints/s:checkpoint.json"])
+        .success()
+        .stdout_json()["record"]
+        .clone()
+}
+
+#[test]
+fn phases_iterations_checks_and_delegations() {
+    let world = begun();
+    world.checkpoint(["phase"]).success().no_stdout();
+    world
+        .checkpoint(["phase", "2/5", "port the queries"])
+        .success()
+        .stdout_is("Phase 2 of 5: port the queries\n");
+    world.checkpoint(["phase", "3/5"]).success();
+    world.checkpoint(["phase"]).success().stdout_is("Phase 3 of 5\n");
+    world.checkpoint(["phase", "6/5"]).code(129);
+    world.checkpoint(["iteration", "next"]).success();
+    world.checkpoint(["iteration", "next"]).success();
+    world.checkpoint(["iteration"]).success().stdout_is("2\n");
+    world
+        .checkpoint(["check", "tests", "fail", "--text", "3 of 214"])
+        .success();
+    world.checkpoint(["check", "lint", "pass"]).success();
+    world.checkpoint(["check", "tests", "pass"]).success();
+    world.checkpoint(["check", "tests"]).code(129);
+    world
+        .checkpoint([
+            "delegation",
+            "add",
+            "claude",
+            "--issue",
+            "#1",
+            "--model-tier",
+            "large",
+            "--tokens",
+            "1000",
+            "--estimated",
+        ])
+        .success();
+    world
+        .checkpoint([
+            "delegation",
+            "add",
+            "panel",
+            "--panel",
+            "--tokens",
+            "500",
+            "--duration",
+            "2m",
+        ])
+        .success();
+    world.checkpoint(["delegation", "add", "ben"]).success();
+    world
+        .checkpoint([
+            "delegation",
+            "edit",
+            "1",
+            "--tokens",
+            "1200",
+            "--status",
+            "done",
+            "--duration",
+            "1h",
+        ])
+        .success();
+    world.checkpoint(["delegation", "list"]).success().stdout_has(
+        "total  3 delegations, 1 panel review of them with 500 tokens, 1700 tokens, 1 without a number, 1h 2m",
+    );
+    let totals = world
+        .checkpoint(["delegation", "list", "--json"])
+        .success()
+        .stdout_json()["totals"]
+        .clone();
+    assert_eq!(
+        (&totals["tokens"], &totals["panel_tokens"], &totals["duration"]),
+        (&json!(1700), &json!(500), &json!(3720))
+    );
+    let record = record(&world);
+    assert_eq!(record["phase"], json!({"n": 3, "of": 5}));
+    assert_eq!(record["iteration"], 2);
+    let checks = record["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 2, "the newest of each name");
+    assert_eq!((&checks[0]["status"], checks[0].get("text")), (&json!("pass"), None));
+    assert_eq!(record["delegations"][0].get("estimated"), None);
+}
+
+#[test]
+fn partitions_and_open_files() {
+    let world = begun();
+    world
+        .checkpoint(["partition", "set", "ana", "src/", "tests/*_a.rs"])
+        .success()
+        .no_stderr();
+    world
+        .checkpoint(["partition", "set", "ben", "src/main.txt", "docs"])
+        .success()
+        .stderr_has("'src' of ana overlaps with 'src/main.txt' of ben");
+    world
+        .checkpoint(["partition", "set", "ben", "docs"])
+        .success()
+        .no_stderr();
+    world
+        .checkpoint(["partition", "list"])
+        .success()
+        .stdout_has("tests/*_a.rs")
+        .stdout_lacks("main.txt");
+    world.checkpoint(["partition", "clear", "nobody"]).code(3);
+    world
+        .command(crate::support::PROGRAM, ["open-file", "main.txt:3:4", "../README.md"])
+        .within("src")
+        .run()
+        .success();
+    world.checkpoint(["open-file", "src/main.txt:9"]).success();
+    world
+        .checkpoint(["open-file"])
+        .success()
+        .stdout_has("line 9")
+        .stdout_has("README.md");
+    world.checkpoint(["open-file", "--close", "README.md"]).success();
+    world
+        .checkpoint(["open-file", "--close", "README.md"])
+        .code(3)
+        .stderr_has("is not noted as open");
+    world.checkpoint(["open-file", "a:0"]).code(129);
+    world.checkpoint(["partition", "clear", "ben"]).success();
+    let record = record(&world);
+    assert_eq!(record["partitions"], json!({"ana": ["src", "tests/*_a.rs"]}));
+    let files = record["open_files"].as_array().unwrap();
+    assert_eq!(files.len(), 1);
+    assert_eq!(
+        (&files[0]["path"], &files[0]["line"], files[0].get("column")),
+        (&json!("src/main.txt"), &json!(9), None)
+    );
+}
+
+#[test]
+fn a_fork_point_its_forks_and_the_decision() {
+    let world = begun();
+    world
+        .checkpoint([
+            "fork-point",
+            "add",
+            "Which parser?",
+            "--decider",
+            "ana",
+            "--option",
+            "nom:combinators",
+            "--pros",
+            "no build step",
+            "--cons",
+            "-slow",
+            "--option",
+            "winnow:its successor",
+            "--files",
+            "src/parser.rs",
+            "--pros",
+            "kept up",
+        ])
+        .success();
+    world
+        .checkpoint(["fork-point", "add", "x", "--option", "a b:c"])
+        .code(129)
+        .stderr_has("KEY:TITLE");
+    world
+        .checkpoint(["fork-point", "add", "x", "--option", "a:1", "--option", "a:2"])
+        .code(129)
+        .stderr_has("given twice");
+    world
+        .checkpoint(["fork-point", "add", "x", "--pros", "y", "--option", "a:1"])
+        .code(129)
+        .stderr_has("comes before");
+    // It is not saved yet, so that no fork can have it.
+    world
+        .checkpoint(["fork", "@", "--option", "nom"])
+        .code(3)
+        .stderr_has("git checkpoint save");
+    world.checkpoint(["save", "-m", "two ways"]).success();
+    world
+        .checkpoint(["fork", "s", "--option", "nom", "--name", "try-nom"])
+        .success();
+    world
+        .checkpoint(["fork", "s", "--option", "winnow", "--name", "try-winnow"])
+        .success();
+    let fork = world
+        .git(["show", "checkpoints/try-nom:checkpoint.json"])
+        .success()
+        .stdout_json();
+    let point = &fork["record"]["fork_points"][0];
+    assert_eq!(
+        (&fork["session"]["forked_from"]["fork_point"], &point["chosen"]),
+        (&point["id"], &json!("nom"))
+    );
+    assert_eq!(point["options"][0]["cons"], json!(["-slow"]));
+    assert_eq!(point["options"][1]["files"], json!(["src/parser.rs"]));
+    world
+        .checkpoint(["show", "s"])
+        .success()
+        .stdout_has("nom  combinators  -> try-nom")
+        .stdout_has("winnow  its successor  -> try-winnow");
+    world
+        .checkpoint(["show", "try-nom"])
+        .success()
+        .stdout_has("session s, option nom");
+    world
+        .checkpoint(["log", "--graph", "s"])
+        .success()
+        .stdout_has("option nom")
+        .stdout_has("option winnow");
+    world.checkpoint(["switch", "s"]).success();
+    world
+        .checkpoint(["fork-point", "decide", "1", "winow"])
+        .code(3)
+        .stderr_has("did you mean 'winnow'?");
+    world
+        .checkpoint(["fork-point", "decide", "1", "winnow", "--reason", "clearer errors"])
+        .success();
+    world
+        .checkpoint(["fork-point", "list"])
+        .success()
+        .stdout_has("decided: winnow")
+        .stdout_has("*  winnow  its successor  -> try-winnow")
+        .stdout_has("because clearer errors");
+    assert_eq!(record(&world)["fork_points"][0]["chosen"], "winnow");
+}
+
+#[test]
+fn every_command_has_help_and_examples() {
+    let world = World::new();
+    for command in [
+        "task",
+        "todo",
+        "decision",
+        "blocker",
+        "question",
+        "approval",
+        "phase",
+        "delegation",
+        "partition",
+        "instruction",
+        "memory",
+        "open-file",
+        "note",
+        "state",
+        "agent",
+        "check",
+        "iteration",
+        "fork-point",
+    ] {
+        world.checkpoint([command, "--help"]).success().stdout_has("Examples:");
+        let short = world.checkpoint([command, "-h"]).success().stdout().to_owned();
+        assert!(
+            short.lines().all(|line| line.chars().count() <= 80),
+            "{command}: {short}"
+        );
+    }
+}
