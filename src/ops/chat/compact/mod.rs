@@ -288,7 +288,9 @@ fn check(summary: &Summary, tokens: u64, replaced: u64, limit: u64) -> Result<()
         return fail(format!("the summary has {tokens} tokens, more than the {most} allowed"));
     }
     if tokens >= replaced {
-        return fail(format!("the summary has {tokens} tokens, and what it would replace only {replaced}"));
+        return fail(format!(
+            "the summary has {tokens} tokens, and what it would replace only {replaced}"
+        ));
     }
     Ok(())
 }
