@@ -122,11 +122,11 @@ struct Common {
     /// Say what would be saved, and save nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    events: Events,
     /// Push the session afterwards, to the usual remote
     #[arg(long, conflicts_with = "dry_run")]
     push: bool,
-    #[command(flatten)]
-    events: Events,
 }
 
 /// Reads `N/M`.
@@ -207,7 +207,7 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
     report_and(context, opened, request, &Events::default(), false)
 }
 
-/// The same; a compaction is told to `events`, and with `push` the session is pushed.
+/// The same; told of a compaction, and with `push` the session is pushed.
 fn report_and(
     context: &mut Context,
     opened: &Opened,

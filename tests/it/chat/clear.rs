@@ -1,0 +1,71 @@
+//! Clearing, forking, finishing, and what undo gives back of the chat.
+
+use super::{messages, say, session};
+
+#[test]
+fn clearing_keeps_the_record_and_is_undone() {
+    let world = session();
+    world.file("context.md", "context\n");
+    world.checkpoint(["context", "set", "context.md"]).success();
+    say(&world, "user", "one");
+    world.checkpoint(["save", "-m", "x", "-d", "keep v1"]).success();
+    say(&world, "user", "two, not saved yet");
+    world.checkpoint(["clear", "--messages"]).code(129).stderr_has("--yes");
+    world
+        .checkpoint(["clear", "--messages", "--yes"])
+        .success()
+        .stdout_has("Cleared messages of s");
+    assert!(messages(&world).is_empty());
+    let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+    assert!(document.contains("keep v1") && !document.contains("\"chat\""));
+    world
+        .checkpoint(["clear", "--messages", "--yes"])
+        .success()
+        .stdout_has("nothing to clear");
+    world.checkpoint(["undo"]).success().stdout_has("cleared the chat");
+    assert_eq!(messages(&world).len(), 2, "also the one that was not saved");
+    world.checkpoint(["redo"]).success();
+    assert!(messages(&world).is_empty());
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["clear", "--all", "-y"]).success();
+    let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+    assert!(!document.contains("keep v1"), "{document}");
+    world.git(["show", "checkpoints/s:context.md"]).code(128);
+    world.checkpoint(["undo"]).success();
+    assert!(
+        world
+            .git_line(["show", "checkpoints/s:checkpoint.json"])
+            .contains("keep v1")
+    );
+    assert_eq!(world.git_line(["show", "checkpoints/s:context.md"]), "context");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_fork_has_the_chat_and_an_undone_finish_gives_it_back() {
+    let world = session();
+    say(&world, "user", "one");
+    world.checkpoint(["save"]).success();
+    world.checkpoint(["fork", "@", "--name", "t"]).success();
+    assert_eq!(messages(&world).len(), 1);
+    say(&world, "user", "two");
+    world.checkpoint(["save"]).success();
+    assert_eq!(messages(&world).len(), 2);
+    world.checkpoint(["switch", "s"]).success();
+    assert_eq!(messages(&world).len(), 1, "the source stays as it was");
+    say(&world, "user", "last words");
+    world.checkpoint(["finish"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "--session", "s", "late"])
+        .code(4)
+        .stderr_has("completed");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(messages(&world).len(), 2, "what was said waits again");
+    world.checkpoint(["redo"]).success();
+    let list = ["message", "list", "--session", "s", "--json"];
+    assert_eq!(
+        world.checkpoint(list).success().stdout_json()["total"],
+        2,
+        "and is there once"
+    );
+}
