@@ -119,7 +119,7 @@ fn write(context: &mut Context, diff: &Diff, format: Format, no_record: bool) {
     }
     // On a terminal the patch is ours to colour, word by word; in a pipe its bytes are git's own.
     if format == Format::Patch && context.ui.for_people() {
-        context.ui.data(patch::text(&diff.text));
+        context.ui.verbatim(&patch::text(&diff.text));
     } else {
         context.ui.bytes(&diff.text);
     }

@@ -56,8 +56,18 @@ impl From<Error> for CommandError {
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
                     .hint("go on from the newest whole checkpoint: git checkpoint repair")
             }
-            Error::NotFound { ref candidates, .. } if candidates.is_empty() => {
-                of(Kind::NotFound).hint("see what there is: git checkpoint list")
+            Error::NotFound {
+                ref candidates,
+                ref text,
+            } if candidates.is_empty() => {
+                let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                let out = of(Kind::NotFound);
+                let out = if short {
+                    out.hint("the beginning of an id needs 4 digits or more")
+                } else {
+                    out
+                };
+                out.hint("see what there is: git checkpoint list")
             }
             Error::NotFound { ref candidates, .. } => with_candidates(
                 Kind::NotFound,
@@ -70,7 +80,23 @@ impl From<Error> for CommandError {
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
                 .hint("go on from the newest whole checkpoint: git checkpoint repair"),
-            Error::NoSession { any: false, .. } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession {
+                any: false,
+                ref fetched,
+                ref remote,
+                ..
+            } => {
+                let out = of(Kind::NotFound).hint("make the first one: git checkpoint save");
+                match (fetched, remote) {
+                    (Some(fetched), _) => out.hint(format!(
+                        "or take up one that was fetched: git checkpoint resume {fetched}"
+                    )),
+                    (None, Some(remote)) => {
+                        out.hint(format!("or see what others pushed: git checkpoint fetch {remote}"))
+                    }
+                    (None, None) => out,
+                }
+            }
             Error::NoSession { any: true, .. } => of(Kind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
@@ -127,6 +153,9 @@ impl From<Error> for CommandError {
                 .hint("they would run with your rights; read them first")
                 .hint("then allow them: git checkpoint replay --run --trust"),
             Error::Child(_) => of(Kind::Step),
+            Error::FirstOfSession { ref session } => {
+                of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+            }
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

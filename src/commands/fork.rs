@@ -255,7 +255,7 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
     }
     context.ui.data(text);
     if format == Format::Patch && context.ui.for_people() {
-        context.ui.data(patch::text(&compared.diff.text));
+        context.ui.verbatim(&patch::text(&compared.diff.text));
     } else {
         context.ui.bytes(&compared.diff.text);
     }

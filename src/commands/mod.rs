@@ -12,6 +12,7 @@ mod delete;
 mod diff;
 pub mod environment;
 pub mod error;
+mod export;
 mod failure;
 mod finish;
 mod fork;
@@ -22,6 +23,7 @@ mod list;
 mod log;
 mod opened;
 mod prune;
+mod purge;
 mod rename;
 mod repair;
 mod replay;
@@ -175,6 +177,7 @@ enum Command {
     Compare(fork::CompareArgs),
     Step(step::Args),
     Replay(replay::Args),
+    Export(export::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
@@ -182,6 +185,7 @@ enum Command {
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Push(share::push::Args),
@@ -210,7 +214,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = usage::without_end_of_options(args.into_iter().collect());
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
@@ -289,6 +293,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Compare(args) => fork::compare(args, context),
         Command::Step(args) => step::run(args, context),
         Command::Replay(args) => replay::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
@@ -296,6 +301,7 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Push(args) => share::push::run(args, context),

@@ -179,7 +179,7 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
-            row("newest", line.cut(69));
+            row("newest", line);
             if current.draft > 0 {
                 row(
                     "draft",

@@ -207,11 +207,26 @@ impl Ui {
         self.sink.is_closed()
     }
 
-    /// What was asked for, on standard output.
+    /// What was asked for, on standard output. On a narrow terminal long lines are broken at spaces.
     pub fn data(&self, text: impl Into<Text>) {
+        let columns = self.table_width();
         for line in text.into().lines() {
-            self.sink.output((self.styled(line, false) + "\n").as_bytes());
+            // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
+            if columns < WIDTH {
+                line.folded(columns).iter().for_each(|line| self.line(line));
+            } else {
+                self.line(line);
+            }
         }
+    }
+
+    /// The same for lines that must stay whole, those of a patch.
+    pub fn verbatim(&self, text: &Text) {
+        text.lines().iter().for_each(|line| self.line(line));
+    }
+
+    fn line(&self, line: &Line) {
+        self.sink.output((self.styled(line, false) + "\n").as_bytes());
     }
 
     /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.

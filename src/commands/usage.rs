@@ -1,12 +1,27 @@
 //! Wrong usage in git's form: what is wrong in one line, then what to do about it as hints. clap words it; its layout of
 //! paragraphs and tips is taken apart here.
 
+use std::ffi::OsString;
+
 use super::error::{CommandError, Kind};
 use crate::secrets::{Scanner, Settings};
 
 /// The error for arguments that clap refuses.
 pub(super) fn error(error: &clap::Error) -> CommandError {
     from_text(&without_secrets(&error.render().to_string()))
+}
+
+/// Arguments without `--end-of-options`, git's way to say in scripts that what follows, up to `--`, is no option. It is
+/// left in where something that begins with a dash follows: no session and no checkpoint does, so that is refused.
+pub(super) fn without_end_of_options(mut args: Vec<OsString>) -> Vec<OsString> {
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    if let Some(at) = args[..end].iter().position(|arg| arg == "--end-of-options") {
+        let is_option = |arg: &OsString| arg.len() > 1 && arg.as_encoded_bytes().starts_with(b"-");
+        if !args[at + 1..end].iter().any(is_option) {
+            args.remove(at);
+        }
+    }
+    args
 }
 
 /// The manual page of the command whose help this is; empty when that cannot be told.
@@ -104,6 +119,23 @@ mod tests {
         error(&command.try_get_matches_from(args).unwrap_err())
             .render(true)
             .to_string()
+    }
+
+    #[test]
+    fn options_end_where_git_says() {
+        let without = |line: &str| {
+            let args = without_end_of_options(line.split(' ').map(OsString::from).collect());
+            args.into_iter()
+                .map(|arg| arg.into_string().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(without("x log --end-of-options - -- -p"), "x log - -- -p");
+        assert_eq!(
+            without("x log --end-of-options --json"),
+            "x log --end-of-options --json"
+        );
+        assert_eq!(without("x log -- --end-of-options"), "x log -- --end-of-options");
     }
 
     #[test]

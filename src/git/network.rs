@@ -163,11 +163,8 @@ fn lines(mut pipe: impl Read, events: &Sender<Event>) {
         };
         for byte in &buffer[..count] {
             match byte {
-                b'\r' | b'\n' => {
-                    if !send(&mut line, *byte == b'\r') {
-                        return;
-                    }
-                }
+                b'\r' | b'\n' if !send(&mut line, *byte == b'\r') => return,
+                b'\r' | b'\n' => {}
                 // A line without end is no reason to fill the memory.
                 _ if line.len() < WORDS_LIMIT => line.push(*byte),
                 _ => {}

@@ -174,7 +174,12 @@ impl Log {
                 summary,
             ]);
         }
-        let mut text = table.render(columns);
+        // A heading over nothing says nothing.
+        let mut text = if self.checkpoints.is_empty() {
+            Text::new()
+        } else {
+            table.render(columns)
+        };
         if let Some(source) = &self.forked_from {
             text.push(
                 Line::new()

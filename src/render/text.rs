@@ -124,6 +124,50 @@ impl Line {
     }
 }
 
+impl Line {
+    /// The line on as many lines as it takes to be `columns` wide at most, broken at spaces; those after the first are
+    /// indented a little more. What has no space stays whole.
+    pub fn folded(&self, columns: usize) -> Vec<Self> {
+        if self.width() <= columns {
+            return vec![self.clone()];
+        }
+        let text = self.to_string();
+        let indent = text.len() - text.trim_start().len();
+        let mut out = vec![Self::plain(" ".repeat(indent))];
+        // A word may be made of several parts, and the spaces behind it count only when another follows on the line.
+        let (mut word, mut space) = (Self::new(), 0);
+        let mut place = |word: &mut Self, space: usize| {
+            let line = out.last_mut().expect("there is always one");
+            let begun = line.width() > indent + 2 || (line.width() > 0 && !line.to_string().trim().is_empty());
+            if begun && line.width() + space + word.width() > columns {
+                out.push(Self::plain(" ".repeat((indent + 2).min(columns / 2))));
+            } else if begun {
+                line.push(Slot::Plain, " ".repeat(space));
+            }
+            if let Some(line) = out.last_mut() {
+                line.append(word);
+            }
+            *word = Self::new();
+        };
+        for span in &self.spans {
+            for (n, part) in span.text.split(' ').enumerate() {
+                if n > 0 {
+                    if !word.is_empty() {
+                        place(&mut word, space);
+                        space = 0;
+                    }
+                    space += 1;
+                }
+                word.push(span.slot, part);
+            }
+        }
+        if !word.is_empty() {
+            place(&mut word, space);
+        }
+        out
+    }
+}
+
 impl fmt::Display for Line {
     /// The text without its slots.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -301,12 +345,48 @@ mod tests {
     }
 
     #[test]
+    fn long_lines_are_folded_with_their_colours() {
+        let line = Line::plain("  code     ")
+            .with(Slot::Branch, "main")
+            .with(Slot::Plain, ", 1 modified");
+        let folded: Vec<_> = line.folded(20).iter().map(ToString::to_string).collect();
+        assert_eq!(folded, ["  code     main, 1", "    modified"]);
+        assert_eq!(line.folded(40), vec![line.clone()]);
+        assert!(
+            line.folded(20)[0]
+                .spans()
+                .iter()
+                .any(|span| span.slot() == Slot::Branch)
+        );
+        let folded: Vec<_> = Line::plain("unbreakable-word x")
+            .folded(5)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(folded, ["unbreakable-word", "  x"]);
+    }
+
+    #[test]
     fn paragraphs_are_broken_at_spaces() {
         let text = Text::wrapped("one two three\n\nunbreakable-word x", 2, 9);
         assert_eq!(text.to_string(), "  one two\n  three\n\n  unbreakable-word\n  x\n");
     }
 
     proptest! {
+        #[test]
+        fn folding_loses_no_word(text in "[ a-c\u{e9}]{0,40}", columns in 1usize..20) {
+            let line = Line::plain(&text);
+            let folded = line.folded(columns);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let all: Vec<_> = folded.iter().map(ToString::to_string).collect();
+            let all = all.join("\n");
+            prop_assert_eq!(words(&all), words(&text));
+            for line in &folded {
+                let alone = words(&line.to_string()).len() <= 1;
+                prop_assert!(line.width() <= columns || alone, "{:?}", line.to_string());
+            }
+        }
+
         #[test]
         fn cut_text_fits(text in "\\PC{0,30}", columns in 0usize..40) {
             let text = escape::line(&text).into_owned();

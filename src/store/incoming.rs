@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Error, Kind, ObjectId, Repository, tree, walk};
+use super::{Error, Kind, ObjectId, Repository, checkpoint, tree, walk};
 
 /// Trees nested deeper than this are refused; git's own bound is 2048 (`core.maxTreeDepth`), systems stop earlier.
 const MAX_DEPTH: usize = 1024;
@@ -91,7 +91,15 @@ impl<'r> Checker<'r> {
 
     fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), Reason> {
         let mut seen = HashSet::new();
-        for (mode, name, id) in self.entries(id)? {
+        let entries = self.entries(id)?;
+        if top
+            && !entries
+                .iter()
+                .any(|(_, name, _)| name == checkpoint::DOCUMENT.as_bytes())
+        {
+            return Err(format!("it holds no '{}'", checkpoint::DOCUMENT));
+        }
+        for (mode, name, id) in entries {
             let shown = shown(&name);
             let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(byte);
             let harmless = !name.is_empty() && name.iter().all(plain) && name[0] != b'.' && name[0] != b'-';
@@ -253,13 +261,16 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
     Ok(found)
 }
 
+/// Trees and files that were met.
+pub type Seen = HashSet<ObjectId>;
+
 /// Calls `each` with the path and object of every file of a tree that stands in none of `bases` at the same place.
 /// Folders that are the same in one of them are not read, those in `seen` not again.
 pub fn new_files(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut HashSet<ObjectId>,
+    seen: &mut Seen,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {
     let mut path = Vec::new();
@@ -270,7 +281,7 @@ fn descend(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut HashSet<ObjectId>,
+    seen: &mut Seen,
     path: &mut Vec<u8>,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {

@@ -112,19 +112,16 @@ pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
     text.push(line);
     if let Outcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
         let mut line = Line::plain("  ");
-        match fork {
-            Some(fork) => {
-                line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
-                line.push(Slot::Caution, "became session ");
-                line.push(Slot::Session, tail.as_str());
-                line.push(Slot::Plain, " ");
-                line.push(Slot::Id, oid(*fork).short());
-            }
-            None => {
-                line.push(Slot::Plain, "your own session of that name ");
-                line.push(Slot::Caution, "is now called ");
-                line.push(Slot::Session, tail.as_str());
-            }
+        if let Some(fork) = fork {
+            line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
+            line.push(Slot::Caution, "became session ");
+            line.push(Slot::Session, tail.as_str());
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, oid(*fork).short());
+        } else {
+            line.push(Slot::Plain, "your own session of that name ");
+            line.push(Slot::Caution, "is now called ");
+            line.push(Slot::Session, tail.as_str());
         }
         text.push(line);
     }

@@ -194,6 +194,7 @@ fn text_of(pushed: &Pushed) -> Text {
             match &sent.fate {
                 Fate::New(count) => format!(", new, {}", Count::new(*count, "checkpoint")),
                 Fate::Forward(count) => format!(", {}", Count::new(*count, "checkpoint")),
+                Fate::PutBack => ", put back".to_owned(),
                 Fate::Pruned => ", pruned".to_owned(),
                 Fate::Behind(count) => format!(", which has {} more", Count::new(*count, "checkpoint")),
                 Fate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),

@@ -1,4 +1,5 @@
-//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
+//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it. Over 400 lines
+//! because a checkpoint and all that stands beside it are written in one place.
 
 use std::collections::BTreeSet;
 

@@ -88,7 +88,7 @@ impl<'a> Check<'a> {
         let entry = checkpoint::entry(self.scene.repo, id).map_err(said)?;
         self.checker
             .checkpoint_tree(entry.tree)
-            .map_err(|why| format!("is unsafe: {why}"))?;
+            .map_err(|why| format!("cannot be used: {why}"))?;
         let (_, document) = checkpoint::siblings(self.scene.repo, &entry).map_err(said)?;
         self.checker
             .blob(document, SIZE_LIMIT as u64, &format!("the file '{DOCUMENT}'"))?;

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+pub use super::change::Change;
 use super::{Error, Relation, Wire, chain, check::Check, exchange, find, unreachable};
 use crate::{
     model::name::Name,
@@ -60,90 +61,24 @@ pub struct Found {
     pub taken: bool,
 }
 
-/// What became of a session on the remote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It was not there, as far as was known.
-    New {
-        /// How many checkpoints it has of its own.
-        checkpoints: usize,
-    },
-    /// It went on.
-    Forward {
-        /// By how many checkpoints; 0 when it was pruned.
-        checkpoints: usize,
-    },
-    /// It was set back.
-    Back {
-        /// By how many checkpoints.
-        checkpoints: usize,
-    },
-    /// Another chain has taken the place of what was there.
-    Rewritten,
-    /// It is gone.
-    Deleted,
-}
-
-impl Change {
-    /// Whether the remote went on, as it should.
-    pub fn is_good(self) -> bool {
-        matches!(self, Self::New { .. } | Self::Forward { .. })
-    }
-
-    /// As the predicate of a sentence about the session.
-    pub fn words(self) -> String {
-        match self {
-            Self::New { .. } => "is new".to_owned(),
-            Self::Forward { .. } => "went on".to_owned(),
-            Self::Back { checkpoints } => {
-                format!(
-                    "was set back by {checkpoints} checkpoint{}",
-                    if checkpoints == 1 { "" } else { "s" }
-                )
-            }
-            Self::Rewritten => "was replaced by another history".to_owned(),
-            Self::Deleted => "was deleted".to_owned(),
-        }
-    }
-
-    /// A word for programs.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::New { .. } => "new",
-            Self::Forward { .. } => "forward",
-            Self::Back { .. } => "back",
-            Self::Rewritten => "rewritten",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
 /// Fetches.
 pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
     let remote = find(scene, request.remote.as_deref(), false)?;
     refs::recover(scene.repo, scene.wait)?;
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;
-    let result = run(scene, request, remote, wire);
-    if let Err((remote, error)) = result {
-        // What was fetched and not checked is let go; the next fetch does so as well.
-        let _ = clear(scene, &remote);
-        return Err(error);
-    }
-    result.map_err(|(_, error)| error)
-}
-
-type Failed = (Remote, Error);
-
-fn run(scene: &Scene<'_>, request: &Request, remote: Remote, wire: Wire<'_>) -> Result<Fetched, Failed> {
-    match Fetch::new(scene, request, &remote, wire).and_then(|fetch| fetch.run()) {
+    match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
         Ok((sessions, refused, unchanged)) => Ok(Fetched {
             remote,
             sessions,
             refused,
             unchanged,
         }),
-        Err(error) => Err((remote, error)),
+        Err(error) => {
+            // What was fetched and not checked is let go; the next fetch does so as well.
+            let _ = clear(scene, &remote);
+            Err(error)
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! nothing. Sessions are compared by their chains of digests, not by commit ids: a prune changes these and keeps those.
 
 mod chain;
+mod change;
 mod check;
 mod error;
 pub mod fetch;
@@ -54,7 +55,7 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
     let mut said = |line: &str, redrawn: bool| {
         if let Some(words) = line.strip_prefix("remote: ") {
             // Progress of the other side comes this way as well.
-            if !redrawn && step(words).is_none() {
+            if !redrawn && step(words).is_none() && !is_report(words) {
                 (wire.said)(words.trim_end());
             }
         }
@@ -76,6 +77,19 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
         return Err(Error::Stopped);
     }
     Ok(exchange)
+}
+
+/// Whether the other side's git tells what it packs, which says nothing to people.
+fn is_report(words: &str) -> bool {
+    [
+        "Enumerating objects: ",
+        "Counting objects: ",
+        "Compressing objects: ",
+        "Total ",
+        "Resolving deltas: ",
+    ]
+    .iter()
+    .any(|start| words.starts_with(start))
 }
 
 /// `Receiving objects:  42% (42/100), 1.20 MiB | ...` as title, done and total.

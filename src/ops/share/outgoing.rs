@@ -13,7 +13,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Entry},
-        incoming, refs,
+        history, incoming, refs,
         remote::Remote,
     },
     worktree::snapshot,
@@ -194,6 +194,12 @@ impl Chain {
     }
 }
 
+/// Whether a commit is the one that stands for HEAD on an unborn branch: none of the user's.
+fn is_unborn(scene: &Scene<'_>, commit: ObjectId) -> Result<bool, Error> {
+    let info = history::commit_info(scene.repo, commit)?;
+    Ok(info.subject == "unborn branch" && info.authored_at.unix() == 0 && info.email == "git-checkpoint@localhost")
+}
+
 struct Look<'a> {
     scene: &'a Scene<'a>,
     scanner: Scanner,
@@ -227,7 +233,9 @@ impl Look<'_> {
             let mut ids = line.split(' ').filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
             let Some(commit) = ids.next() else { continue };
             parents.insert(commit, ids.collect::<Vec<_>>());
-            self.out.commits.push(commit);
+            if !is_unborn(self.scene, commit)? {
+                self.out.commits.push(commit);
+            }
         }
         let total = self.out.commits.len() as u64;
         for (done, commit) in self.out.commits.clone().into_iter().enumerate() {

@@ -4,6 +4,8 @@
 //! These tests take the commands there are from the program itself (`help --json`), so that a new command is held to
 //! them without a line here, and one that lacks its part fails them by name.
 
+mod conventions;
+mod every;
 mod schemas;
 
 use serde_json::Value;

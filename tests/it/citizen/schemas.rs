@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{commands, words};
-use crate::support::{World, schema::faults};
+use crate::support::{Output, PROGRAM, World, schema::faults};
 
 /// Command lines in one repository, one after the other. A new command needs a line here; several show more members of
 /// its schema. A line that begins with `$` is for the shell; `?` allows any exit code, otherwise it is 0.
@@ -69,6 +69,29 @@ list
 ? repair broken --dry-run
 ";
 
+/// Runs the story with further arguments and variables, and gives each line with what came of it.
+pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each: impl FnMut(&str, &Output)) {
+    for line in STORY.lines().filter(|line| !line.is_empty()) {
+        if let Some(script) = line.strip_prefix("$ ") {
+            world.command("sh", ["-e", "-c", script]).run().success();
+            continue;
+        }
+        let (any, line) = line.strip_prefix("? ").map_or((false, line), |line| (true, line));
+        let mut run = world.command(PROGRAM, words(line));
+        for arg in more {
+            run = run.arg(arg);
+        }
+        for (name, value) in variables {
+            run = run.env(name, value);
+        }
+        let out = run.run();
+        if !any {
+            out.success();
+        }
+        each(line, &out);
+    }
+}
+
 /// The schema of this name, as the program publishes it.
 fn schema(world: &World, name: &str) -> Option<Value> {
     let out = world.checkpoint(["help", "schemas", name]);
@@ -99,18 +122,7 @@ fn every_command_prints_what_is_published() {
             );
         }
     };
-    for line in STORY.lines().filter(|line| !line.is_empty()) {
-        if let Some(script) = line.strip_prefix("$ ") {
-            world.command("sh", ["-e", "-c", script]).run().success();
-            continue;
-        }
-        let (any, line) = line.strip_prefix("? ").map_or((false, line), |line| (true, line));
-        let mut args = words(line);
-        args.push("--json".to_owned());
-        let out = world.checkpoint(&args);
-        if !any {
-            out.success();
-        }
+    story(&world, &["--json"], &[], |line, out| {
         let name = all
             .iter()
             .filter(|name| line == **name || line.starts_with(&format!("{name} ")));
@@ -130,7 +142,7 @@ fn every_command_prints_what_is_published() {
             let name = if value["error"].is_null() { "warning" } else { "error" };
             hold(line, name, &value);
         }
-    }
+    });
     let missing: Vec<_> = all.iter().filter(|name| !run.contains(*name)).collect();
     assert!(missing.is_empty(), "no line of STORY runs: {missing:?}");
     assert!(bad.is_empty(), "{}", bad.join("\n"));

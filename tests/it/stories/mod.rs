@@ -3,6 +3,8 @@
 mod bad_input;
 mod broken;
 mod damage;
+mod documents;
+mod feature;
 mod fork;
 mod history;
 mod import;
@@ -10,6 +12,8 @@ mod interrupted;
 mod many;
 mod neutral;
 mod property;
+mod purge;
 mod restore;
 mod save;
 mod session;
+mod steps;

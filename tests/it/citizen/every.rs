@@ -1,0 +1,228 @@
+//! What holds for every command, whatever it does: help, usage, no control sequences in a pipe, no waiting for an
+//! answer, no network, messages in git's form.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{commands, schemas::story, words};
+use crate::support::{PROGRAM, World};
+
+/// Every command, those of commands too, with what the program tells about it.
+fn all(world: &World) -> Vec<(String, Value)> {
+    fn collect(command: &Value, before: &str, out: &mut Vec<(String, Value)>) {
+        for sub in command["commands"].as_array().unwrap() {
+            let name = format!("{before}{}", sub["name"].as_str().unwrap());
+            collect(sub, &format!("{name} "), out);
+            out.push((name, sub.clone()));
+        }
+    }
+    let help = world.checkpoint(["help", "--json"]).success().stdout_json();
+    let mut out = Vec::new();
+    collect(&help["command"], "", &mut out);
+    out
+}
+
+/// Row 1: `-h` is short and fits, `--help` has examples, both are answers and no errors, and `help` says the same.
+#[test]
+fn row_01_help_at_all_levels() {
+    let world = World::without_repository();
+    let mut lacking = Vec::new();
+    for (name, _) in all(&world) {
+        let mut args = words(&name);
+        let help = world.checkpoint(["help"].iter().map(|w| (*w).to_owned()).chain(args.clone()));
+        args.push("-h".to_owned());
+        let short = world.checkpoint(&args).success().no_stderr().stdout().to_owned();
+        args.pop();
+        args.push("--help".to_owned());
+        let long = world.checkpoint(&args).success().no_stderr().stdout().to_owned();
+        assert_eq!(help.success().stdout(), long, "{name}");
+        // Commands of a command may have their examples on its page.
+        if !name.contains(' ') && !long.contains("\nExamples:\n") {
+            lacking.push(name.clone());
+        }
+        for line in short.lines().chain(long.lines()) {
+            // Examples may be longer: they are there to be copied.
+            assert!(line.chars().count() <= 80 || line.starts_with("  "), "{name}: {line}");
+        }
+        assert!(short.contains(&format!("Usage: git checkpoint {name}")), "{short}");
+        let narrow = world
+            .command(PROGRAM, words(&name))
+            .arg("-h")
+            .env("COLUMNS", "40")
+            .run();
+        narrow.success();
+    }
+    assert!(lacking.is_empty(), "without examples in --help: {lacking:?}");
+    world
+        .checkpoint(["-h"])
+        .success()
+        .no_stderr()
+        .stdout_has("Usage: git checkpoint");
+    world.checkpoint(["--nonsense"]).code(129).no_stdout();
+}
+
+/// Row 29: one wrong letter leads to a suggestion.
+#[test]
+fn row_29_typing_errors_get_suggestions() {
+    let world = World::without_repository();
+    for (name, _) in all(&world)
+        .iter()
+        .filter(|(name, _)| name.len() > 4 && !name.contains(' '))
+    {
+        let wrong: String = name
+            .chars()
+            .enumerate()
+            .filter(|(n, _)| *n != 2)
+            .map(|(_, c)| c)
+            .collect();
+        let out = world.checkpoint([&wrong]);
+        out.code(129).no_stdout().stderr_has("hint: ");
+        assert!(out.stderr().contains("similar"), "{out}");
+    }
+    world
+        .checkpoint(["save", "--sumary", "x"])
+        .code(129)
+        .stderr_has("'--summary'");
+    world.checkpoint(["help", "recovry"]).code(3).stderr_has("hint: ");
+}
+
+/// Rows 10 and 41: no control sequence in a pipe, whatever `TERM` is, unless it is asked for; row 8: what is data goes
+/// to standard output, and with `-qq` nothing else is said when all is well.
+#[test]
+fn row_08_and_10_pipes_get_no_control_sequences() {
+    let control = |text: &str| text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\0'));
+    story(
+        &World::with_commit(),
+        &["-qq"],
+        &[("TERM", "xterm-256color")],
+        |line, out| {
+            assert!(!control(out.stdout()) && !control(out.stderr()), "{line}: {out}");
+            if out.is_success() {
+                out.no_stderr();
+            }
+        },
+    );
+    let mut coloured = 0;
+    story(
+        &World::with_commit(),
+        &["--color=always"],
+        &[("TERM", "xterm")],
+        |_, out| {
+            coloured += usize::from(out.stdout().contains("\x1b["));
+        },
+    );
+    assert!(coloured > 15, "{coloured} lines of the story are coloured");
+    story(
+        &World::with_commit(),
+        &[],
+        &[("TERM", "xterm"), ("NO_COLOR", "1")],
+        |line, out| {
+            assert!(!control(out.stdout()) && !control(out.stderr()), "{line}: {out}");
+        },
+    );
+}
+
+/// Row 19: messages are in lower case without a full stop, and each command that a hint names exists.
+#[test]
+fn row_19_messages_are_in_gits_form() {
+    let world = World::with_commit();
+    let known = commands(&world);
+    let groups: Vec<_> = known.iter().map(|name| words(name)[0].clone()).collect();
+    let mut seen = 0;
+    let mut check = |out: &crate::support::Output| {
+        for line in out.stderr().lines() {
+            if let Some(text) = ["error: ", "fatal: ", "warning: "]
+                .iter()
+                .find_map(|label| line.strip_prefix(label))
+            {
+                seen += 1;
+                let first = text.chars().next().unwrap();
+                assert!(!first.is_uppercase(), "{line}");
+                assert!(!text.ends_with('.') || text.ends_with(".."), "{line}");
+            }
+            for rest in line.split("git checkpoint ").skip(1) {
+                let command = rest.split([' ', '\'', '"', ';', ',', ':']).next().unwrap();
+                let fine = command.is_empty()
+                    || command.starts_with(['-', '[', '<', '.'])
+                    || groups.contains(&command.to_owned());
+                assert!(fine, "'{command}' is no command: {line}");
+            }
+        }
+    };
+    story(&world, &["--advice"], &[], |_, out| check(out));
+    for name in &known {
+        check(&world.checkpoint(words(name).iter().chain([&"--no-such-option".to_owned()])));
+        check(&World::without_repository().checkpoint(words(name)));
+    }
+    assert!(seen > known.len());
+}
+
+/// Row 21: without a terminal nothing is asked and nothing waits; a command either does its work or says what it needs.
+#[test]
+fn row_21_nothing_waits_without_a_terminal() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one", "--session", "a"]).success();
+    world.checkpoint(["pause"]).success();
+    world.checkpoint(["save", "-m", "two", "--session", "b"]).success();
+    world.checkpoint(["pause"]).success();
+    for name in commands(&world) {
+        // A watcher is there to wait.
+        if name == "watch" || name.starts_with("hooks") {
+            continue;
+        }
+        world
+            .command(PROGRAM, words(&name))
+            .limit(Duration::from_secs(20))
+            .run();
+    }
+}
+
+/// Row 30: nothing speaks to another machine unless a command is there to do so.
+#[test]
+fn row_30_no_network_unasked() {
+    let world = World::with_commit();
+    let origin = world.root().join("origin.git");
+    world
+        .git(["clone", "-q", "--mirror", ".", origin.to_str().unwrap()])
+        .success();
+    world
+        .git(["remote", "add", "origin", origin.to_str().unwrap()])
+        .success();
+    // A git in front of the real one notes what it is called with.
+    let bin = world.root().join("spy");
+    let log = world.root().join("calls");
+    fs::create_dir(&bin).unwrap();
+    let real = world
+        .command("sh", ["-c", "command -v git"])
+        .run()
+        .success()
+        .stdout()
+        .trim()
+        .to_owned();
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{}'\nexec '{real}' \"$@\"\n",
+        log.display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut own = Vec::new();
+    story(&world, &[], &[("PATH", &path)], |line, _| {
+        let calls = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        let asked = ["push", "fetch", "pull", "remote"]
+            .iter()
+            .any(|word| line.starts_with(word));
+        own.extend(calls.lines().map(|call| (asked, line.to_owned(), call.to_owned())));
+    });
+    assert!(!own.is_empty(), "the spy is called");
+    for (asked, line, call) in own {
+        let network = call
+            .split(' ')
+            .any(|word| ["push", "fetch", "pull", "ls-remote", "clone", "fetch-pack", "send-pack"].contains(&word));
+        assert!(asked || !network, "'{line}' calls git {call}");
+    }
+}
