@@ -11,6 +11,7 @@ use super::{
     opened::{self, Whom},
 };
 use crate::{
+    formats::{Outgoing, System},
     model::json as stored,
     ops::export::{self, Exported},
     os,
@@ -49,6 +50,16 @@ const FORMATS: &[Format] = &[
         name: "json",
         about: "everything: document, steps, log, chat, lists",
         make: |exported| Ok(everything(exported)),
+    },
+    Format {
+        name: "claude-mpm",
+        about: "a pause session that claude-mpm reads: session-<time>.json",
+        make: |exported| Ok(foreign(exported, System::ClaudeMpm)),
+    },
+    Format {
+        name: "opencastle",
+        about: "SESSION-CHECKPOINT.md of OpenCastle",
+        make: |exported| Ok(foreign(exported, System::Opencastle)),
     },
 ];
 
@@ -208,6 +219,16 @@ fn with_source(exported: &Exported, make: fn(&Source<'_>) -> String) -> String {
         document: &exported.checkpoint.document,
         steps: &exported.steps,
     })
+}
+
+/// The checkpoint in another system's form. Only for systems whose form is one file.
+fn foreign(exported: &Exported, system: System) -> Vec<u8> {
+    let written = system.write(&Outgoing {
+        documents: std::slice::from_ref(&exported.checkpoint.document),
+        messages: &exported.messages,
+    });
+    let first = written.and_then(|written| written.0.into_iter().next());
+    first.map(|(_, bytes)| bytes).unwrap_or_default()
 }
 
 fn everything(exported: &Exported) -> Vec<u8> {

@@ -243,6 +243,21 @@ impl Notes {
     }
 }
 
+/// Puts a value under the system's name into the `extra` of a record that may have come from anywhere: what stands in
+/// the way there and is no object is kept under the name `value`.
+pub(super) fn put_extra(record: &mut Map<String, Value>, system: System, key: &str, value: Value) {
+    let extra = object_at(record, "extra");
+    object_at(extra, system.word()).insert(key.to_owned(), value);
+}
+
+fn object_at<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
+    let place = map.entry(key).or_insert_with(|| json!({}));
+    if !place.is_object() {
+        *place = json!({ "value": place.take() });
+    }
+    place.as_object_mut().expect("it was made one a line above")
+}
+
 /// Where a task stands, from the words that tools use, with or without a sign before them.
 pub(super) fn task_status(word: &str) -> &'static str {
     let word = word.to_lowercase();

@@ -7,13 +7,13 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Attachment, Checkpoint, File, LogLine, Parsed, Problem, Session, System,
     claude_mpm::has,
     fields::Fields,
-    notes::{Notes, session_status},
+    notes::{Notes, put_extra, session_status},
     time,
 };
 use crate::model::{id::Digest, json as strict, session::Status};
@@ -167,8 +167,7 @@ fn session(root: &str, files: &[&File], out: &mut Parsed) {
         point.attachments.extend(attachments);
         let rest = head.rest();
         if !rest.is_empty() {
-            let extra = point.record.entry("extra").or_insert_with(|| Value::Object(Map::new()));
-            extra[System::Folder.word()]["session"] = Value::Object(rest);
+            put_extra(&mut point.record, System::Folder, "session", Value::Object(rest));
         }
     }
     out.sessions.push(session);

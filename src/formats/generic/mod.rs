@@ -3,10 +3,14 @@
 //! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
 //! file that holds more than messages is kept whole beside the checkpoint.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    Attachment, Checkpoint, File, Parsed, Problem, Session, System, claude_mpm::has, fields::Fields, notes::Notes, time,
+    Attachment, Checkpoint, File, Parsed, Problem, Session, System,
+    claude_mpm::has,
+    fields::Fields,
+    notes::{Notes, put_extra},
+    time,
 };
 use crate::model::{document::Document, json as strict, session::Status};
 
@@ -99,6 +103,15 @@ fn ours(file: &File, value: Value, out: &mut Parsed) {
         Some(mut session) => {
             if let Some(last) = session.checkpoints.last_mut() {
                 last.messages = messages;
+                last.context = fields.text("context");
+                last.agent = fields.text("agent");
+                for own in ["schema", "session", "id", "digest"] {
+                    fields.take(own);
+                }
+                // Steps, log and lists of an export.
+                for (key, value) in fields.rest() {
+                    put_extra(&mut last.record, System::Json, &key, value);
+                }
             }
             out.sessions.push(session);
         }
@@ -131,13 +144,11 @@ fn point(document: Document, n: usize, session: &mut Session) {
     if let Value::Object(record) = &mut record {
         // The files are not in the export; their names say what was there.
         if let Some(attachments) = record.shift_remove("attachments") {
-            let extra = record.entry("extra").or_insert_with(|| json!({}));
-            extra["json"]["attachments"] = attachments;
+            put_extra(record, System::Json, "attachments", attachments);
         }
         let git = serde_json::to_value(&document.git).unwrap_or_default();
-        let extra = record.entry("extra").or_insert_with(|| json!({}));
-        extra["json"]["git"] = git;
-        extra["json"]["kind"] = document.kind.word().into();
+        put_extra(record, System::Json, "git", git);
+        put_extra(record, System::Json, "kind", document.kind.word().into());
         point.record = std::mem::take(record);
     }
     session.checkpoints.push(point);

@@ -104,7 +104,7 @@ fn phase(record: &Record, more: Option<&str>, text: &mut String) {
         let title = phase
             .title
             .as_deref()
-            .map(|title| format!(" \u{2014} {}", one_line(title)));
+            .map(|title| format!(" \u{2014} {}", title.trim().replace('\n', " ")));
         line(
             text,
             &format!("Phase {} of {}{}", phase.n, phase.of, title.unwrap_or_default()),

@@ -1,4 +1,5 @@
-//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
+//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it. Over 400 lines
+//! because a checkpoint and all that stands beside it are written in one place.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +60,7 @@ pub(super) fn session(
         .min(first.unwrap_or(fallback));
     let mut members = Value::Object(foreign.members.clone());
     redactor.json(&mut members, "session");
-    let mut identity = json!({ "system": foreign.system, "id": foreign.id, "sources": foreign.sources });
+    let mut identity = json!({ "system": foreign.system, "id": foreign.id, "sources": foreign.sources.iter().take(20).collect::<Vec<_>>() });
     redactor.json(&mut identity, "session/metadata");
     let mut base = match before {
         Some(known) => known.checkpoint.document.session.clone(),
