@@ -80,7 +80,23 @@ impl From<Error> for CommandError {
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
                 .hint("go on from the newest whole checkpoint: git checkpoint repair"),
-            Error::NoSession { any: false, .. } => of(Kind::NotFound).hint("make the first one: git checkpoint save"),
+            Error::NoSession {
+                any: false,
+                ref fetched,
+                ref remote,
+                ..
+            } => {
+                let out = of(Kind::NotFound).hint("make the first one: git checkpoint save");
+                match (fetched, remote) {
+                    (Some(fetched), _) => out.hint(format!(
+                        "or take up one that was fetched: git checkpoint resume {fetched}"
+                    )),
+                    (None, Some(remote)) => {
+                        out.hint(format!("or see what others pushed: git checkpoint fetch {remote}"))
+                    }
+                    (None, None) => out,
+                }
+            }
             Error::NoSession { any: true, .. } => of(Kind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
@@ -131,6 +147,9 @@ impl From<Error> for CommandError {
                 .hint("they would run with your rights; read them first")
                 .hint("then allow them: git checkpoint replay --run --trust"),
             Error::Child(_) => of(Kind::Step),
+            Error::FirstOfSession { ref session } => {
+                of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+            }
             Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),

@@ -50,8 +50,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
     /// The sessions fetched from remotes instead of the local ones
-    #[arg(long)]
-    remote: bool,
+    #[arg(short = 'r', long = "remotes", visible_alias = "remote")]
+    remotes: bool,
+    /// The local sessions and those fetched from remotes
+    #[arg(short = 'a', long, conflicts_with = "remotes")]
+    all: bool,
     #[command(flatten)]
     form: FormatArg,
     #[command(flatten)]
@@ -131,7 +134,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         branch: args.branch,
         grep: args.grep,
         since: args.since,
-        remote: args.remote,
+        remote: args.remotes,
+        all: args.all,
     };
     let rows = list::sessions(&scene, &filter)?;
     let view = List {

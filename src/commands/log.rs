@@ -58,7 +58,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let log = list::log(&scene, selector.as_ref(), args.limit, args.since.as_deref())?;
     let mut view = Log {
         schema: "git-checkpoint.log/1",
-        session: log.session.to_string(),
+        session: log.session,
         checkpoints: Vec::new(),
         forked_from: log.source.map(oid),
         damage: None,

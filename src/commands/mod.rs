@@ -12,6 +12,7 @@ mod delete;
 mod diff;
 pub mod environment;
 pub mod error;
+mod export;
 mod failure;
 mod finish;
 mod fork;
@@ -21,6 +22,7 @@ mod list;
 mod log;
 mod opened;
 mod prune;
+mod purge;
 mod rename;
 mod repair;
 mod replay;
@@ -174,12 +176,14 @@ enum Command {
     Compare(fork::CompareArgs),
     Step(step::Args),
     Replay(replay::Args),
+    Export(export::Args),
     Delete(delete::Args),
     Pin(delete::PinArgs),
     Unpin(delete::UnpinArgs),
     Watch(watch::Args),
     Prune(prune::Args),
     Hooks(hooks::Args),
+    Purge(purge::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Push(share::push::Args),
@@ -287,12 +291,14 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Compare(args) => fork::compare(args, context),
         Command::Step(args) => step::run(args, context),
         Command::Replay(args) => replay::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Delete(args) => delete::run(args, context),
         Command::Pin(args) => delete::pin(args, context),
         Command::Unpin(args) => delete::unpin(args, context),
         Command::Hooks(args) => hooks::run(args, context),
         Command::Prune(args) => prune::run(args, context),
         Command::Watch(args) => watch::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
         Command::Verify(args) => verify::run(args, context),
         Command::Repair(args) => repair::run(args, context),
         Command::Push(args) => share::push::run(args, context),

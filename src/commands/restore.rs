@@ -262,12 +262,12 @@ pub(super) fn with_progress<T>(
     })
 }
 
-fn bytes(pathspecs: &[OsString]) -> Vec<Vec<u8>> {
+pub(super) fn bytes(pathspecs: &[OsString]) -> Vec<Vec<u8>> {
     pathspecs.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect()
 }
 
 /// The current folder, relative to the root of the work tree; the root if it is outside.
-fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, CommandError> {
+pub(super) fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, CommandError> {
     let root = store::work_tree(opened.scene().repo)?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&context.env.cwd);

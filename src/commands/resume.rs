@@ -8,18 +8,24 @@ use super::{
     failure, list,
     list::DateArg,
     opened::{self, Opened, Whom},
+    share,
 };
 use crate::{
-    model::{selector::Selector, time::Timestamp},
+    model::{
+        selector::{Base, Selector},
+        time::Timestamp,
+    },
     ops::{
         autosave::Offer,
         list::{Row, Standing},
         resume::{self, Chosen, Resumed},
+        select,
+        share::pull,
     },
     os,
     render::{
         age, checkpoint, markdown,
-        prompt::Prompt,
+        prompt::{LEAST, Prompt},
         report,
         sessions::List,
         slot::Slot,
@@ -43,6 +49,8 @@ Examples:
     git checkpoint resume
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
+  A session that was fetched from a remote:
+    git checkpoint resume origin/auth
   See what could be resumed:
     git checkpoint resume --list")]
 pub(super) struct Args {
@@ -60,8 +68,8 @@ pub(super) struct Args {
     /// How to print it; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
-    /// The most characters of a prompt
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    /// The most characters of a prompt, 1000 at least
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
     /// Take up an autosave that is newer than the newest checkpoint without asking, as is done without a terminal
     #[arg(long, overrides_with = "no_recover")]
@@ -77,6 +85,13 @@ pub(super) struct Args {
     max_age: Option<std::time::Duration>,
     #[command(flatten)]
     date: DateArg,
+}
+
+fn most(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= LEAST => Ok(n),
+        _ => Err(format!("it must be a number, {LEAST} at least")),
+    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -95,6 +110,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(selector) => Some(selector),
         None => ask(context, &opened)?,
     };
+    let selector = selector
+        .map(|selector| fetched(context, &opened, selector))
+        .transpose()?;
     let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
     let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
@@ -102,6 +120,30 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(CommandError::silent(Kind::Drift));
     }
     Ok(())
+}
+
+/// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
+/// this repository.
+fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let Some((remote, session, _)) = store::remote::named_ref(word) else {
+        return Ok(selector);
+    };
+    let found = store::remote::find(scene.repo, &remote);
+    let (Some(remote), Some(_)) = (found, select::remote(&scene, &selector)) else {
+        return Err(share::pull::not_fetched(&remote, session.as_str()));
+    };
+    let pulled = pull::bring(&scene, &remote, &session)?;
+    if !context.ui.options().json {
+        context.ui.status(share::pull::text_of(&pulled));
+    }
+    Ok(Selector {
+        base: Base::Word(session.to_string()),
+        ..selector
+    })
 }
 
 /// Takes up a newer autosave if that is wanted.
@@ -201,6 +243,7 @@ fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, Com
     let prompt = Prompt {
         session: resumed.session.as_str(),
         checkpoint: id.short(),
+        fetched: &resumed.fetched,
         document: &resumed.checkpoint.document,
         report: &resumed.report,
         now,
@@ -274,6 +317,9 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
         Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
     }
+    if !resumed.fetched.is_empty() {
+        saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
+    }
     text.push(saved);
     if let Some(summary) = &document.record.summary {
         text.push(Line::new());
@@ -317,6 +363,7 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "is_newest": resumed.is_tip,
         "status_before": resumed.standing.word(),
         "interrupted": resumed.standing == Standing::Interrupted,
+        "fetched_from": resumed.fetched,
         "draft_operations": resumed.draft,
         "autosave": resumed.autosave.as_ref().map(offer_of),
         "recovered": resumed.recovered.as_ref().map(offer_of),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Context,
     error::{CommandError, Kind},
+    failure,
     opened::{self, Opened, Whom},
     views,
 };
@@ -20,6 +21,7 @@ use crate::{
         receipt::Outcome,
         redact::Redaction,
         save::{self, Request},
+        share,
     },
     os,
 };
@@ -37,7 +39,9 @@ Examples:
   From a script, with a record as JSON on standard input:
     git checkpoint save --session auth --record - --json < record.json
   Under a name, to find it again:
-    git checkpoint save --name before-merge")]
+    git checkpoint save --name before-merge
+  For somebody else to go on with:
+    git checkpoint save -m 'tests green' --push")]
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
@@ -116,6 +120,9 @@ struct Common {
     /// Say what would be saved, and save nothing
     #[arg(long)]
     dry_run: bool,
+    /// Push the session afterwards, to the usual remote
+    #[arg(long, conflicts_with = "dry_run")]
+    push: bool,
 }
 
 fn step(text: &str) -> Result<(u32, u32), String> {
@@ -182,11 +189,16 @@ fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(),
     request.trigger = args.trigger;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
-    report(context, &opened, request)
+    report_and(context, &opened, request, args.push)
 }
 
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
 pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -> Result<(), CommandError> {
+    report_and(context, opened, request, false)
+}
+
+/// The same, and with `push` the session is pushed.
+fn report_and(context: &mut Context, opened: &Opened, request: Request, push: bool) -> Result<(), CommandError> {
     let outcome = save::save(&opened.scene(), request)?;
     let receipt = outcome.receipt();
     let ids = views::Ids::of(receipt);
@@ -219,13 +231,18 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
             lines.join(", ")
         ));
     }
-    if context.ui.options().json {
+    if context.ui.options().json && !push {
         context.ui.json(&view)?;
-    } else if context.ui.options().quiet == 0 {
+    } else if !context.ui.options().json && context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
     if matches!(outcome, Outcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
+    }
+    if push {
+        // What was saved is told whether the push works or not.
+        send(context, opened, &receipt.session, &view)?;
+        return partial(receipt.is_partial());
     }
     match outcome {
         Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
@@ -235,11 +252,33 @@ pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -
         }
         Outcome::Saved(_) | Outcome::Planned(_) => {}
     }
-    if receipt.is_partial() {
+    partial(receipt.is_partial())
+}
+
+fn partial(is_partial: bool) -> Result<(), CommandError> {
+    if is_partial {
         Err(CommandError::silent(Kind::Partial))
     } else {
         Ok(())
     }
+}
+
+/// Pushes what was saved. As JSON, one document tells of both.
+fn send(context: &Context, opened: &Opened, session: &Name, view: &impl serde::Serialize) -> Result<(), CommandError> {
+    let request = share::push::Request {
+        remote: None,
+        which: share::push::Which::Named(vec![failure::selector(session.as_str())?]),
+        autosaves: false,
+        dry_run: false,
+        allow_secrets: false,
+    };
+    let pushed = super::share::push::send(context, opened, &request);
+    if context.ui.options().json {
+        let mut view = serde_json::to_value(view).unwrap_or_default();
+        view["push"] = pushed.as_ref().map_or(Value::Null, super::share::push::json_of);
+        context.ui.json(&view)?;
+    }
+    super::share::push::verdict(&pushed?)
 }
 
 /// Says what secrets were found, and that they are gone.

@@ -71,6 +71,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "id": id,
             "digest": checkpoint.digest,
             "session": shown.selected.session,
+            "fetched_from": shown.selected.remote,
             "parents": checkpoint.entry.parents.iter().map(|p| oid(*p)).collect::<Vec<_>>(),
             "author": { "name": checkpoint.entry.author, "email": checkpoint.entry.email },
             "partial": shown.lists.is_partial(),
@@ -83,6 +84,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let view = Shown {
         id: &id,
         session: shown.selected.session.as_ref().map(crate::model::name::Name::as_str),
+        fetched: shown.selected.remote.as_deref(),
         parent: parent.as_ref(),
         author: format!("{} <{}>", checkpoint.entry.author, checkpoint.entry.email),
         document: &checkpoint.document,

@@ -147,6 +147,7 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
             R::Unstable => "changed while it was read; save again when it is quiet",
             R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
             R::PathTooLong => "its path is longer than the system can open",
+            R::Purged => "removed from this checkpoint by a purge",
         };
         if reason.is_failure() {
             let told = paths.iter().take(TOLD);

@@ -54,7 +54,11 @@ impl Git {
     /// redrawn (progress); when that gives `false`, or `stopped` gives `true`, the child is asked to end.
     ///
     /// Any exit status is an answer; an error says that the child could not be run.
-    pub fn exchange(self, said: &mut dyn FnMut(&str, bool) -> bool, stopped: &dyn Fn() -> bool) -> Result<Exchange, Error> {
+    pub fn exchange(
+        self,
+        said: &mut dyn FnMut(&str, bool) -> bool,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Exchange, Error> {
         let failed = |command: &str, source| Error::Io {
             command: command.to_owned(),
             source,
@@ -159,11 +163,8 @@ fn lines(mut pipe: impl Read, events: &Sender<Event>) {
         };
         for byte in &buffer[..count] {
             match byte {
-                b'\r' | b'\n' => {
-                    if !send(&mut line, *byte == b'\r') {
-                        return;
-                    }
-                }
+                b'\r' | b'\n' if !send(&mut line, *byte == b'\r') => return,
+                b'\r' | b'\n' => {}
                 // A line without end is no reason to fill the memory.
                 _ if line.len() < WORDS_LIMIT => line.push(*byte),
                 _ => {}

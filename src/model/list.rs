@@ -59,11 +59,13 @@ pub enum SkipReason {
     FilterFailed,
     /// The path is longer than the system can address.
     PathTooLong,
+    /// Its content was removed from the checkpoint later, by a purge.
+    Purged,
 }
 
 impl SkipReason {
     /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::TooLarge,
         Self::OverBudget,
         Self::Excluded,
@@ -74,6 +76,7 @@ impl SkipReason {
         Self::Unstable,
         Self::FilterFailed,
         Self::PathTooLong,
+        Self::Purged,
     ];
 
     /// The word that stands in the list.
@@ -89,6 +92,7 @@ impl SkipReason {
             Self::Unstable => "unstable",
             Self::FilterFailed => "filter-failed",
             Self::PathTooLong => "path-too-long",
+            Self::Purged => "purged",
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Error, Scene};
 use crate::{
     model::{document::Status, name::Name, operation::Subject, record::Record},
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::{self, Checkpoint},
         current::{self, SessionRef},
         draft::{self, Draft},
@@ -145,10 +145,19 @@ pub(super) fn none_current(scene: &Scene<'_>) -> Error {
     match session::all(scene.repo) {
         Ok(all) => Error::NoSession {
             any: !all.is_empty(),
+            fetched: newest_fetched(scene),
+            remote: store::remote::default(scene.repo, false).map(|remote| remote.name),
             damaged: all.into_iter().filter(|s| s.tip.is_err()).map(|s| s.name).collect(),
         },
         Err(error) => error.into(),
     }
+}
+
+/// The session fetched last, as `<remote>/<session>`.
+fn newest_fetched(scene: &Scene<'_>) -> Option<String> {
+    let fetched = session::fetched(scene.repo).ok()?;
+    let whole = fetched.into_iter().find(|session| session.tip.is_ok());
+    whole.map(|session| store::remote::shown(&session.name))
 }
 
 /// A checkpoint read and verified.

@@ -124,6 +124,10 @@ pub enum Error {
         any: bool,
         /// Sessions that are there but damaged.
         damaged: Vec<String>,
+        /// A session that was fetched, as `<remote>/<session>`.
+        fetched: Option<String>,
+        /// The remote that could be fetched from.
+        remote: Option<String>,
     },
     /// A chain has fewer checkpoints than a selector steps back.
     #[error("session '{session}' has no checkpoint '{}'", step.escape_debug())]
@@ -216,6 +220,12 @@ pub enum Error {
     /// A checkpoint could not be written again.
     #[error(transparent)]
     Rewriting(store::rewrite::Rewriting),
+    /// The first checkpoint of a session cannot go without the session.
+    #[error("the checkpoint is the first of session '{session}', which cannot be without it")]
+    FirstOfSession {
+        /// The session.
+        session: Name,
+    },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
     Unsettled,

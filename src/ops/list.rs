@@ -4,11 +4,10 @@ use super::{Error, Scene, choose, select};
 use crate::{
     model::{
         document::{Kind, Status},
-        name::Name,
         selector::Selector,
     },
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::{self, Entry},
         current,
         session::{self, Broken},
@@ -33,6 +32,8 @@ pub struct Filter {
     pub since: Option<String>,
     /// Those fetched from remotes instead of the local ones.
     pub remote: bool,
+    /// The local ones, and then those fetched from remotes.
+    pub all: bool,
 }
 
 /// Where a session stands, as seen from now.
@@ -96,11 +97,17 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
         .as_deref()
         .map(|date| select::unix_time(scene, date))
         .transpose()?;
-    let all = if filter.remote {
-        session::fetched(scene.repo)?
-    } else {
-        session::all(scene.repo)?
-    };
+    let mut all = Vec::new();
+    if filter.all || !filter.remote {
+        all.extend(session::all(scene.repo)?);
+    }
+    if filter.all || filter.remote {
+        let fetched = session::fetched(scene.repo)?;
+        all.extend(fetched.into_iter().map(|session| session::Session {
+            name: store::remote::shown(&session.name),
+            ..session
+        }));
+    }
     for session in all {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {
@@ -165,8 +172,8 @@ fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
 /// The checkpoints of a session, newest first.
 #[derive(Debug)]
 pub struct Log {
-    /// The session.
-    pub session: Name,
+    /// The session; one that was fetched as `<remote>/<session>`.
+    pub session: String,
     /// Its checkpoints; an error is the last one and says where the chain breaks.
     pub entries: Vec<Result<Entry, checkpoint::Fault>>,
     /// For a fork, the checkpoint it came from.
@@ -185,8 +192,11 @@ pub fn log(
 ) -> Result<Log, Error> {
     let current = Selector::current();
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
-    let Some(session) = session else {
-        return Err(choose::none_current(scene));
+    let fetched = select::remote(scene, selector.unwrap_or(&current));
+    let session = match (session, fetched) {
+        (Some(session), _) => session.to_string(),
+        (None, Some((remote, session, _))) => format!("{remote}/{session}"),
+        (None, None) => return Err(choose::none_current(scene)),
     };
     let since = since.map(|date| select::unix_time(scene, date)).transpose()?;
     let young = |entry: &Result<Entry, checkpoint::Fault>| match entry {

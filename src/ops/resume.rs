@@ -10,7 +10,7 @@ use super::{
     autosave::Offer,
     changes, choose, compose, fresh,
     list::{self, Filter, Row, Standing},
-    select, start, verify,
+    select, share, start, verify,
 };
 use crate::{
     model::{
@@ -49,6 +49,8 @@ pub struct Resumed {
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
     pub chosen: Chosen,
+    /// The remotes it came from, if it was saved on another machine.
+    pub fetched: Vec<String>,
     /// An autosave that is newer than the session's last checkpoint of this work tree, unless a watcher is at work.
     pub autosave: Option<Offer>,
     /// The autosave that was taken up, now the newest checkpoint.
@@ -163,6 +165,7 @@ pub fn resume(
     };
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = waiting.waiting(&checkpoint.document.folded);
+    let fetched = share::status::came_from(scene, &session, &checkpoint);
     Ok(Resumed {
         session,
         checkpoint,
@@ -172,6 +175,7 @@ pub fn resume(
         report,
         lost,
         chosen,
+        fetched,
         autosave,
         recovered: None,
     })

@@ -3,6 +3,8 @@
 //! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
 //! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
 //! matches of one kind are ambiguous and listed.
+//!
+//! Over 400 lines because all forms of a selector are told apart in one order, which is seen best in one place.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +32,8 @@ const LISTED: usize = 10;
 pub struct Selected {
     /// The session it was found through; `None` for a bare id that no session's tip leads to.
     pub session: Option<Name>,
+    /// The remote it was fetched from, when it was named as `<remote>/<session>`.
+    pub remote: Option<String>,
     /// Whether it is that session's newest checkpoint.
     pub is_tip: bool,
     /// The checkpoint, read and verified.
@@ -39,6 +43,7 @@ pub struct Selected {
 /// The checkpoint a selector means, read and verified.
 pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Error> {
     let (session, id) = commit(scene, selector)?;
+    let fetched = remote(scene, selector);
     let subject = session.as_ref().map_or_else(|| short(id), ToString::to_string);
     let checkpoint = choose::load(scene, &subject, id)?;
     let tip = session
@@ -47,6 +52,7 @@ pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Er
         .transpose()?
         .flatten();
     Ok(Selected {
+        remote: fetched.map(|(remote, _, _)| remote),
         is_tip: tip == Some(id),
         session,
         checkpoint,
@@ -66,6 +72,15 @@ pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, ObjectId
         candidates: Vec::new(),
     })?;
     Ok((name, tip))
+}
+
+/// The remote, the session and the newest checkpoint that a selector such as `origin/auth~2` begins with, if that was
+/// fetched.
+pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, Name, ObjectId)> {
+    let Base::Word(word) = &selector.base else { return None };
+    let (remote, session, full) = store::remote::named_ref(word)?;
+    let tip = refs::read(scene.repo, &full).ok().flatten()?;
+    Some((remote, session, tip))
 }
 
 /// The session and commit a selector means; the commit is not read yet.
@@ -132,6 +147,13 @@ fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&Name, &Entry)) -> Result<
 }
 
 fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error> {
+    if let Some((_, _, full)) = store::remote::named_ref(word) {
+        let tip = refs::read(scene.repo, &full)?;
+        return tip.map(|tip| (None, tip)).ok_or_else(|| Error::NotFound {
+            text: word.to_owned(),
+            candidates: Vec::new(),
+        });
+    }
     if let Ok(name) = Name::new(word) {
         if let Some(tip) = session::tip(scene.repo, &name)? {
             return Ok((Some(name), tip));
@@ -261,6 +283,19 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, E
                 at: Some(tip.time),
             };
             near.push((distance, candidate));
+        }
+    }
+    for session in session::fetched(scene.repo)? {
+        let shown = store::remote::shown(&session.name);
+        if let (Some((_, name)), Ok(tip)) = (shown.rsplit_once('/'), session.tip)
+            && name == word
+        {
+            let candidate = Candidate {
+                selector: shown.clone(),
+                subject: tip.subject,
+                at: Some(tip.time),
+            };
+            near.push((0, candidate));
         }
     }
     near.sort_by_key(|(distance, _)| *distance);

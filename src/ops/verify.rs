@@ -1,4 +1,5 @@
-//! `verify`: whether every byte a checkpoint needs is there and is what it was.
+//! `verify`: whether every byte a checkpoint needs is there and is what it was. Over 400 lines because the checks of one
+//! checkpoint belong together.
 //!
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.

@@ -34,7 +34,7 @@ pub use machine::{host_name, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
 pub use process::{Process, processor_time};
 pub use program::Program;
-pub use replace::{replace, replace_with, sweep_replacements};
+pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use rules::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 pub use worker::run_for;

@@ -41,6 +41,31 @@ pub fn replace_with(
     }
 }
 
+/// Puts `bytes` in the place of a file of the user's, durable: with the mode that file has, else that of any new file.
+/// Where a link stands, what it leads to is replaced.
+pub fn replace_users(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let before = match fs::metadata(&path) {
+        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+        Ok(_) => return Err(io::Error::other("it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{}{END}", super::random_token()?));
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    let put = before
+        .map_or(Ok(()), |mode| file.set_permissions(mode))
+        .and_then(|()| file.write_all(bytes))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, &path));
+    if put.is_err() {
+        let _ = fs::remove_file(&new);
+        return put;
+    }
+    path.parent().map_or(Ok(()), super::sync_dir)
+}
+
 /// Creates and locks a file; `None` if it was swept between the two.
 fn create(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
@@ -101,6 +126,24 @@ mod tests {
         drop(living);
         sweep_replacements(folder.path());
         assert_eq!(names(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_the_users_keeps_its_mode_and_its_link() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("NOTE.md"), folder.path().join("link"));
+        fs::write(&path, "one").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+        std::os::unix::fs::symlink("NOTE.md", &link).expect("linked");
+        replace_users(&link, b"two").expect("replaced");
+        assert_eq!(fs::read(&path).expect("read"), b"two");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        replace_users(&folder.path().join("new"), b"x").expect("created");
+        assert!(replace_users(folder.path(), b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 3);
     }
 
     #[test]

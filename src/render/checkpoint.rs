@@ -25,6 +25,8 @@ pub struct Shown<'a> {
     pub id: &'a Oid,
     /// The session it was found through.
     pub session: Option<&'a str>,
+    /// The remote it was fetched from.
+    pub fetched: Option<&'a str>,
     /// The checkpoint before it.
     pub parent: Option<&'a Oid>,
     /// The author, `Name <address>`.
@@ -64,6 +66,12 @@ impl Shown<'_> {
             header("Parent", Line::new().with(Slot::Id, parent.short()));
         }
         header("Author", Line::new().with(Slot::Person, &self.author));
+        if let Some(remote) = self.fetched {
+            header(
+                "Fetched",
+                Line::new().with(Slot::Caution, format!("from remote {remote}, written by others")),
+            );
+        }
         if let Some(agent) = &document.session.agent {
             header("Agent", Line::new().with(Slot::Person, agent));
         }

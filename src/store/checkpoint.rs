@@ -207,6 +207,11 @@ impl Siblings {
         }
     }
 
+    /// Takes an entry away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     /// The object under this name.
     pub fn get(&self, name: &str) -> Option<ObjectId> {
         self.0.get(name).map(|(_, id)| *id)
@@ -433,6 +438,22 @@ pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
         author: author.name.to_str_lossy().into_owned(),
         email: author.email.to_str_lossy().into_owned(),
         time: Timestamp::from_unix(time.seconds, time.offset),
+    })
+}
+
+/// Who a commit is by, and when.
+pub fn people(repo: &Repository, id: ObjectId) -> Result<People, Fault> {
+    let data = read(repo, id, Kind::Commit, "commit")?;
+    let corrupt = |why: String| Fault::Corrupt {
+        what: "commit".into(),
+        id,
+        why,
+    };
+    let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash()).map_err(|e| corrupt(e.to_string()))?;
+    let commit = commit.into_owned().map_err(|e| corrupt(e.to_string()))?;
+    Ok(People {
+        author: commit.author,
+        committer: commit.committer,
     })
 }
 

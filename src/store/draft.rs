@@ -224,6 +224,16 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
     Ok(draft)
 }
 
+/// Removes the draft of a session that is purged, whatever it holds.
+pub fn remove(repo: &Repository, session_id: &str, wait: Duration) -> Result<(), Error> {
+    let _lock = lock::draft(repo, session_id, wait)?;
+    let path = path(repo, session_id)?;
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Forgets the operations up to a number, after a document that holds them is on its ref.
 ///
 /// What came meanwhile stays, and so do unreadable lines. A killed call leaves the old file, which is harmless.

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Error, Kind, ObjectId, Repository, tree, walk};
+use super::{Error, Kind, ObjectId, Repository, checkpoint, tree, walk};
 
 /// Trees nested deeper than this are refused; git's own bound is 2048 (`core.maxTreeDepth`), systems stop earlier.
 const MAX_DEPTH: usize = 1024;
@@ -65,7 +65,10 @@ impl<'r> Checker<'r> {
             return Err(format!("{what} '{id}' is a {}, not a {kind}", header.kind()));
         }
         if header.size() > limit {
-            return Err(format!("{what} '{id}' has {} bytes, more than the {limit} allowed", header.size()));
+            return Err(format!(
+                "{what} '{id}' has {} bytes, more than the {limit} allowed",
+                header.size()
+            ));
         }
         Ok(header.size())
     }
@@ -88,7 +91,15 @@ impl<'r> Checker<'r> {
 
     fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), Reason> {
         let mut seen = HashSet::new();
-        for (mode, name, id) in self.entries(id)? {
+        let entries = self.entries(id)?;
+        if top
+            && !entries
+                .iter()
+                .any(|(_, name, _)| name == checkpoint::DOCUMENT.as_bytes())
+        {
+            return Err(format!("it holds no '{}'", checkpoint::DOCUMENT));
+        }
+        for (mode, name, id) in entries {
             let shown = shown(&name);
             let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(byte);
             let harmless = !name.is_empty() && name.iter().all(plain) && name[0] != b'.' && name[0] != b'-';
@@ -130,7 +141,11 @@ impl<'r> Checker<'r> {
         let entries = self.entries(id)?;
         self.names(&entries)?;
         let before: HashMap<Vec<u8>, ObjectId> = match known {
-            Some(known) => self.entries(known)?.into_iter().map(|(_, name, id)| (name, id)).collect(),
+            Some(known) => self
+                .entries(known)?
+                .into_iter()
+                .map(|(_, name, id)| (name, id))
+                .collect(),
             None => HashMap::new(),
         };
         let mut size = Size::default();
@@ -162,7 +177,9 @@ impl<'r> Checker<'r> {
     }
 
     fn is_tree(&self, id: ObjectId) -> bool {
-        self.repo.try_find_header(id).is_ok_and(|found| found.is_some_and(|header| header.kind() == Kind::Tree))
+        self.repo
+            .try_find_header(id)
+            .is_ok_and(|found| found.is_some_and(|header| header.kind() == Kind::Tree))
     }
 
     /// The size of a file's content; unknown, and taken for nothing, where a partial clone has not fetched it.
@@ -179,7 +196,10 @@ impl<'r> Checker<'r> {
         for (mode, name, _) in entries {
             let is_file = matches!(mode, 0o100_644 | 0o100_755 | 0o100_664);
             if !is_file && !matches!(mode, 0o120_000 | 0o040_000 | 0o160_000) {
-                return Err(format!("'{}' has the mode {mode:o}, which git does not know", shown(name)));
+                return Err(format!(
+                    "'{}' has the mode {mode:o}, which git does not know",
+                    shown(name)
+                ));
             }
             if name.contains(&b'/') || !(self.storable)(name, is_file) {
                 return Err(format!("git stores no file called '{}'", shown(name)));
@@ -188,7 +208,10 @@ impl<'r> Checker<'r> {
             let key = String::from_utf8_lossy(name).to_lowercase();
             match folded.insert(key, link) {
                 Some(other) if other || link => {
-                    return Err(format!("'{}' is a link where another file has the same name in other case", shown(name)));
+                    return Err(format!(
+                        "'{}' is a link where another file has the same name in other case",
+                        shown(name)
+                    ));
                 }
                 _ => {}
             }
@@ -238,13 +261,16 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
     Ok(found)
 }
 
+/// Trees and files that were met.
+pub type Seen = HashSet<ObjectId>;
+
 /// Calls `each` with the path and object of every file of a tree that stands in none of `bases` at the same place.
 /// Folders that are the same in one of them are not read, those in `seen` not again.
 pub fn new_files(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut HashSet<ObjectId>,
+    seen: &mut Seen,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {
     let mut path = Vec::new();
@@ -255,7 +281,7 @@ fn descend(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut HashSet<ObjectId>,
+    seen: &mut Seen,
     path: &mut Vec<u8>,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {

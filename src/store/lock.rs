@@ -2,7 +2,7 @@
 //!
 //! They order our own processes only; against git the refs have git's lock files. All waits have an end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Error, Repository, place};
@@ -37,13 +37,28 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error>
 
 /// The lock of what is fetched from one remote, by its encoded name.
 pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<Held, Error> {
-    common(repo, &format!("remote-{}", file_name(encoded)), "what is fetched from this remote", wait)
+    common(
+        repo,
+        &format!("remote-{}", file_name(encoded)),
+        "what is fetched from this remote",
+        wait,
+    )
 }
 
 /// The lock of this work tree: spans taking or restoring a snapshot.
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
     let path = place::worktree_private_dir(repo)?.join("worktree.lock");
     acquire(repo, path, "this work tree", wait)
+}
+
+/// The lock of the work tree whose private folder this is.
+pub(super) fn worktree_at(repo: &Repository, folder: &Path, wait: Duration) -> Result<Held, Error> {
+    acquire(
+        repo,
+        folder.join("worktree.lock"),
+        "a work tree of this repository",
+        wait,
+    )
 }
 
 /// A lock of the store itself, shared by all work trees.

@@ -31,6 +31,7 @@ pub mod pathspec;
 pub mod pins;
 mod place;
 pub mod quarantine;
+pub mod reach;
 pub mod refs;
 pub mod remote;
 pub mod restored;
@@ -54,8 +55,8 @@ pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
 pub use open::{Environment, open, open_beside, with_memory};
 pub use place::{
-    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, sharing, uses_reftable, work_tree,
-    worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
+    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing, uses_reftable,
+    work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.

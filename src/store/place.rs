@@ -153,6 +153,16 @@ pub fn worktree_private_path(repo: &Repository) -> PathBuf {
     repo.git_dir().join("checkpoint")
 }
 
+/// The private folders of all work trees that have one, this one's among them.
+pub fn private_paths(repo: &Repository) -> Vec<PathBuf> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter();
+    let linked = linked.flatten().flatten().map(|entry| entry.path().join("checkpoint"));
+    let mut all: Vec<_> = std::iter::once(private_path(repo)).chain(linked).collect();
+    all.retain(|path| path.is_dir());
+    all.sort();
+    all
+}
+
 fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
     own_folder(repo, parent.join("checkpoint"))
 }

@@ -4,6 +4,8 @@
 //! acknowledged. The contents that an entry needs are held by refs, `refs/checkpoints-undo/<worktree>/<n>`; the paths
 //! that a restore changed stand in a file of their own, so that the list stays short.
 
+mod forget;
+
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
@@ -18,6 +20,7 @@ use crate::model::json;
 use crate::model::path::{self, RepoPath};
 use crate::model::time::Timestamp;
 use crate::os;
+pub use forget::{Became, Purged, forget, lock_of};
 
 /// Where the refs are.
 pub const PREFIX: &str = "refs/checkpoints-undo/";

@@ -23,6 +23,8 @@ mod layers;
 mod restore;
 #[cfg(unix)]
 mod setup;
+#[cfg(unix)]
+mod share;
 mod snapshot;
 #[cfg(unix)]
 mod store;

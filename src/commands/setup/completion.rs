@@ -54,12 +54,15 @@ pub(super) enum Kind {
     Session,
     /// Anything that names a checkpoint: an argument called `selector`, `old` or `new`.
     Selector,
+    /// A remote's name: an argument called `remote`.
+    Remote,
 }
 
 impl Kind {
     fn of(argument: &str) -> Option<Self> {
         match argument {
-            "session" => Some(Self::Session),
+            "session" | "sessions" => Some(Self::Session),
+            "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
             _ => None,
         }
@@ -236,6 +239,7 @@ mod tests {
         let live: Live = Arc::new(|kind, _| {
             let names: &[&str] = match kind {
                 Kind::Session => &["auth-refactor", "ci-speedup"],
+                Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
             };
             names

@@ -13,7 +13,7 @@ use crate::{
     model::selector::Selector,
     ops::list::{self, Filter},
     render::age,
-    store::checkpoint::oid,
+    store::{checkpoint::oid, remote},
 };
 
 /// How many checkpoints of a session are offered: a screen full.
@@ -33,11 +33,12 @@ pub(super) fn live(env: &Environment) -> Live {
             return Vec::new();
         };
         match kind {
-            Kind::Session => sessions(&opened),
+            Kind::Session => sessions(&opened, false),
+            Kind::Remote => remotes(&opened),
             Kind::Selector => match current.split_once('@') {
                 Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
                 _ => {
-                    let mut out = sessions(&opened);
+                    let mut out = sessions(&opened, true);
                     out.extend(checkpoints(&opened, "@", ""));
                     out
                 }
@@ -46,9 +47,16 @@ pub(super) fn live(env: &Environment) -> Live {
     })
 }
 
-fn sessions(opened: &Opened) -> Vec<Candidate> {
+fn sessions(opened: &Opened, all: bool) -> Vec<Candidate> {
     let scene = opened.scene();
-    let rows = list::sessions(&scene, &Filter::default()).unwrap_or_default();
+    let rows = list::sessions(
+        &scene,
+        &Filter {
+            all,
+            ..Filter::default()
+        },
+    )
+    .unwrap_or_default();
     let candidate = |row: list::Row| {
         let help = match &row.tip {
             Ok((entry, standing)) => {
@@ -64,6 +72,15 @@ fn sessions(opened: &Opened) -> Vec<Candidate> {
         Candidate { value: row.name, help }
     };
     rows.into_iter().map(candidate).collect()
+}
+
+fn remotes(opened: &Opened) -> Vec<Candidate> {
+    let all = remote::all(opened.scene().repo).into_iter();
+    all.map(|remote| Candidate {
+        value: remote.name,
+        help: remote.url,
+    })
+    .collect()
 }
 
 /// The names and ids of a session's newest checkpoints. Behind `session@` only names mean something.

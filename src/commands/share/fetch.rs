@@ -56,10 +56,11 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let remote = &fetched.remote.name;
     if !fetched.refused.is_empty() {
         let sessions = Count::new(fetched.refused.len(), "session");
-        return Err(
-            CommandError::new(Kind::Negative, format!("{sessions} of remote '{}' refused", remote.escape_debug()))
-                .hint("nothing of them was used"),
-        );
+        return Err(CommandError::new(
+            Kind::Negative,
+            format!("{sessions} of remote '{}' refused", remote.escape_debug()),
+        )
+        .hint("nothing of them was used"));
     }
     let lost: Vec<_> = fetched.sessions.iter().filter(|found| !found.taken).collect();
     if let Some(first) = lost.first() {
@@ -72,9 +73,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         );
         return Err(CommandError::new(Kind::Negative, message)
             .hint("what you know of it stays, and nothing of yours was changed")
-            .hint(format!("if that is meant to be: git checkpoint fetch {remote} --follow")));
+            .hint(format!(
+                "if that is meant to be: git checkpoint fetch {remote} --follow"
+            )));
     }
-    let news = fetched.sessions.iter().find(|found| matches!(found.change, Change::New { .. } | Change::Forward { .. }));
+    let news = fetched
+        .sessions
+        .iter()
+        .find(|found| matches!(found.change, Change::New { .. } | Change::Forward { .. }));
     if let Some(found) = news {
         let name = &found.name;
         let mine = session::tip(opened.scene().repo, name)?.is_some();
@@ -92,10 +98,16 @@ fn text_of(fetched: &Fetched) -> Text {
     let mut text = Text::new();
     if fetched.sessions.is_empty() && fetched.refused.is_empty() {
         let sessions = Count::new(fetched.unchanged, "session");
-        text.push(Line::plain(format!("Nothing new on {}, {sessions}", fetched.remote.name)));
+        text.push(Line::plain(format!(
+            "Nothing new on {}, {sessions}",
+            fetched.remote.name
+        )));
         return text;
     }
-    text.push(Line::plain(format!("From {} ({})", fetched.remote.name, fetched.remote.url)));
+    text.push(Line::plain(format!(
+        "From {} ({})",
+        fetched.remote.name, fetched.remote.url
+    )));
     for found in &fetched.sessions {
         text.push(line_of(found));
     }
@@ -110,7 +122,11 @@ fn text_of(fetched: &Fetched) -> Text {
 }
 
 fn line_of(found: &Found) -> Line {
-    let slot = if found.change.is_good() { Slot::Added } else { Slot::Caution };
+    let slot = if found.change.is_good() {
+        Slot::Added
+    } else {
+        Slot::Caution
+    };
     let mut line = Line::plain("  ").with(slot, found.change.word());
     line.pad_to(12);
     line.push(Slot::Session, found.name.as_str());
@@ -137,7 +153,9 @@ fn line_of(found: &Found) -> Line {
 pub(super) fn json_of(fetched: &Fetched) -> Value {
     let session = |found: &Found| {
         let checkpoints = match found.change {
-            Change::New { checkpoints } | Change::Forward { checkpoints } | Change::Back { checkpoints } => Some(checkpoints),
+            Change::New { checkpoints } | Change::Forward { checkpoints } | Change::Back { checkpoints } => {
+                Some(checkpoints)
+            }
             Change::Rewritten | Change::Deleted => None,
         };
         json!({

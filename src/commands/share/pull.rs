@@ -94,7 +94,10 @@ pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
     let mut line = Line::new();
     let (word, more) = match &pulled.outcome {
         Outcome::UpToDate { ahead: 0 } => ("Up to date:", String::new()),
-        Outcome::UpToDate { ahead } => ("Up to date:", format!(", {} not pushed", Count::new(*ahead, "checkpoint"))),
+        Outcome::UpToDate { ahead } => (
+            "Up to date:",
+            format!(", {} not pushed", Count::new(*ahead, "checkpoint")),
+        ),
         Outcome::New { checkpoints } => ("Pulled", format!(", new, {}", Count::new(*checkpoints, "checkpoint"))),
         Outcome::Forward { checkpoints } => ("Pulled", format!(", {}", Count::new(*checkpoints, "checkpoint"))),
         Outcome::Parted { theirs, .. } => ("Pulled", format!(", {}", Count::new(*theirs, "checkpoint"))),
@@ -109,19 +112,16 @@ pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
     text.push(line);
     if let Outcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
         let mut line = Line::plain("  ");
-        match fork {
-            Some(fork) => {
-                line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
-                line.push(Slot::Caution, "became session ");
-                line.push(Slot::Session, tail.as_str());
-                line.push(Slot::Plain, " ");
-                line.push(Slot::Id, oid(*fork).short());
-            }
-            None => {
-                line.push(Slot::Plain, "your own session of that name ");
-                line.push(Slot::Caution, "is now called ");
-                line.push(Slot::Session, tail.as_str());
-            }
+        if let Some(fork) = fork {
+            line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
+            line.push(Slot::Caution, "became session ");
+            line.push(Slot::Session, tail.as_str());
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, oid(*fork).short());
+        } else {
+            line.push(Slot::Plain, "your own session of that name ");
+            line.push(Slot::Caution, "is now called ");
+            line.push(Slot::Session, tail.as_str());
         }
         text.push(line);
     }
@@ -154,7 +154,10 @@ pub(in crate::commands) fn json_of(pulled: &Pulled) -> Value {
 pub(in crate::commands) fn not_fetched(remote: &str, session: &str) -> CommandError {
     CommandError::new(
         Kind::NotFound,
-        format!("nothing was fetched of session '{session}' of remote '{}'", remote.escape_debug()),
+        format!(
+            "nothing was fetched of session '{session}' of remote '{}'",
+            remote.escape_debug()
+        ),
     )
     .hint(format!("fetch it: git checkpoint pull {remote} {session}"))
 }

@@ -80,11 +80,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// Pushes, and tells people about it; JSON is left to the caller, and so is the [`verdict`].
-pub(in crate::commands) fn send(
-    context: &Context,
-    opened: &Opened,
-    request: &Request,
-) -> Result<Pushed, CommandError> {
+pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Request) -> Result<Pushed, CommandError> {
     let pushed = wired(context, |wire| push::push(&opened.scene(), request, wire))?;
     for file in pushed.unscanned.iter().take(10) {
         context
@@ -93,7 +89,9 @@ pub(in crate::commands) fn send(
     }
     if pushed.unscanned.len() > 10 {
         let more = Count::new(pushed.unscanned.len() - 10, "more file");
-        context.ui.warning(&format!("and {more} too large to be looked at for secrets"));
+        context
+            .ui
+            .warning(&format!("and {more} too large to be looked at for secrets"));
     }
     if !pushed.allowed.is_empty() {
         let secrets = Count::new(pushed.allowed.len(), "secret");
@@ -148,7 +146,9 @@ pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> 
         Fate::Refused { namespace: true, .. } => error
             .hint("its administrator can allow refs/checkpoints/*")
             .hint("share through another repository: git remote add <name> <url>")
-            .hint(format!("or as a file: git bundle create {name}.bundle refs/checkpoints/{name}")),
+            .hint(format!(
+                "or as a file: git bundle create {name}.bundle refs/checkpoints/{name}"
+            )),
         _ => error.hint("what the remote said stands above; nothing was changed here"),
     })
 }
@@ -157,7 +157,11 @@ fn text_of(pushed: &Pushed) -> Text {
     let mut text = Text::new();
     let (number, first) = &pushed.commits;
     if *number > 0 {
-        let also = if pushed.dry_run { "Would also upload" } else { "Also uploaded" };
+        let also = if pushed.dry_run {
+            "Would also upload"
+        } else {
+            "Also uploaded"
+        };
         text.push(Line::plain(format!(
             "{also} {} of your history that '{}' lacked:",
             Count::new(*number, "commit"),
@@ -185,23 +189,33 @@ fn text_of(pushed: &Pushed) -> Text {
         line.push(Slot::Plain, " ");
         line.push(Slot::Id, oid(sent.id).short());
         line.push(Slot::Plain, format!(" to {}", pushed.remote));
-        line.push(Slot::Plain, match &sent.fate {
-            Fate::New(count) => format!(", new, {}", Count::new(*count, "checkpoint")),
-            Fate::Forward(count) => format!(", {}", Count::new(*count, "checkpoint")),
-            Fate::Pruned => ", pruned".to_owned(),
-            Fate::Behind(count) => format!(", which has {} more", Count::new(*count, "checkpoint")),
-            Fate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
-            Fate::Another => ", which has another session of that name".to_owned(),
-            Fate::Refused { why, .. } => format!(": {why}"),
-            Fate::UpToDate => String::new(),
-        });
+        line.push(
+            Slot::Plain,
+            match &sent.fate {
+                Fate::New(count) => format!(", new, {}", Count::new(*count, "checkpoint")),
+                Fate::Forward(count) => format!(", {}", Count::new(*count, "checkpoint")),
+                Fate::PutBack => ", put back".to_owned(),
+                Fate::Pruned => ", pruned".to_owned(),
+                Fate::Behind(count) => format!(", which has {} more", Count::new(*count, "checkpoint")),
+                Fate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
+                Fate::Another => ", which has another session of that name".to_owned(),
+                Fate::Refused { why, .. } => format!(": {why}"),
+                Fate::UpToDate => String::new(),
+            },
+        );
         text.push(line);
     }
     if pushed.lfs > 0 {
-        text.push(Line::plain(format!("{} of git-lfs sent first", Count::new(pushed.lfs, "file"))));
+        text.push(Line::plain(format!(
+            "{} of git-lfs sent first",
+            Count::new(pushed.lfs, "file")
+        )));
     }
     if pushed.autosaves > 0 {
-        text.push(Line::plain(format!("{} pushed", Count::new(pushed.autosaves, "autosave"))));
+        text.push(Line::plain(format!(
+            "{} pushed",
+            Count::new(pushed.autosaves, "autosave")
+        )));
     }
     text
 }

@@ -40,9 +40,11 @@ pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> R
     let (mut a, mut b) = (Side::new(repo, ours), Side::new(repo, theirs));
     loop {
         let stepped = (a.step()?, b.step()?);
-        // What is at the front of each may be anywhere in the other.
-        let met = a.front.iter().find_map(|digest| Some((a.position(digest)?, b.position(digest)?)));
-        let met = met.or_else(|| b.front.iter().find_map(|digest| Some((a.position(digest)?, b.position(digest)?))));
+        // What is at the front of each may be anywhere in the other. A digest that a prune left behind is met out of
+        // order, so of several meetings the nearest counts.
+        let front = a.front.iter().chain(&b.front);
+        let meetings = front.filter_map(|digest| Some((a.position(digest)?, b.position(digest)?)));
+        let met = meetings.min_by_key(|(ours, theirs)| ours + theirs);
         if let Some((ours, theirs)) = met {
             return Ok(match (ours, theirs) {
                 (0, 0) => Relation::Same,

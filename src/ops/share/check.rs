@@ -60,7 +60,9 @@ impl<'a> Check<'a> {
             if known && after.is_none() {
                 break;
             }
-            let checkpoint = self.load(id).map_err(|why| format!("checkpoint '{}' {why}", super::short(id)))?;
+            let checkpoint = self
+                .load(id)
+                .map_err(|why| format!("checkpoint '{}' {why}", super::short(id)))?;
             let wrong = |why: &str| format!("checkpoint '{}' {why}", super::short(id));
             if let Some(after) = &after {
                 after.check(&checkpoint).map_err(|why| wrong(&why))?;
@@ -84,9 +86,12 @@ impl<'a> Check<'a> {
         self.checker.commit(id)?;
         let said = |fault: checkpoint::Fault| format!("cannot be used: {fault}");
         let entry = checkpoint::entry(self.scene.repo, id).map_err(said)?;
-        self.checker.checkpoint_tree(entry.tree).map_err(|why| format!("is unsafe: {why}"))?;
+        self.checker
+            .checkpoint_tree(entry.tree)
+            .map_err(|why| format!("cannot be used: {why}"))?;
         let (_, document) = checkpoint::siblings(self.scene.repo, &entry).map_err(said)?;
-        self.checker.blob(document, SIZE_LIMIT as u64, &format!("the file '{DOCUMENT}'"))?;
+        self.checker
+            .blob(document, SIZE_LIMIT as u64, &format!("the file '{DOCUMENT}'"))?;
         checkpoint::load(self.scene.repo, id).map_err(said)
     }
 
@@ -133,9 +138,15 @@ impl<'a> Check<'a> {
             return Err(other());
         }
         // A shallow clone may lack the tree of a commit at its border.
-        let history = checkpoint::tree_of(repo, *head).ok().filter(|tree| repo.has_object(tree));
-        self.checker.files(tree, history).map_err(|why| format!("has unsafe files: {why}"))?;
-        self.checker.files(index_tree, history).map_err(|why| format!("has an unsafe index: {why}"))
+        let history = checkpoint::tree_of(repo, *head)
+            .ok()
+            .filter(|tree| repo.has_object(tree));
+        self.checker
+            .files(tree, history)
+            .map_err(|why| format!("has unsafe files: {why}"))?;
+        self.checker
+            .files(index_tree, history)
+            .map_err(|why| format!("has an unsafe index: {why}"))
     }
 }
 
@@ -176,7 +187,11 @@ impl Expected {
     }
 
     fn check(&self, before: &Checkpoint) -> Result<(), String> {
-        if self.session.as_ref().is_some_and(|id| *id != before.document.session.id) {
+        if self
+            .session
+            .as_ref()
+            .is_some_and(|id| *id != before.document.session.id)
+        {
             return Err("is of another session than the one after it".to_owned());
         }
         match &self.digest {

@@ -155,7 +155,10 @@ fn listed(leaks: &[Leak]) -> String {
     const SHOWN: usize = 20;
     let mut out = String::new();
     for leak in leaks.iter().take(SHOWN) {
-        out.push_str(&format!("\n  {} in {}:{} ({})", leak.kind, leak.path, leak.line, leak.of));
+        out.push_str(&format!(
+            "\n  {} in {}:{} ({})",
+            leak.kind, leak.path, leak.line, leak.of
+        ));
     }
     if leaks.len() > SHOWN {
         out.push_str(&format!("\n  and {} more", leaks.len() - SHOWN));

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+pub use super::change::Change;
 use super::{Error, Relation, Wire, chain, check::Check, exchange, find, unreachable};
 use crate::{
     model::name::Name,
@@ -60,87 +61,24 @@ pub struct Found {
     pub taken: bool,
 }
 
-/// What became of a session on the remote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// It was not there, as far as was known.
-    New {
-        /// How many checkpoints it has of its own.
-        checkpoints: usize,
-    },
-    /// It went on.
-    Forward {
-        /// By how many checkpoints; 0 when it was pruned.
-        checkpoints: usize,
-    },
-    /// It was set back.
-    Back {
-        /// By how many checkpoints.
-        checkpoints: usize,
-    },
-    /// Another chain has taken the place of what was there.
-    Rewritten,
-    /// It is gone.
-    Deleted,
-}
-
-impl Change {
-    /// Whether the remote went on, as it should.
-    pub fn is_good(self) -> bool {
-        matches!(self, Self::New { .. } | Self::Forward { .. })
-    }
-
-    /// As the predicate of a sentence about the session.
-    pub fn words(self) -> String {
-        match self {
-            Self::New { .. } => "is new".to_owned(),
-            Self::Forward { .. } => "went on".to_owned(),
-            Self::Back { checkpoints } => {
-                format!("was set back by {checkpoints} checkpoint{}", if checkpoints == 1 { "" } else { "s" })
-            }
-            Self::Rewritten => "was replaced by another history".to_owned(),
-            Self::Deleted => "was deleted".to_owned(),
-        }
-    }
-
-    /// A word for programs.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::New { .. } => "new",
-            Self::Forward { .. } => "forward",
-            Self::Back { .. } => "back",
-            Self::Rewritten => "rewritten",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
 /// Fetches.
 pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
     let remote = find(scene, request.remote.as_deref(), false)?;
     refs::recover(scene.repo, scene.wait)?;
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;
-    let result = run(scene, request, remote, wire);
-    if let Err((remote, error)) = result {
-        // What was fetched and not checked is let go; the next fetch does so as well.
-        let _ = clear(scene, &remote);
-        return Err(error);
-    }
-    result.map_err(|(_, error)| error)
-}
-
-type Failed = (Remote, Error);
-
-fn run(scene: &Scene<'_>, request: &Request, remote: Remote, wire: Wire<'_>) -> Result<Fetched, Failed> {
-    match Fetch::new(scene, request, &remote, wire).and_then(|fetch| fetch.run()) {
+    match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
         Ok((sessions, refused, unchanged)) => Ok(Fetched {
             remote,
             sessions,
             refused,
             unchanged,
         }),
-        Err(error) => Err((remote, error)),
+        Err(error) => {
+            // What was fetched and not checked is let go; the next fetch does so as well.
+            let _ = clear(scene, &remote);
+            Err(error)
+        }
     }
 }
 
@@ -206,7 +144,10 @@ impl<'a> Fetch<'a> {
 
     fn run(mut self) -> Result<Parts, Error> {
         let there = self.ask()?;
-        let unchanged = there.iter().filter(|(name, id)| self.known.get(name) == Some(id)).count();
+        let unchanged = there
+            .iter()
+            .filter(|(name, id)| self.known.get(name) == Some(id))
+            .count();
         let wanted: Vec<Name> = there
             .iter()
             .filter(|(name, id)| self.known.get(name) != Some(id))
@@ -262,13 +203,17 @@ impl<'a> Fetch<'a> {
         let text = String::from_utf8_lossy(&exchange.stdout);
         for line in text.lines() {
             // The pattern matches the end of a name as well.
-            let Some((id, full)) = line.split_once('\t') else { continue };
+            let Some((id, full)) = line.split_once('\t') else {
+                continue;
+            };
             let Some(short) = full.strip_prefix(session::PREFIX) else {
                 continue;
             };
             match (Name::new(short), ObjectId::from_hex(id.as_bytes())) {
                 (Ok(name), Ok(id)) => drop(there.insert(name, id)),
-                (Err(why), _) => self.refused.push((short.escape_debug().to_string(), why.reason.to_owned())),
+                (Err(why), _) => self
+                    .refused
+                    .push((short.escape_debug().to_string(), why.reason.to_owned())),
                 (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is none".to_owned())),
             }
             if there.len() + self.refused.len() > MAX_SESSIONS {
@@ -284,7 +229,9 @@ impl<'a> Fetch<'a> {
         if let Err(error) = self.transfer(wanted) {
             // Where one lacks objects, or has broken ones, git takes none.
             let of_one = |error: &Error| match error {
-                Error::Unreachable { denied, missing, why, .. } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
+                Error::Unreachable {
+                    denied, missing, why, ..
+                } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
                 _ => false,
             };
             if wanted.len() < 2 && !of_one(&error) || !of_one(&error) {
@@ -317,8 +264,18 @@ impl<'a> Fetch<'a> {
             .iter()
             .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
         let git = store::git(self.scene.repo)
-            .args(["fetch", "--progress", "--no-tags", "--no-prune", "--no-write-fetch-head"])
-            .args(["--no-auto-maintenance", "--no-recurse-submodules", "--no-show-forced-updates"])
+            .args([
+                "fetch",
+                "--progress",
+                "--no-tags",
+                "--no-prune",
+                "--no-write-fetch-head",
+            ])
+            .args([
+                "--no-auto-maintenance",
+                "--no-recurse-submodules",
+                "--no-show-forced-updates",
+            ])
             // Nothing but these refs moves, and of a session nothing is left for later, also in a partial clone.
             .args(["--refmap=", "--no-filter", "--no-write-commit-graph", "--stdin", "--"])
             .arg(&self.remote.name)
@@ -334,7 +291,11 @@ impl<'a> Fetch<'a> {
     fn good(&self) -> Result<HashSet<ObjectId>, Error> {
         let mut good = HashSet::new();
         for prefix in [session::PREFIX, session::REMOTE_PREFIX] {
-            good.extend(refs::list(self.scene.repo, prefix)?.into_iter().filter_map(|(_, id)| id.ok()));
+            good.extend(
+                refs::list(self.scene.repo, prefix)?
+                    .into_iter()
+                    .filter_map(|(_, id)| id.ok()),
+            );
         }
         good.retain(|id| checkpoint::load(self.scene.repo, *id).is_ok());
         Ok(good)

@@ -5,6 +5,7 @@
 //! nothing. Sessions are compared by their chains of digests, not by commit ids: a prune changes these and keeps those.
 
 mod chain;
+mod change;
 mod check;
 mod error;
 pub mod fetch;
@@ -54,7 +55,7 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
     let mut said = |line: &str, redrawn: bool| {
         if let Some(words) = line.strip_prefix("remote: ") {
             // Progress of the other side comes this way as well.
-            if !redrawn && step(words).is_none() {
+            if !redrawn && step(words).is_none() && !is_report(words) {
                 (wire.said)(words.trim_end());
             }
         }
@@ -65,7 +66,10 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
         too_much = limit.filter(|limit| received(line).is_some_and(|bytes| bytes > *limit));
         too_much.is_none()
     };
-    let exchange = git.network().exchange(&mut said, wire.stopped).map_err(store::Error::from)?;
+    let exchange = git
+        .network()
+        .exchange(&mut said, wire.stopped)
+        .map_err(store::Error::from)?;
     if let Some(limit) = too_much {
         return Err(Error::TooLarge { limit });
     }
@@ -73,6 +77,19 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
         return Err(Error::Stopped);
     }
     Ok(exchange)
+}
+
+/// Whether the other side's git tells what it packs, which says nothing to people.
+fn is_report(words: &str) -> bool {
+    [
+        "Enumerating objects: ",
+        "Counting objects: ",
+        "Compressing objects: ",
+        "Total ",
+        "Resolving deltas: ",
+    ]
+    .iter()
+    .any(|start| words.starts_with(start))
 }
 
 /// `Receiving objects:  42% (42/100), 1.20 MiB | ...` as title, done and total.
@@ -144,7 +161,10 @@ mod tests {
         let line = "Receiving objects:  42% (42/100), 1.20 MiB | 2.00 MiB/s";
         assert_eq!(step(line), Some(("Receiving objects", 42, 100)));
         assert_eq!(received(line), Some(1 << 20));
-        assert_eq!(received("Receiving objects: 100% (3/3), 512 bytes | 512.00 KiB/s, done."), Some(512));
+        assert_eq!(
+            received("Receiving objects: 100% (3/3), 512 bytes | 512.00 KiB/s, done."),
+            Some(512)
+        );
         assert_eq!(step("Total 3 (delta 0), reused 0 (delta 0)"), None);
         assert_eq!(received("Receiving objects: 100% (3/3), done."), None);
     }

@@ -13,7 +13,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Entry},
-        incoming, refs,
+        history, incoming, refs,
         remote::Remote,
     },
     worktree::snapshot,
@@ -59,7 +59,13 @@ pub(super) fn of(
     for (name, tip, tracking) in sessions {
         let boundary = tracking.iter().chain(&there.sessions);
         let chain = Chain::read(scene, *tip, &boundary.copied().collect())?;
-        heads.extend(chain.new.iter().filter_map(|new| new.head).filter(|head| !chain.known_heads.contains(head)));
+        heads.extend(
+            chain
+                .new
+                .iter()
+                .filter_map(|new| new.head)
+                .filter(|head| !chain.known_heads.contains(head)),
+        );
         chains.push((name, chain));
     }
     heads.sort();
@@ -188,6 +194,12 @@ impl Chain {
     }
 }
 
+/// Whether a commit is the one that stands for HEAD on an unborn branch: none of the user's.
+fn is_unborn(scene: &Scene<'_>, commit: ObjectId) -> Result<bool, Error> {
+    let info = history::commit_info(scene.repo, commit)?;
+    Ok(info.subject == "unborn branch" && info.authored_at.unix() == 0 && info.email == "git-checkpoint@localhost")
+}
+
 struct Look<'a> {
     scene: &'a Scene<'a>,
     scanner: Scanner,
@@ -221,7 +233,9 @@ impl Look<'_> {
             let mut ids = line.split(' ').filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
             let Some(commit) = ids.next() else { continue };
             parents.insert(commit, ids.collect::<Vec<_>>());
-            self.out.commits.push(commit);
+            if !is_unborn(self.scene, commit)? {
+                self.out.commits.push(commit);
+            }
         }
         let total = self.out.commits.len() as u64;
         for (done, commit) in self.out.commits.clone().into_iter().enumerate() {
@@ -252,7 +266,11 @@ impl Look<'_> {
                 .entry(files.head)
                 .or_insert_with(|| checkpoint::tree_of(self.scene.repo, files.head).ok());
             let before = new.files_before;
-            let bases = [head, before.map(|before| before.tree), before.map(|before| before.index)];
+            let bases = [
+                head,
+                before.map(|before| before.tree),
+                before.map(|before| before.index),
+            ];
             let bases: Vec<_> = bases.into_iter().flatten().collect();
             self.files(files.tree, &bases, &of)?;
             self.files(files.index, &[bases, vec![files.tree]].concat(), &of)?;
@@ -266,7 +284,11 @@ impl Look<'_> {
             return Err(Error::Stopped);
         }
         // What the bases hold is there only as far as it is here: a partial clone has not all of it.
-        let bases: Vec<_> = bases.iter().copied().filter(|id| self.scene.repo.has_object(id)).collect();
+        let bases: Vec<_> = bases
+            .iter()
+            .copied()
+            .filter(|id| self.scene.repo.has_object(id))
+            .collect();
         let mut found = Vec::new();
         let mut each = |path: &[u8], id: ObjectId| found.push((crate::model::path::RepoPath::new(path), id));
         incoming::new_files(self.scene.repo, tree, &bases, &mut self.seen, &mut each)?;

@@ -7,7 +7,9 @@ use crate::{
     model::name::Name,
     ops::Scene,
     store::{
-        ObjectId, checkpoint, refs,
+        ObjectId,
+        checkpoint::Checkpoint,
+        refs,
         remote::{self, Remote},
         session,
     },
@@ -76,7 +78,10 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Er
             })
             .collect();
         all.push(Standing {
-            usual: (fetch.as_ref() == Some(&remote.name), push.as_ref() == Some(&remote.name)),
+            usual: (
+                fetch.as_ref() == Some(&remote.name),
+                push.as_ref() == Some(&remote.name),
+            ),
             sessions,
             seen,
             remote,
@@ -98,7 +103,11 @@ fn tips(scene: &Scene<'_>, prefix: &str) -> Result<Tips, Error> {
         .collect())
 }
 
-fn state(scene: &Scene<'_>, here: Option<&Result<ObjectId, String>>, there: Option<&Result<ObjectId, String>>) -> State {
+fn state(
+    scene: &Scene<'_>,
+    here: Option<&Result<ObjectId, String>>,
+    there: Option<&Result<ObjectId, String>>,
+) -> State {
     let damaged = |why: &String| State::Damaged(why.clone());
     match (here, there) {
         (Some(Err(why)), _) | (_, Some(Err(why))) => damaged(why),
@@ -112,21 +121,23 @@ fn state(scene: &Scene<'_>, here: Option<&Result<ObjectId, String>>, there: Opti
     }
 }
 
-/// The remotes whose session of this name has, as last seen, this checkpoint or one that came after it.
-pub fn seen_on(scene: &Scene<'_>, name: &Name, id: ObjectId) -> Vec<String> {
-    let mut found = Vec::new();
-    for remote in remote::all(scene.repo) {
-        let Ok(Some(there)) = refs::read(scene.repo, &remote.tracking_ref(name)) else {
-            continue;
-        };
-        let on = checkpoint::entry(scene.repo, id).is_ok()
-            && matches!(
-                chain::relation(scene.repo, id, there),
-                Ok(Relation::Same | Relation::Behind(_))
-            );
-        if on {
-            found.push(remote.name);
-        }
+/// The remotes that a session's checkpoint came from: by the log of its ref, or because it was saved on another machine
+/// and a remote was seen to have it.
+pub fn came_from(scene: &Scene<'_>, name: &Name, checkpoint: &Checkpoint) -> Vec<String> {
+    let id = checkpoint.entry.id;
+    let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
+    let pulled = log.iter().find(|entry| entry.new == id);
+    if let Some(remote) = pulled.and_then(|entry| entry.message.strip_prefix(super::pull::PULLED)) {
+        return vec![remote.to_owned()];
     }
-    found
+    if checkpoint.document.host == scene.host {
+        return Vec::new();
+    }
+    let has = |remote: &Remote| {
+        let there = refs::read(scene.repo, &remote.tracking_ref(name)).ok().flatten();
+        let relation = there.map(|there| chain::relation(scene.repo, id, there));
+        matches!(relation, Some(Ok(Relation::Same | Relation::Behind(_))))
+    };
+    let remotes = remote::all(scene.repo).into_iter();
+    remotes.filter(has).map(|remote| remote.name).collect()
 }

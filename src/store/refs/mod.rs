@@ -169,6 +169,36 @@ pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
     }
 }
 
+/// Forgets what refs were before: of each reflog one line is left, with what the ref is.
+///
+/// A kill leaves each log as it was or as it is to be.
+pub fn forget_logs(
+    repo: &Repository,
+    names: &[String],
+    who: &Signature,
+    message: &str,
+    wait: Duration,
+) -> Result<(), Error> {
+    for name in names {
+        check_name(name)?;
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    let _held = hold(repo, wait)?;
+    if uses_reftable(repo) {
+        return reftable::forget_logs(repo, names);
+    }
+    journal::recover(repo)?;
+    for name in names {
+        match read(repo, name)? {
+            Some(id) => reflog::replace(repo, name, id, who, message)?,
+            None => reflog::remove(repo, name)?,
+        }
+    }
+    Ok(())
+}
+
 /// Checks that objects which were there before a save are still there after its ref is in place, and freshens them.
 ///
 /// Otherwise, by a `gc --prune=now` at that moment, [`Error::Vanished`]: store everything again with

@@ -78,6 +78,25 @@ pub(super) fn append(
     Ok(appended)
 }
 
+/// Replaces the whole log by one line. The caller holds our lock on refs.
+pub(super) fn replace(
+    repo: &Repository,
+    name: &str,
+    id: ObjectId,
+    who: &Signature,
+    message: &str,
+) -> Result<(), Error> {
+    let path = path(repo, name);
+    let failed = Error::io("write", &path);
+    let mut line = format!("{} {id} ", id.kind().null()).into_bytes();
+    let put = who.write_to(&mut line).and_then(|()| {
+        line.extend_from_slice(format!("\t{}\n", one_line(message)).as_bytes());
+        os::replace(&path, &line, place::sharing(repo), true)?;
+        path.parent().map_or(Ok(()), os::sync_dir)
+    });
+    put.map_err(failed)
+}
+
 /// Opens the log, and tells whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = place::sharing(repo);

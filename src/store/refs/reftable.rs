@@ -90,6 +90,16 @@ pub(super) fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: D
     Ok(())
 }
 
+/// Empties the reflogs of refs.
+pub(super) fn forget_logs(repo: &Repository, names: &[String]) -> Result<(), Error> {
+    git(repo)
+        .config("core.fsync=all")
+        .args(["reflog", "expire", "--expire=all", "--expire-unreachable=all"])
+        .args(names)
+        .run()?;
+    Ok(())
+}
+
 /// The present value of a ref if it is as expected.
 fn check(repo: &Repository, edit: &Edit) -> Result<Option<ObjectId>, Error> {
     let value = read(repo, &edit.name)?;

@@ -5,6 +5,7 @@
 //! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
 
 mod renames;
+mod without;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::diff::tree::recorder;
@@ -13,6 +14,7 @@ use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
 pub(crate) use renames::pair_exact;
+pub use without::{Removed, Without};
 
 use super::checkpoint::oid;
 use super::{Error, Kind, ObjectId, Repository, checkpoint, refs};

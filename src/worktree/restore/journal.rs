@@ -19,6 +19,8 @@ use crate::store::{self, Repository};
 
 /// The form of the file; another one is left alone.
 const VERSION: u32 = 1;
+/// Its name in a work tree's private folder.
+const FILE: &str = "restore.journal";
 
 /// An unfinished restore.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +52,12 @@ impl Journal {
 }
 
 fn path(repo: &Repository) -> PathBuf {
-    store::worktree_private_path(repo).join("restore.journal")
+    store::worktree_private_path(repo).join(FILE)
+}
+
+/// Whether there is an unfinished restore in the work tree whose private folder this is.
+pub fn is_in(folder: &std::path::Path) -> bool {
+    folder.join(FILE).exists()
 }
 
 /// The unfinished restore of this work tree, if there is one.

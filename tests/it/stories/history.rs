@@ -215,22 +215,25 @@ fn a_session_resumed_as_markdown_json_or_prompt() {
         .stdout()
         .to_owned();
     let token = prompt
-        .split_once("BEGIN ")
+        .split_once("lines BEGIN ")
         .unwrap()
         .1
         .split_whitespace()
         .next()
         .unwrap();
-    assert_eq!(prompt.matches(&format!("\nBEGIN {token}\n")).count(), 1);
-    assert!(prompt.ends_with(&format!("\nEND {token}\n")), "{prompt}");
-    assert!(prompt.find("What is different").unwrap() < prompt.find("Ignore what stands").unwrap());
+    // Two fenced parts, what changed first, and every foreign word in one of them.
+    assert_eq!(prompt.matches(&format!("\nBEGIN {token} ")).count(), 2);
+    assert!(prompt.ends_with(&format!("\nEND {token} what was saved\n")), "{prompt}");
+    let begin = prompt.find(&format!("BEGIN {token} what is different now")).unwrap();
+    assert!(begin < prompt.find("Ignore what stands").unwrap());
+    assert!(!prompt[..begin].contains("main"), "{prompt}");
     let short = world
         .checkpoint(["resume", "s", "--format", "prompt", "--max-chars", "1000"])
         .success()
         .stdout()
         .to_owned();
     assert!(
-        short.chars().count() <= 1000 && short.contains("[cut:"),
+        short.chars().count() <= 1000 && short.contains("[left out: "),
         "{}",
         short.len()
     );

@@ -1,18 +1,17 @@
-//! `push`: sessions to a remote.
-//!
-//! git pushes exactly the commits that were looked at, and the remote takes a session only if it goes on from what is
-//! there: so of two pushes at the same time one is refused, and neither drops anything. A chain that was pruned here
-//! replaces the same chain there only if it is what it was when it was last seen. Where the remote has moved, it is
-//! fetched and compared, and what is only here is pushed again if that is possible.
+//! Sending: what goes for each session, git's answer, and looking again where the remote has moved.
 
 use std::collections::BTreeMap;
 
-use super::{Error, Relation, Wire, chain, exchange, fetch, find, outgoing, unreachable};
+use super::{
+    super::{Error, Relation, Wire, chain, exchange, fetch, unreachable},
+    Fate, Request, Sent, Session,
+    answer::{Answer, is_namespace},
+};
 use crate::{
-    model::{name::Name, report::CommitInfo, selector::Selector},
-    ops::{Scene, choose, compose, select},
+    model::name::Name,
+    ops::{Scene, choose, compose},
     store::{
-        self, ObjectId, graph, history,
+        self, ObjectId, graph,
         refs::{self, Edit, Expected},
         remote::Remote,
         session,
@@ -23,211 +22,12 @@ use crate::{
 const WALKED: usize = 200_000;
 /// How often a push is tried again because the remote moved meanwhile.
 const TRIES: usize = 3;
-/// How many commits of the user's history are named.
-const LISTED: usize = 10;
 
-/// Which sessions.
-#[derive(Clone, Debug)]
-pub enum Which {
-    /// The current one.
-    Current,
-    /// These.
-    Named(Vec<Selector>),
-    /// All of this repository.
-    All,
-}
-
-/// What is to be pushed.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The remote; the usual one without a name.
-    pub remote: Option<String>,
-    /// The sessions.
-    pub which: Which,
-    /// Whether their autosaves go as well.
-    pub autosaves: bool,
-    /// Whether nothing is sent.
-    pub dry_run: bool,
-    /// Whether secrets may be published.
-    pub allow_secrets: bool,
-}
-
-/// What was pushed.
-#[derive(Debug)]
-pub struct Pushed {
-    /// The remote.
-    pub remote: String,
-    /// Where that is.
-    pub url: String,
-    /// Every session that was to be pushed, in the order given.
-    pub sessions: Vec<Sent>,
-    /// Commits of the user's own history that went, or would go, as well: how many, and the first of them.
-    pub commits: (usize, Vec<CommitInfo>),
-    /// Files that were too large to be looked at for secrets.
-    pub unscanned: Vec<String>,
-    /// Secrets that were published because that was allowed.
-    pub allowed: Vec<super::Leak>,
-    /// Contents of git-lfs that were sent first.
-    pub lfs: usize,
-    /// How many autosaves went.
-    pub autosaves: usize,
-    /// Whether nothing was sent.
-    pub dry_run: bool,
-}
-
-/// A session that was to be pushed.
-#[derive(Debug)]
-pub struct Sent {
-    /// Its name.
-    pub name: Name,
-    /// Its newest checkpoint here.
-    pub id: ObjectId,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// What became of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The remote had it.
-    UpToDate,
-    /// The remote has more.
-    Behind(usize),
-    /// It is new there.
-    New(usize),
-    /// It went on there.
-    Forward(usize),
-    /// It replaced the same chain as it was before a prune.
-    Pruned,
-    /// Both went on.
-    Diverged {
-        /// Checkpoints that are only here.
-        ours: usize,
-        /// Checkpoints that are only there.
-        theirs: usize,
-    },
-    /// Another session has the name there.
-    Another,
-    /// The remote refused it.
-    Refused {
-        /// What it said.
-        why: String,
-        /// Whether it takes no refs of this kind at all.
-        namespace: bool,
-    },
-}
-
-impl Fate {
-    /// Whether the remote has now what is here.
-    pub fn is_good(&self) -> bool {
-        !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
-    }
-
-    /// A word for programs.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::UpToDate => "up-to-date",
-            Self::Behind(_) => "behind",
-            Self::New(_) => "new",
-            Self::Forward(_) => "forward",
-            Self::Pruned => "pruned",
-            Self::Diverged { .. } => "diverged",
-            Self::Another => "another-session",
-            Self::Refused { .. } => "refused",
-        }
-    }
-}
-
-/// Pushes.
-pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
-    let remote = find(scene, request.remote.as_deref(), true)?;
-    if remote.mirror {
-        return Err(Error::Mirror { remote: remote.name });
-    }
-    refs::recover(scene.repo, scene.wait)?;
-    let mut sessions = Vec::new();
-    for (name, id) in chosen(scene, &request.which)? {
-        let tracking = refs::read(scene.repo, &remote.tracking_ref(&name))?;
-        sessions.push((name, id, tracking));
-    }
-    let push = Push {
-        scene,
-        request,
-        remote: &remote,
-        wire,
-    };
-    let known: Vec<_> = sessions
-        .iter()
-        .map(|(name, id, tracking)| (name.to_string(), *id, *tracking))
-        .collect();
-    let outgoing = outgoing::of(scene, &remote, &known, wire)?;
-    let leaks: Vec<_> = outgoing.leaks.into_iter().collect();
-    if !leaks.is_empty() && !request.allow_secrets {
-        return Err(Error::Secrets { leaks });
-    }
-    if !outgoing.pointers.is_empty() && !request.dry_run {
-        push.contents(&outgoing.pointers.iter().cloned().collect::<Vec<_>>())?;
-    }
-    let first = outgoing.commits.iter().take(LISTED);
-    let first = first.map(|id| history::commit_info(scene.repo, *id)).collect::<Result<_, _>>()?;
-    let (sessions, autosaves) = push.run(sessions)?;
-    Ok(Pushed {
-        url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
-        remote: remote.name.clone(),
-        sessions,
-        commits: (outgoing.commits.len(), first),
-        unscanned: outgoing.unscanned,
-        allowed: leaks,
-        lfs: outgoing.pointers.len(),
-        autosaves,
-        dry_run: request.dry_run,
-    })
-}
-
-/// The sessions and their newest checkpoints. A damaged one is an error only if it was named.
-fn chosen(scene: &Scene<'_>, which: &Which) -> Result<Vec<(Name, ObjectId)>, Error> {
-    let load = |name: Name, id: ObjectId| -> Result<(Name, ObjectId), Error> {
-        choose::load(scene, name.as_str(), id)?;
-        Ok((name, id))
-    };
-    match which {
-        Which::Current => {
-            let chosen = choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?;
-            Ok(vec![(chosen.name, chosen.tip.entry.id)])
-        }
-        Which::Named(selectors) => {
-            let mut found = Vec::<(Name, ObjectId)>::new();
-            for selector in selectors {
-                let (name, id) = select::session(scene, selector)?;
-                if !found.iter().any(|(other, _)| *other == name) {
-                    found.push(load(name, id)?);
-                }
-            }
-            Ok(found)
-        }
-        Which::All => {
-            let mut found = Vec::new();
-            for session in session::all(scene.repo)? {
-                if let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) {
-                    found.push((name, tip.id));
-                }
-            }
-            found.sort();
-            if found.is_empty() {
-                return Err(choose::none_current(scene).into());
-            }
-            Ok(found)
-        }
-    }
-}
-
-type Session = (Name, ObjectId, Option<ObjectId>);
-
-struct Push<'a> {
-    scene: &'a Scene<'a>,
-    request: &'a Request,
-    remote: &'a Remote,
-    wire: Wire<'a>,
+pub(super) struct Push<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) request: &'a Request,
+    pub(super) remote: &'a Remote,
+    pub(super) wire: Wire<'a>,
 }
 
 /// A ref as it is given to git.
@@ -240,7 +40,7 @@ struct Spec {
 }
 
 impl Push<'_> {
-    fn run(&self, sessions: Vec<Session>) -> Result<(Vec<Sent>, usize), Error> {
+    pub(super) fn run(&self, sessions: Vec<Session>) -> Result<(Vec<Sent>, usize), Error> {
         let order: Vec<Name> = sessions.iter().map(|(name, ..)| name.clone()).collect();
         let mut fates = BTreeMap::new();
         let mut open = sessions;
@@ -276,6 +76,8 @@ impl Push<'_> {
             for (name, id, tracking) in std::mem::take(&mut open) {
                 let Some(planned) = planned.remove(&name) else { continue };
                 let fate = match answers.get(&session::ref_name(&name)) {
+                    // It was seen to have just that before.
+                    Some(Answer::Done) if planned == Fate::UpToDate => Fate::PutBack,
                     Some(Answer::Done) => planned,
                     Some(Answer::UpToDate) => Fate::UpToDate,
                     Some(Answer::Moved(_)) if attempt + 1 < TRIES => {
@@ -395,7 +197,13 @@ impl Push<'_> {
         let mut git = store::git(self.scene.repo)
             .user_hooks()
             .config("push.useForceIfIncludes=false")
-            .args(["push", "--porcelain", "--progress", "--no-follow-tags", "--recurse-submodules=no"]);
+            .args([
+                "push",
+                "--porcelain",
+                "--progress",
+                "--no-follow-tags",
+                "--recurse-submodules=no",
+            ]);
         if self.request.dry_run {
             git = git.arg("--dry-run");
         }
@@ -413,7 +221,9 @@ impl Push<'_> {
         let exchange = exchange(git, self.wire, None)?;
         let mut answers = BTreeMap::new();
         for line in String::from_utf8_lossy(&exchange.stdout).lines() {
-            let Some((target, answer)) = Answer::read(line) else { continue };
+            let Some((target, answer)) = Answer::read(line) else {
+                continue;
+            };
             // With several URLs a ref has several answers, of which the worst counts.
             answers
                 .entry(target)
@@ -425,7 +235,12 @@ impl Push<'_> {
                 .or_insert(answer);
         }
         let whole = specs.iter().all(|spec| answers.contains_key(&spec.target));
-        if !whole || (exchange.code != Some(0) && answers.values().all(|answer| matches!(answer, Answer::Done | Answer::UpToDate))) {
+        if !whole
+            || (exchange.code != Some(0)
+                && answers
+                    .values()
+                    .all(|answer| matches!(answer, Answer::Done | Answer::UpToDate)))
+        {
             return Err(unreachable(self.remote, &exchange.words));
         }
         Ok(answers)
@@ -442,12 +257,17 @@ impl Push<'_> {
                 message: "checkpoint: push".to_owned(),
             });
         }
-        refs::update(self.scene.repo, &edits, &compose::people(self.scene).committer, self.scene.wait)?;
+        refs::update(
+            self.scene.repo,
+            &edits,
+            &compose::people(self.scene).committer,
+            self.scene.wait,
+        )?;
         Ok(())
     }
 
     /// Sends contents of git-lfs.
-    fn contents(&self, pointers: &[String]) -> Result<(), Error> {
+    pub(super) fn contents(&self, pointers: &[String]) -> Result<(), Error> {
         let failed = |why: String| Error::Lfs {
             remote: self.remote.name.clone(),
             objects: pointers.len(),
@@ -470,69 +290,5 @@ impl Push<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// What a remote answered about a ref.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
-    Done,
-    UpToDate,
-    /// It has something else than was expected.
-    Moved(String),
-    Refused(String),
-}
-
-impl Answer {
-    /// Reads a line of `git push --porcelain`: flag, `from:to`, summary with a reason in brackets.
-    fn read(line: &str) -> Option<(String, Self)> {
-        let mut fields = line.split('\t');
-        let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next().unwrap_or_default());
-        let (_, target) = refs.split_once(':')?;
-        let reason = summary
-            .split_once('(')
-            .map_or(summary, |(_, reason)| reason.trim_end_matches(')'))
-            .to_owned();
-        let moved = ["fetch first", "non-fast-forward", "stale info", "needs force", "remote ref updated since checkout"];
-        let raced = ["cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists", "failed to lock"];
-        let answer = match flag {
-            " " | "+" | "*" | "-" => Self::Done,
-            "=" => Self::UpToDate,
-            _ if moved.iter().chain(&raced).any(|word| reason.contains(word)) => Self::Moved(reason),
-            _ => Self::Refused(reason),
-        };
-        Some((target.to_owned(), answer))
-    }
-}
-
-/// Whether a remote refuses every ref outside of branches and tags.
-fn is_namespace(why: &str) -> bool {
-    let why = why.to_ascii_lowercase();
-    ["hidden ref", "funny refname", "prohibited", "not allowed", "invalid ref", "refusing to create", "ref name", "refname"]
-        .iter()
-        .any(|part| why.contains(part))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_read() {
-        let read = |line| Answer::read(line).map(|(_, answer)| answer);
-        assert_eq!(read("*\tabc:refs/checkpoints/s\t[new reference]"), Some(Answer::Done));
-        assert_eq!(read(" \tabc:refs/checkpoints/s\tabc..def"), Some(Answer::Done));
-        assert_eq!(read("=\tabc:refs/checkpoints/s\t[up to date]"), Some(Answer::UpToDate));
-        assert_eq!(
-            read("!\tabc:refs/checkpoints/s\t[rejected] (fetch first)"),
-            Some(Answer::Moved("fetch first".to_owned()))
-        );
-        assert_eq!(
-            read("!\tabc:refs/checkpoints/s\t[remote rejected] (deny updating a hidden ref)"),
-            Some(Answer::Refused("deny updating a hidden ref".to_owned()))
-        );
-        assert_eq!(read("To /a/b"), None);
-        assert_eq!(read("Done"), None);
-        assert!(is_namespace("deny updating a hidden ref") && !is_namespace("pre-receive hook declined"));
     }
 }

@@ -1,0 +1,181 @@
+//! `purge`: content removed for good.
+
+use std::ffi::OsString;
+
+use super::{
+    Context,
+    error::{CommandError, Kind},
+    failure,
+    opened::{self, Whom},
+    restore::{bytes, folder},
+};
+use crate::{
+    ops::purge::{self, Meant, Purged, Request, What},
+    render::purge::{COLLECT, Path, Receipt, Ref, Remote},
+};
+
+/// Remove files, a checkpoint or a session from everything that is kept, for good
+///
+/// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
+/// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
+/// work tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  A file with a password, from every checkpoint of every session:
+    git checkpoint purge -- config/production.env
+    git gc --prune=now
+  See first what that would change:
+    git checkpoint purge --dry-run -- config/production.env
+  One checkpoint; those after it stay:
+    git checkpoint purge auth~2
+  A whole session, from a script:
+    git checkpoint purge auth --yes")]
+pub(super) struct Args {
+    /// A session by its name, or a checkpoint
+    #[arg(
+        value_name = "CHECKPOINT",
+        required_unless_present = "pathspecs",
+        conflicts_with = "pathspecs"
+    )]
+    selector: Option<String>,
+    /// Files, as pathspecs, from all sessions
+    #[arg(last = true, value_name = "PATHSPEC")]
+    pathspecs: Vec<OsString>,
+    /// Say what would be removed, and remove nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long, visible_alias = "force")]
+    yes: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opened::open(context, &Whom::default())?;
+    let what = match &args.selector {
+        Some(selector) => What::Selected(failure::selector(selector)?),
+        None => What::Paths {
+            specs: bytes(&args.pathspecs),
+            folder: folder(context, &opened)?,
+        },
+    };
+    let request = |dry_run| Request {
+        what: what.clone(),
+        dry_run,
+    };
+    let scene = opened.scene();
+    if !args.dry_run && purge::finish(&scene)? {
+        context.ui.warning("a purge was interrupted before; it is finished now");
+        if args.selector.is_some() {
+            // What was meant may have been this very one, and now the selector means another.
+            context.ui.hint(
+                "Purge",
+                "see what there is now, and give the command again if there is more to purge",
+            );
+            return Ok(());
+        }
+    }
+    let planned = purge::purge(&scene, &request(true)).map_err(|error| is_a_file(error, &args, context))?;
+    if args.dry_run || planned.is_empty() {
+        return report(context, &planned);
+    }
+    if !args.yes && !context.ui.confirm(&view(&planned).question(), "--yes")? {
+        return Err(CommandError::new(Kind::Negative, "nothing was removed"));
+    }
+    let purged = {
+        let _progress = context.ui.progress("Purging", None);
+        purge::purge(&scene, &request(false))?
+    };
+    report(context, &purged)
+}
+
+/// A selector that names nothing may be a file that was given without `--`.
+fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> CommandError {
+    let not_found = matches!(
+        error,
+        crate::ops::Error::NotFound { .. } | crate::ops::Error::Selector(_)
+    );
+    let out = CommandError::from(error);
+    match &args.selector {
+        Some(name) if not_found && context.env.cwd.join(name).symlink_metadata().is_ok() => {
+            out.hint(format!("for the file of this name: git checkpoint purge -- {name}"))
+        }
+        _ => out,
+    }
+}
+
+fn report(context: &mut Context, purged: &Purged) -> Result<(), CommandError> {
+    let receipt = view(purged);
+    if context.ui.options().json {
+        context.ui.json(&receipt)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(receipt.text());
+    }
+    if !purged.on_disk.is_empty() && !purged.is_empty() {
+        context.ui.hint(
+            "Purge",
+            "keep files out of checkpoints with .gitignore, or with checkpoint.exclude",
+        );
+    }
+    Ok(())
+}
+
+fn view(purged: &Purged) -> Receipt<'_> {
+    let (of, subject) = match &purged.meant {
+        Meant::Paths => ("files", None),
+        Meant::Checkpoint { id, .. } => ("checkpoint", Some(id.short().to_owned())),
+        Meant::Session { name } => ("session", Some(name.to_string())),
+    };
+    let remote = |on: &purge::OnRemote| {
+        let name = format!("refs/checkpoints/{}", on.session);
+        if of == "session" {
+            format!("git push {} --delete {name}", on.remote)
+        } else {
+            format!("git push --force {} {name}", on.remote)
+        }
+    };
+    Receipt {
+        schema: "git-checkpoint.purge/1",
+        outcome: match (purged.is_empty(), purged.dry_run) {
+            (true, _) => "nothing",
+            (false, true) => "planned",
+            (false, false) => "purged",
+        },
+        of,
+        subject,
+        paths: purged
+            .paths
+            .iter()
+            .map(|(path, contents)| Path {
+                path,
+                contents: contents.iter().collect(),
+            })
+            .collect(),
+        rewritten: purged.rewritten,
+        dropped: purged.dropped,
+        refs: purged
+            .refs
+            .iter()
+            .map(|moved| Ref {
+                name: &moved.name,
+                old: &moved.old,
+                new: moved.new.as_ref(),
+            })
+            .collect(),
+        reflogs: &purged.logs,
+        undo_forgotten: purged.forgotten,
+        remotes: purged
+            .remotes
+            .iter()
+            .map(|on| Remote {
+                remote: &on.remote,
+                session: &on.session,
+                command: remote(on),
+            })
+            .collect(),
+        forks: purged.forks.iter().map(crate::model::name::Name::as_str).collect(),
+        still_held: &purged.still_held,
+        on_disk: &purged.on_disk,
+        collect: (!purged.is_empty()).then_some(COLLECT),
+    }
+}

@@ -1,0 +1,376 @@
+//! Chains written again: with trees that lack some files, or without some checkpoints. Each document names its
+//! predecessor's new digest, and beside it stands what it was.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::rest::Rest;
+use crate::{
+    model::{
+        document::{Document, Kind},
+        id::Digest,
+        list::{Lists, SkipReason, Skipped},
+        path::RepoPath,
+    },
+    store::{
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, Fault, Siblings, object_id, oid},
+        objects::Writer,
+        rewrite::{self, Line, Rewriting},
+        tree::Without,
+    },
+};
+
+/// What became of a checkpoint.
+#[derive(Clone)]
+struct Now {
+    /// The commit that stands for it: itself, written again, or the one before it.
+    id: ObjectId,
+    digest: Digest,
+    /// What was dropped since that one, oldest first.
+    dropped: Vec<Line>,
+    is_dropped: bool,
+}
+
+/// Writes chains again.
+pub(super) struct Rewriter<'a> {
+    repo: &'a Repository,
+    writer: &'a Writer,
+    without: Option<Without<'a>>,
+    drop: &'a HashSet<ObjectId>,
+    done: HashMap<ObjectId, Now>,
+    digests: HashMap<Digest, Option<Digest>>,
+    /// The files that were taken out, and their contents.
+    pub(super) removed: BTreeMap<RepoPath, BTreeSet<ObjectId>>,
+    /// Checkpoints that were written again.
+    pub(super) rewritten: usize,
+    /// Checkpoints that were dropped.
+    pub(super) dropped: usize,
+}
+
+/// The files of a checkpoint, as they are to be.
+struct Files {
+    snapshot: Option<ObjectId>,
+    trees: Option<(ObjectId, ObjectId)>,
+    is_changed: bool,
+}
+
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(
+        repo: &'a Repository,
+        writer: &'a Writer,
+        without: Option<Without<'a>>,
+        drop: &'a HashSet<ObjectId>,
+    ) -> Self {
+        Self {
+            repo,
+            writer,
+            without,
+            drop,
+            done: HashMap::new(),
+            digests: HashMap::new(),
+            removed: BTreeMap::new(),
+            rewritten: 0,
+            dropped: 0,
+        }
+    }
+
+    /// What became of everything that is not what it was.
+    pub(super) fn into_rest(self) -> Rest {
+        let mut rest = Rest {
+            commits: BTreeMap::new(),
+            digests: BTreeMap::new(),
+            session: None,
+            moved: Vec::new(),
+            logs: Vec::new(),
+        };
+        for (old, now) in self.done {
+            if now.is_dropped || now.id != old {
+                rest.commits.insert(oid(old), (!now.is_dropped).then(|| oid(now.id)));
+            }
+        }
+        let changed = self.digests.into_iter().filter(|(old, now)| now.as_ref() != Some(old));
+        rest.digests.extend(changed);
+        rest
+    }
+
+    /// Writes a checkpoint and all before it again, as far as that is needed, and gives what stands for it.
+    pub(super) fn tip(&mut self, tip: ObjectId) -> Result<ObjectId, Fault> {
+        let mut waiting = Vec::new();
+        let mut next = Some(tip);
+        while let Some(id) = next.filter(|id| !self.done.contains_key(id)) {
+            let entry = checkpoint::entry(self.repo, id)?;
+            // Of a checkpoint without a predecessor the first parent would be a snapshot.
+            let is_first = entry.trailers.kind == Some(Kind::Start);
+            next = entry.parents.first().copied().filter(|_| !is_first);
+            waiting.push(id);
+        }
+        while let Some(id) = waiting.pop() {
+            let checkpoint = checkpoint::load(self.repo, id)?;
+            let now = self.one(&checkpoint)?;
+            let digest = (!now.is_dropped).then(|| now.digest.clone());
+            self.digests.insert(checkpoint.digest, digest);
+            self.done.insert(id, now);
+        }
+        Ok(self.done[&tip].id)
+    }
+
+    fn one(&mut self, checkpoint: &Checkpoint) -> Result<Now, Fault> {
+        let entry = &checkpoint.entry;
+        let is_first = checkpoint.document.kind == Kind::Start;
+        let before = checkpoint.previous().filter(|_| !is_first);
+        let parent = before.and_then(|id| self.done.get(&id)).cloned();
+        if let Some(parent) = &parent
+            && self.drop.contains(&entry.id)
+        {
+            self.dropped += 1;
+            let mut now = parent.clone();
+            now.is_dropped = true;
+            now.dropped.extend(rewrite::lines(self.repo, entry)?);
+            now.dropped.push(Line::of(entry, checkpoint.digest.clone(), None));
+            return Ok(now);
+        }
+        let files = self.files(checkpoint)?;
+        let (mut siblings, _) = checkpoint::siblings(self.repo, entry)?;
+        let lists = self.lists(checkpoint, &mut siblings, &files)?;
+        let same_parent = parent.as_ref().map(|now| now.id) == before;
+        if same_parent && !files.is_changed && !lists {
+            return Ok(Now {
+                id: entry.id,
+                digest: checkpoint.digest.clone(),
+                dropped: Vec::new(),
+                is_dropped: false,
+            });
+        }
+        self.write(checkpoint, siblings, &files, parent)
+    }
+
+    fn write(
+        &mut self,
+        checkpoint: &Checkpoint,
+        mut siblings: Siblings,
+        files: &Files,
+        parent: Option<Now>,
+    ) -> Result<Now, Fault> {
+        let entry = &checkpoint.entry;
+        let mut document = checkpoint.document.clone();
+        self.link(&mut document, parent.as_ref());
+        match (&mut document.snapshot, files.trees) {
+            (Some(snapshot), Some((tree, index))) => {
+                snapshot.tree = oid(tree);
+                snapshot.index = oid(index);
+            }
+            _ => document.snapshot = None,
+        }
+        // The digest does not cover what says what it was.
+        document.trees = siblings.named();
+        let digest = Digest::of(&document.to_bytes());
+        let mut lines = parent.as_ref().map(|now| now.dropped.clone()).unwrap_or_default();
+        lines.push(Line::of(entry, checkpoint.digest.clone(), Some(digest.clone())));
+        rewrite::note(self.repo, self.writer, &mut siblings, &lines).map_err(|error| failed(entry.id, error))?;
+        let people = checkpoint::people(self.repo, entry.id)?;
+        let parents = parent.map(|now| now.id).into_iter().chain(files.snapshot).collect();
+        let partial = entry.trailers.partial;
+        let written = checkpoint::write(self.writer, &mut document, partial, &siblings, parents, &people)
+            .map_err(|error| failed(entry.id, error.into()))?;
+        debug_assert_eq!(written.digest, digest, "the trees are named already");
+        self.rewritten += 1;
+        Ok(Now {
+            id: written.id,
+            digest,
+            dropped: Vec::new(),
+            is_dropped: false,
+        })
+    }
+
+    /// Names the new digests of others.
+    fn link(&self, document: &mut Document, parent: Option<&Now>) {
+        let now = |old: &Digest| self.digests.get(old).cloned().flatten();
+        if let Some(from) = &mut document.session.forked_from {
+            if document.previous.as_ref() == Some(&from.digest)
+                && let Some(parent) = parent
+            {
+                from.digest = parent.digest.clone();
+            } else if let Some(digest) = now(&from.digest) {
+                from.digest = digest;
+            }
+        }
+        if let Some(digest) = document.restored_from.as_ref().and_then(now) {
+            document.restored_from = Some(digest);
+        }
+        if let Some(parent) = parent {
+            document.previous = Some(parent.digest.clone());
+        }
+    }
+
+    /// The snapshot without the files that go. A fork's own first one is that of its source, and goes with it.
+    fn files(&mut self, checkpoint: &Checkpoint) -> Result<Files, Fault> {
+        let old = checkpoint.snapshot();
+        let (Some(snapshot), Some(named)) = (old, &checkpoint.document.snapshot) else {
+            return Ok(Files {
+                snapshot: old,
+                trees: None,
+                is_changed: false,
+            });
+        };
+        let trees = (object_id(&named.tree), object_id(&named.index));
+        let is_of_dropped = checkpoint.document.kind == Kind::Fork
+            && checkpoint.previous().is_some_and(|source| self.drop.contains(&source));
+        if is_of_dropped {
+            return Ok(Files {
+                snapshot: None,
+                trees: None,
+                is_changed: true,
+            });
+        }
+        let Some(without) = &mut self.without else {
+            return Ok(Files {
+                snapshot: old,
+                trees: Some(trees),
+                is_changed: false,
+            });
+        };
+        let (repo, writer) = (self.repo, self.writer);
+        let id = checkpoint.entry.id;
+        let mut take = |tree| without.tree(tree).map_err(|error| failed(id, error.into()));
+        let ((tree, from_files), (index, from_index)) = (take(trees.0)?, take(trees.1)?);
+        if (tree, index) == trees {
+            return Ok(Files {
+                snapshot: old,
+                trees: Some(trees),
+                is_changed: false,
+            });
+        }
+        for (path, blob) in from_files.iter().chain(from_index.iter()) {
+            self.removed.entry(path.clone()).or_default().insert(*blob);
+        }
+        let (_, parents) = checkpoint::commit_parts(repo, snapshot)?;
+        let again = |old, tree, parents| {
+            rewrite::commit(repo, writer, old, tree, parents, None).map_err(|error| failed(id, error))
+        };
+        let [head, old_index] = parents[..] else {
+            return Err(Fault::Corrupt {
+                what: "snapshot commit".to_owned(),
+                id: snapshot,
+                why: "it has not two parents".to_owned(),
+            });
+        };
+        let index_commit = again(old_index, index, vec![head])?;
+        Ok(Files {
+            snapshot: Some(again(snapshot, tree, vec![head, index_commit])?),
+            trees: Some((tree, index)),
+            is_changed: true,
+        })
+    }
+
+    /// Brings the lists up to date and tells whether they changed.
+    fn lists(&mut self, checkpoint: &Checkpoint, siblings: &mut Siblings, files: &Files) -> Result<bool, Fault> {
+        let id = checkpoint.entry.id;
+        let folders = ["lists", "conflicts", "held"];
+        if files.snapshot.is_none() && files.is_changed {
+            for name in folders {
+                siblings.remove(name);
+            }
+            return Ok(true);
+        }
+        let Some(without) = &mut self.without else {
+            return Ok(false);
+        };
+        let old = checkpoint::lists(self.repo, checkpoint)?;
+        let numbered = |name: &str| -> Result<Vec<ObjectId>, Fault> {
+            let Some(folder) = siblings.get(name) else {
+                return Ok(Vec::new());
+            };
+            let mut entries = checkpoint::folder(self.repo, folder, name)?;
+            entries.sort_by_key(|(name, _, _)| name.parse::<u32>().unwrap_or(u32::MAX));
+            Ok(entries.into_iter().map(|(_, _, id)| id).collect())
+        };
+        let (conflicts, held) = (numbered("conflicts")?, numbered("held")?);
+        let mut new = old.clone();
+        let mut gone: BTreeSet<RepoPath> = BTreeSet::new();
+        let mut blobs = Blobs::default();
+        new.conflicts.retain_mut(|conflict| {
+            let blob = conflicts.get(conflict.n as usize).copied();
+            if without.takes(&conflict.path) {
+                gone.insert(conflict.path.clone());
+                self.removed.entry(conflict.path.clone()).or_default().extend(blob);
+                return false;
+            }
+            conflict.n = blobs.conflict(blob);
+            true
+        });
+        new.held.retain_mut(|file| {
+            let blob = held.get(file.n as usize).copied();
+            if without.takes(&file.path) {
+                gone.insert(file.path.clone());
+                self.removed.entry(file.path.clone()).or_default().extend(blob);
+                return false;
+            }
+            file.n = blobs.held(blob);
+            true
+        });
+        new.modes.retain(|(path, _)| !without.takes(path));
+        new.raw.retain(|path| !without.takes(path));
+        new.intent_to_add.retain(|path| !without.takes(path));
+        if let (Some(snapshot), Some(_)) = (&checkpoint.document.snapshot, files.trees) {
+            for tree in [&snapshot.tree, &snapshot.index] {
+                let (_, removed) = without
+                    .tree(object_id(tree))
+                    .map_err(|error| failed(id, error.into()))?;
+                gone.extend(removed.iter().map(|(path, _)| path.clone()));
+            }
+        }
+        new.skipped.retain(|skipped| !gone.contains(&skipped.path));
+        new.skipped.extend(gone.into_iter().map(|path| Skipped {
+            path,
+            reason: SkipReason::Purged,
+        }));
+        new.sort();
+        if new == old {
+            return Ok(false);
+        }
+        for name in folders {
+            siblings.remove(name);
+        }
+        self.put(siblings, &new, &blobs).map_err(|error| failed(id, error))?;
+        Ok(true)
+    }
+
+    fn put(&self, siblings: &mut Siblings, lists: &Lists, blobs: &Blobs) -> Result<(), Rewriting> {
+        Ok(siblings.lists(self.writer, lists, &blobs.conflicts, &blobs.held)?)
+    }
+}
+
+/// Numbered blobs, numbered anew.
+#[derive(Default)]
+struct Blobs {
+    conflicts: Vec<ObjectId>,
+    held: Vec<ObjectId>,
+}
+
+impl Blobs {
+    fn conflict(&mut self, blob: Option<ObjectId>) -> u32 {
+        number(&mut self.conflicts, blob)
+    }
+
+    fn held(&mut self, blob: Option<ObjectId>) -> u32 {
+        number(&mut self.held, blob)
+    }
+}
+
+fn number(list: &mut Vec<ObjectId>, blob: Option<ObjectId>) -> u32 {
+    let n = list.len();
+    list.extend(blob);
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// A failure to write, as one of the checkpoint it concerns.
+fn failed(id: ObjectId, error: Rewriting) -> Fault {
+    match error {
+        Rewriting::Fault(fault) => fault,
+        Rewriting::Store(error) => Fault::Corrupt {
+            what: "checkpoint".to_owned(),
+            id,
+            why: format!("it cannot be written again: {error}"),
+        },
+    }
+}

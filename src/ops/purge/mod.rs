@@ -1,0 +1,377 @@
+//! `purge`: content removed for good, on purpose, from everything that git-checkpoint keeps.
+//!
+//! Files by path, from every checkpoint there is; or a checkpoint or a session as a whole. Chains are written again
+//! with new documents, one change of refs puts all of them in place, and what remembers the old ones (reflogs, undo
+//! lists) forgets them. There is no way back, so nothing of it is done unasked. What the project's own history, index
+//! or stash holds is not touched, only told.
+
+mod chain;
+mod rest;
+mod scope;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::{
+    chain::Rewriter,
+    rest::Rest,
+    scope::{Found, Scope},
+};
+use super::{
+    Error, Scene, compose,
+    restore::{self, os_string},
+};
+use crate::{
+    model::{id::Oid, name::Name, path::RepoPath, selector::Selector},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, object_id, oid},
+        lock,
+        objects::Writer,
+        pathspec::Filter,
+        reach,
+        refs::{self, Edit, Expected},
+        session,
+        tree::Without,
+        undo,
+    },
+    worktree::restore::journal,
+};
+
+/// How often everything is looked at again because somebody saved meanwhile.
+const TRIES: u32 = 10;
+/// What stands in the reflogs.
+const MESSAGE: &str = "checkpoint: purge";
+
+/// What is to be removed.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Files, by pathspecs relative to a folder below the root of the work tree.
+    Paths {
+        /// The pathspecs.
+        specs: Vec<Vec<u8>>,
+        /// The folder.
+        folder: RepoPath,
+    },
+    /// A session by its name, or one of its checkpoints.
+    Selected(Selector),
+}
+
+/// A request to purge.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What is to be removed.
+    pub what: What,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+}
+
+/// What was meant, as it was understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meant {
+    /// Files.
+    Paths,
+    /// A checkpoint.
+    Checkpoint {
+        /// Its commit.
+        id: Oid,
+        /// The session it was found through.
+        session: Option<Name>,
+    },
+    /// A whole session.
+    Session {
+        /// Its name.
+        name: Name,
+    },
+}
+
+/// A ref that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Its full name.
+    pub name: String,
+    /// What it was.
+    pub old: Oid,
+    /// What it is; `None` if it was deleted.
+    pub new: Option<Oid>,
+}
+
+/// A session on a remote that still has what was removed here, as of the last fetch or push.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OnRemote {
+    /// The remote, as refs spell it.
+    pub remote: String,
+    /// The session.
+    pub session: String,
+}
+
+/// What was removed, or would be.
+#[derive(Debug)]
+pub struct Purged {
+    /// What was meant.
+    pub meant: Meant,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The files that were removed from checkpoints, each with its contents.
+    pub paths: BTreeMap<RepoPath, BTreeSet<Oid>>,
+    /// Checkpoints that were written again.
+    pub rewritten: usize,
+    /// Checkpoints that are gone.
+    pub dropped: usize,
+    /// Refs that were moved or deleted.
+    pub refs: Vec<Moved>,
+    /// Refs whose reflogs were emptied.
+    pub logs: Vec<String>,
+    /// What can no longer be undone or redone.
+    pub forgotten: usize,
+    /// Remotes that still have it.
+    pub remotes: Vec<OnRemote>,
+    /// Forks that begin from a session that is gone, and keep its first checkpoint.
+    pub forks: Vec<Name>,
+    /// Removed contents that something else in the repository still holds: its own history, index, stash or reflogs.
+    pub still_held: Vec<Oid>,
+    /// Removed paths that are on disk and would be saved again.
+    pub on_disk: Vec<RepoPath>,
+}
+
+impl Purged {
+    /// Whether there was anything to remove.
+    pub fn is_empty(&self) -> bool {
+        self.refs.is_empty() && self.logs.is_empty()
+    }
+}
+
+/// Finishes a purge that was interrupted; `false` if there is none. To be asked before another one is planned: what a
+/// selector means may be something else afterwards.
+pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
+    if Rest::read(scene)?.is_none() {
+        return Ok(false);
+    }
+    let _locks = all_work_trees(scene)?;
+    restore::begin(scene, false)?;
+    let Some(rest) = Rest::read(scene)? else {
+        return Ok(false);
+    };
+    if !rest.is_due(scene)? {
+        Rest::forget(scene)?;
+        return Ok(false);
+    }
+    rest.finish(scene)?;
+    Ok(true)
+}
+
+/// Removes content for good, or says what that would be. [`finish`] comes before.
+pub fn purge(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
+    let _locks = if request.dry_run {
+        Vec::new()
+    } else {
+        all_work_trees(scene)?
+    };
+    restore::begin(scene, request.dry_run)?;
+    for _ in 0..TRIES {
+        match attempt(scene, request) {
+            Err(Error::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })) => {}
+            done => return done,
+        }
+    }
+    Err(Error::Contended {
+        session: Name::slug("sessions", "all"),
+        tries: TRIES,
+    })
+}
+
+/// The locks of all work trees: their undo lists change, and none of them may be in the middle of a restore.
+fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::Held>, Error> {
+    store::worktree_private_dir(scene.repo)?;
+    let mut locks = Vec::new();
+    for folder in store::private_paths(scene.repo) {
+        locks.push(undo::lock_of(scene.repo, &folder, scene.wait)?);
+        if journal::is_in(&folder) {
+            return Err(Error::Interrupted {
+                operation: "restore".to_owned(),
+            });
+        }
+    }
+    Ok(locks)
+}
+
+fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
+    let found = Found::read(scene)?;
+    let scope = Scope::of(scene, &request.what, &found)?;
+    let writer = if request.dry_run {
+        Writer::memory(scene.repo)
+    } else {
+        Writer::durable(scene.repo)?
+    };
+    let without = match &request.what {
+        What::Paths { specs, folder } => {
+            let folder = std::path::PathBuf::from(os_string(folder.as_bytes()));
+            let filter = Filter::new(scene.repo, specs, &folder)?;
+            Some(Without::new(scene.repo, &writer, filter))
+        }
+        What::Selected(_) => None,
+    };
+    let mut rewriter = Rewriter::new(scene.repo, &writer, without, &scope.drop);
+    let plan = plan(&found, &scope, &mut rewriter)?;
+    let on_disk = on_disk(scene, rewriter.removed.keys());
+    let mut purged = Purged {
+        meant: scope.meant.clone(),
+        dry_run: request.dry_run,
+        paths: rewriter
+            .removed
+            .iter()
+            .map(|(path, ids)| (path.clone(), ids.iter().copied().map(oid).collect()))
+            .collect(),
+        rewritten: rewriter.rewritten,
+        dropped: plan.dropped,
+        refs: plan.moved,
+        logs: plan.logs,
+        forgotten: 0,
+        remotes: plan.remotes,
+        forks: plan.forks,
+        still_held: Vec::new(),
+        on_disk,
+    };
+    if request.dry_run || purged.is_empty() {
+        return Ok(purged);
+    }
+    let mut rest = rewriter.into_rest();
+    rest.commits.extend(scope.gone.iter().map(|id| (oid(*id), None)));
+    rest.session.clone_from(&scope.session_id);
+    rest.moved = Rest::moves(&purged.refs);
+    rest.logs.clone_from(&purged.logs);
+    put(scene, &purged, writer, &rest)?;
+    // From here on the content is on no ref any more.
+    purged.forgotten = rest.finish(scene)?;
+    let contents: BTreeSet<ObjectId> = purged.paths.values().flatten().map(object_id).collect();
+    purged.still_held = reach::still_reached(scene.repo, &contents)?
+        .into_iter()
+        .map(oid)
+        .collect();
+    Ok(purged)
+}
+
+/// What becomes of the refs.
+#[derive(Default)]
+struct Plan {
+    moved: Vec<Moved>,
+    logs: Vec<String>,
+    remotes: Vec<OnRemote>,
+    forks: Vec<Name>,
+    dropped: usize,
+}
+
+fn plan(found: &Found, scope: &Scope, rewriter: &mut Rewriter<'_>) -> Result<Plan, Error> {
+    let mut plan = Plan::default();
+    for one in &found.refs {
+        let old = one.tip;
+        if scope.delete.contains(&one.name) {
+            plan.moved.push(Moved {
+                name: one.name.clone(),
+                old: oid(old),
+                new: None,
+            });
+            plan.remotes.extend(on_remote(&one.name));
+            continue;
+        }
+        let new = rewriter.tip(old).map_err(Error::damaged(shown(&one.name)))?;
+        if new != old {
+            let fetched = on_remote(&one.name);
+            let is_foreign = fetched.is_some() || one.name.starts_with("refs/checkpoints-incoming/");
+            plan.remotes.extend(fetched);
+            plan.moved.push(Moved {
+                name: one.name.clone(),
+                old: oid(old),
+                // What was fetched is not ours to write again; the next fetch brings what is there then.
+                new: (!is_foreign).then(|| oid(new)),
+            });
+            if is_foreign {
+                continue;
+            }
+            if let Some(name) = one.name.strip_prefix(session::PREFIX)
+                && scope.session_id.is_some()
+            {
+                plan.forks.extend(name.parse::<Name>());
+            }
+        }
+        let mut is_stale = new != old;
+        for logged in &one.log {
+            // What cannot be read is not known to be free of it.
+            is_stale |= scope.gone.contains(logged) || rewriter.tip(*logged).map_or(true, |now| now != *logged);
+        }
+        if is_stale {
+            plan.logs.push(one.name.clone());
+        }
+    }
+    plan.dropped = match (&scope.session_id, plan.forks.is_empty()) {
+        (None, _) => rewriter.dropped,
+        (Some(_), true) => scope.gone.len(),
+        // The first one stays as the place that a fork begins from.
+        (Some(_), false) => scope.drop.len(),
+    };
+    plan.remotes.sort();
+    plan.remotes.dedup();
+    Ok(plan)
+}
+
+/// Puts the new chains on their refs, all at once.
+fn put(scene: &Scene<'_>, purged: &Purged, writer: Writer, rest: &Rest) -> Result<(), Error> {
+    let sealed = writer.finish()?;
+    rest.note(scene)?;
+    let who = compose::people(scene).committer;
+    let edit = |name: &str, from: Option<ObjectId>, to: Option<ObjectId>| Edit {
+        name: name.to_owned(),
+        expected: from.map_or(Expected::Absent, Expected::Is),
+        new: to,
+        message: MESSAGE.to_owned(),
+    };
+    let ids = |moved: &Moved| (Some(object_id(&moved.old)), moved.new.as_ref().map(object_id));
+    let edits: Vec<_> = purged
+        .refs
+        .iter()
+        .map(|moved| edit(&moved.name, ids(moved).0, ids(moved).1))
+        .collect();
+    // If this fails, the note says nothing that is due, and is replaced or forgotten by whoever comes next.
+    refs::update(scene.repo, &edits, &who, scene.wait)?;
+    let needed: Vec<_> = sealed.written().iter().chain(sealed.relied_on()).copied().collect();
+    if let Err(error) = refs::verify_present(scene.repo, &needed) {
+        let back: Vec<_> = purged
+            .refs
+            .iter()
+            .map(|moved| edit(&moved.name, ids(moved).1, ids(moved).0))
+            .collect();
+        refs::update(scene.repo, &back, &who, scene.wait)?;
+        Rest::forget(scene)?;
+        return Err(error.into());
+    }
+    // Should the file that protects them stay, the next save sweeps it.
+    let _ = sealed.release();
+    Ok(())
+}
+
+/// The remote and session of a ref that follows one.
+fn on_remote(name: &str) -> Option<OnRemote> {
+    let (remote, session) = name.strip_prefix(session::REMOTE_PREFIX)?.split_once('/')?;
+    Some(OnRemote {
+        remote: remote.to_owned(),
+        session: session.to_owned(),
+    })
+}
+
+/// A ref as messages name it.
+fn shown(name: &str) -> String {
+    name.strip_prefix(session::PREFIX).unwrap_or(name).to_owned()
+}
+
+/// Those of these paths at which there is something in the work tree.
+fn on_disk<'p>(scene: &Scene<'_>, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<RepoPath> {
+    let Some(root) = scene.repo.workdir() else {
+        return Vec::new();
+    };
+    let there = |path: &&RepoPath| root.join(os_string(path.as_bytes())).symlink_metadata().is_ok();
+    paths.filter(there).cloned().collect()
+}
+
+/// The kind of damage that leaves a ref alone: it is no checkpoint at all.
+fn is_foreign(fault: &checkpoint::Fault) -> bool {
+    matches!(fault, checkpoint::Fault::NotACheckpoint { .. })
+}

@@ -1,0 +1,155 @@
+//! What a purge is about: the refs there are, those that go, and the checkpoints that are dropped.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{Meant, What, is_foreign, shown};
+use crate::{
+    model::{document::Kind, name::Name, selector::Base, selector::Selector},
+    ops::{Error, Scene, select},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, oid},
+        reach, refs, session,
+    },
+};
+
+/// A ref of ours.
+pub(super) struct Ref {
+    pub(super) name: String,
+    pub(super) tip: ObjectId,
+    /// What its reflog names and the repository still has, the tip left out.
+    pub(super) log: Vec<ObjectId>,
+    /// The identity of its session.
+    session: String,
+}
+
+/// Every ref of ours.
+pub(super) struct Found {
+    pub(super) refs: Vec<Ref>,
+}
+
+impl Found {
+    /// Reads them. A damaged one is an error: what it held would stay unseen.
+    pub(super) fn read(scene: &Scene<'_>) -> Result<Self, Error> {
+        let mut found = Vec::new();
+        for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
+            let tip = match target {
+                Ok(tip) => tip,
+                Err(damage) => return Err(store::Error::Damaged { name, damage }.into()),
+            };
+            let session = match checkpoint::load(scene.repo, tip) {
+                Ok(checkpoint) => checkpoint.document.session.id,
+                // Somebody's own ref, with nothing in it that we put there.
+                Err(fault) if is_foreign(&fault) => continue,
+                Err(fault) => return Err(Error::damaged(shown(&name))(fault)),
+            };
+            let entries = refs::reflog(scene.repo, &name)?;
+            let logged: BTreeSet<_> = entries
+                .iter()
+                .flat_map(|entry| entry.old.into_iter().chain([entry.new]))
+                .filter(|id| *id != tip && reach::is_here(scene.repo, id))
+                .collect();
+            found.push(Ref {
+                name,
+                tip,
+                log: logged.into_iter().collect(),
+                session,
+            });
+        }
+        Ok(Self { refs: found })
+    }
+}
+
+/// What goes.
+pub(super) struct Scope {
+    pub(super) meant: Meant,
+    /// The session that goes as a whole.
+    pub(super) session_id: Option<String>,
+    /// Refs to be deleted.
+    pub(super) delete: HashSet<String>,
+    /// Checkpoints in whose place the ones before them stand from now on.
+    pub(super) drop: HashSet<ObjectId>,
+    /// Checkpoints that nothing may lead to any more: those, and the first one of a session.
+    pub(super) gone: HashSet<ObjectId>,
+}
+
+impl Scope {
+    pub(super) fn of(scene: &Scene<'_>, what: &What, found: &Found) -> Result<Self, Error> {
+        match what {
+            What::Paths { .. } => Ok(Self::new(Meant::Paths)),
+            What::Selected(selector) => match whole_session(scene, selector)? {
+                Some((name, tip)) => Self::session(scene, name, tip, found),
+                None => Self::checkpoint(scene, selector),
+            },
+        }
+    }
+
+    fn new(meant: Meant) -> Self {
+        Self {
+            meant,
+            session_id: None,
+            delete: HashSet::new(),
+            drop: HashSet::new(),
+            gone: HashSet::new(),
+        }
+    }
+
+    fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Self, Error> {
+        let selected = select::checkpoint(scene, selector)?;
+        let id = selected.checkpoint.entry.id;
+        if matches!(selected.checkpoint.document.kind, Kind::Start | Kind::Fork) {
+            return Err(Error::FirstOfSession {
+                session: selected.checkpoint.document.session.name.clone(),
+            });
+        }
+        let mut scope = Self::new(Meant::Checkpoint {
+            id: oid(id),
+            session: selected.session,
+        });
+        scope.drop.insert(id);
+        scope.gone.insert(id);
+        Ok(scope)
+    }
+
+    fn session(scene: &Scene<'_>, name: Name, tip: ObjectId, found: &Found) -> Result<Self, Error> {
+        let id = checkpoint::load(scene.repo, tip)
+            .map_err(Error::damaged(name.as_str()))?
+            .document
+            .session
+            .id;
+        let mut scope = Self::new(Meant::Session { name });
+        for one in found.refs.iter().filter(|one| one.session == id) {
+            scope.delete.insert(one.name.clone());
+            for from in one.log.iter().chain([&one.tip]) {
+                for entry in session::chain(scene.repo, *from) {
+                    let entry = match entry {
+                        Ok(entry) => entry,
+                        // What a reflog has may be half gone.
+                        Err(_) if *from != one.tip => break,
+                        Err(fault) => return Err(Error::damaged(shown(&one.name))(fault)),
+                    };
+                    if entry.trailers.kind != Some(Kind::Start) {
+                        scope.drop.insert(entry.id);
+                    }
+                    scope.gone.insert(entry.id);
+                }
+            }
+        }
+        scope.session_id = Some(id);
+        Ok(scope)
+    }
+}
+
+/// The session that a selector names by its whole name, without a step.
+fn whole_session(scene: &Scene<'_>, selector: &Selector) -> Result<Option<(Name, ObjectId)>, Error> {
+    let Base::Word(word) = &selector.base else {
+        return Ok(None);
+    };
+    if !selector.steps.is_empty() {
+        return Ok(None);
+    }
+    let Ok(name) = word.parse::<Name>() else {
+        return Ok(None);
+    };
+    Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))
+}

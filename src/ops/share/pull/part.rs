@@ -1,0 +1,186 @@
+//! What is only here, where both sides went on or two sessions have one name: it becomes a session of its own, which
+//! draft and current session follow.
+
+use super::{
+    super::{Error, chain},
+    Outcome, Pulled, Step,
+};
+use crate::{
+    model::{
+        document::{Document, ForkedFrom, Kind},
+        name::Name,
+        operation::Operation,
+    },
+    ops::{Error as OpsError, Scene, compose, fresh},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, Siblings},
+        current::{self, SessionRef},
+        draft,
+        objects::{self, Writer},
+        refs::{self, Edit, Expected},
+        session,
+    },
+};
+
+impl Step<'_> {
+    /// `<session>-<host>`, and a number where that is taken.
+    fn free_name(&self) -> Result<Name, Error> {
+        for n in 1_u32.. {
+            let host = Name::slug(self.scene.host, "x");
+            let host = host.as_str().trim_end_matches("-x");
+            let host: String = host.chars().take(24).collect();
+            let suffix = if n == 1 { host } else { format!("{host}-{n}") };
+            let name = Name::slug(self.name.as_str(), suffix.trim_end_matches('-'));
+            // Nor one that the remote has: another machine of this name may have parted there.
+            let there = refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?;
+            if there.is_none() && session::tip(self.scene.repo, &name)?.is_none() {
+                return Ok(name);
+            }
+        }
+        Err(OpsError::Unsettled.into())
+    }
+
+    /// Both went on: what is only here becomes a fork, which draft and current session follow.
+    pub(super) fn part(&self, ours: &Checkpoint, own: usize, came: usize) -> Result<Pulled, Error> {
+        let scene = self.scene;
+        objects::sweep(scene.repo)?;
+        let tail = self.free_name()?;
+        let (document, fork, sealed) = self.fork(ours, &tail)?;
+        let id = &document.session.id;
+        let old_id = &ours.document.session.id;
+        self.copy_draft(ours, id)?;
+        let (before, after) = follow(scene, old_id, id, &tail)?;
+        let edit = Edit {
+            name: session::ref_name(&tail),
+            expected: Expected::Absent,
+            new: Some(fork),
+            message: self.message(),
+        };
+        self.swap(vec![edit], (before != after).then_some((before, after)))?;
+        refs::verify_present(scene.repo, sealed.relied_on())?;
+        drop(sealed.release());
+        follow_elsewhere(scene, old_id, id, &tail);
+        if let Some(last) = draft::read(scene.repo, old_id)?.last() {
+            draft::clear(scene.repo, old_id, last, scene.wait)?;
+        }
+        Ok(self.pulled(Outcome::Parted {
+            tail,
+            fork: Some(fork),
+            ours: own,
+            theirs: came,
+        }))
+    }
+
+    /// The checkpoint on top of what is only here, with which it becomes a session of its own.
+    fn fork(&self, ours: &Checkpoint, tail: &Name) -> Result<(Document, ObjectId, objects::Sealed), Error> {
+        let scene = self.scene;
+        let mut document = ours.document.clone();
+        let now = compose::document(scene, document.session.clone(), Kind::Fork, document.git.clone());
+        document.session.id = fresh::session_id()?;
+        document.session.name = tail.clone();
+        document.session.created_at = scene.now;
+        document.session.forked_from = Some(ForkedFrom {
+            digest: ours.digest.clone(),
+            session: self.name.clone(),
+            option: None,
+        });
+        document.name = None;
+        document.kind = Kind::Fork;
+        document.trigger = Some("pull".to_owned());
+        document.created_at = scene.now;
+        document.tool = now.tool;
+        document.host = now.host;
+        document.worktree = now.worktree;
+        document.previous = Some(ours.digest.clone());
+        document.folded.clear();
+        document.included = None;
+        let people = compose::people(scene);
+        let writer = Writer::durable(scene.repo)?;
+        let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);
+        let (held, _) = checkpoint::siblings(scene.repo, &ours.entry).map_err(damaged)?;
+        let mut siblings = Siblings::default();
+        for kept in held.named().keys() {
+            siblings.keep(&held, kept);
+        }
+        let lists = checkpoint::lists(scene.repo, ours).map_err(damaged)?;
+        let parents = [Some(ours.entry.id), ours.snapshot()].into_iter().flatten().collect();
+        let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
+        Ok((document, written.id, writer.finish()?))
+    }
+
+    /// Copies what waits in the session's draft to the draft of the fork. The old one is cleared last.
+    fn copy_draft(&self, ours: &Checkpoint, id: &str) -> Result<(), Error> {
+        let waiting = draft::read(self.scene.repo, &ours.document.session.id)?;
+        let operations: Vec<Operation> = waiting
+            .after(&ours.document.folded)
+            .map(|(_, operation)| operation.clone())
+            .collect();
+        if !operations.is_empty() {
+            let draft_id = fresh::item_id()?;
+            draft::append(self.scene.repo, id, &operations, || draft_id, self.scene.wait)?;
+        }
+        Ok(())
+    }
+
+    /// A session of the same name that was made here independently makes room: it keeps its identity under another name.
+    pub(super) fn step_aside(&self, ours: &Checkpoint) -> Result<Pulled, Error> {
+        let scene = self.scene;
+        let tail = self.free_name()?;
+        let id = &ours.document.session.id;
+        let own = chain::length(scene.repo, ours.entry.id);
+        let (before, after) = follow(scene, id, id, &tail)?;
+        let edit = Edit {
+            name: session::ref_name(&tail),
+            expected: Expected::Absent,
+            new: Some(ours.entry.id),
+            message: self.message(),
+        };
+        self.swap(vec![edit], (before != after).then_some((before, after)))?;
+        follow_elsewhere(scene, id, id, &tail);
+        Ok(self.pulled(Outcome::Parted {
+            tail,
+            fork: None,
+            ours: own,
+            theirs: chain::length(scene.repo, self.theirs.entry.id),
+        }))
+    }
+}
+
+/// What the note of the current session is, and what it becomes where a session gets another identity and name.
+fn follow(scene: &Scene<'_>, old: &str, new: &str, name: &Name) -> Result<(current::Current, current::Current), Error> {
+    let before = current::read_to_replace(scene.repo)?;
+    let mut after = before.clone();
+    for entry in [&mut after.session, &mut after.previous].into_iter().flatten() {
+        if entry.id == old {
+            *entry = SessionRef {
+                id: new.to_owned(),
+                name: name.clone(),
+            };
+        }
+    }
+    Ok((before, after))
+}
+
+/// The same in the other work trees. One that cannot be written stays with the old name, which the remote's session has
+/// now, and says so at its next save.
+fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &Name) {
+    let here = store::worktree_id(scene.repo);
+    for id in store::worktree_ids(scene.repo) {
+        if id == here {
+            continue;
+        }
+        let Some(path) = store::worktree_path(scene.repo, &id) else {
+            continue;
+        };
+        let Ok(repo) = store::open_beside(scene.repo, &path) else {
+            continue;
+        };
+        let there = Scene { repo: &repo, ..*scene };
+        if let Ok((before, after)) = follow(&there, old, new, name)
+            && before != after
+        {
+            let _ = current::write(&repo, &after);
+        }
+    }
+}

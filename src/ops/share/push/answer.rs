@@ -1,0 +1,86 @@
+//! What `git push --porcelain` says became of each ref.
+
+/// What a remote answered about a ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Done,
+    UpToDate,
+    /// It has something else than was expected.
+    Moved(String),
+    Refused(String),
+}
+
+impl Answer {
+    /// Reads a line of `git push --porcelain`: flag, `from:to`, summary with a reason in brackets.
+    pub(super) fn read(line: &str) -> Option<(String, Self)> {
+        let mut fields = line.split('\t');
+        let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next().unwrap_or_default());
+        let (_, target) = refs.split_once(':')?;
+        let reason = summary
+            .split_once('(')
+            .map_or(summary, |(_, reason)| reason.trim_end_matches(')'))
+            .to_owned();
+        let moved = [
+            "fetch first",
+            "non-fast-forward",
+            "stale info",
+            "needs force",
+            "remote ref updated since checkout",
+        ];
+        let raced = [
+            "cannot lock ref",
+            "failed to update ref",
+            "incorrect old value",
+            "reference already exists",
+            "failed to lock",
+        ];
+        let answer = match flag {
+            " " | "+" | "*" | "-" => Self::Done,
+            "=" => Self::UpToDate,
+            _ if moved.iter().chain(&raced).any(|word| reason.contains(word)) => Self::Moved(reason),
+            _ => Self::Refused(reason),
+        };
+        Some((target.to_owned(), answer))
+    }
+}
+
+/// Whether a remote refuses every ref outside of branches and tags.
+pub(super) fn is_namespace(why: &str) -> bool {
+    let why = why.to_ascii_lowercase();
+    [
+        "hidden ref",
+        "funny refname",
+        "prohibited",
+        "not allowed",
+        "invalid ref",
+        "refusing to create",
+        "ref name",
+        "refname",
+    ]
+    .iter()
+    .any(|part| why.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read() {
+        let read = |line| Answer::read(line).map(|(_, answer)| answer);
+        assert_eq!(read("*\tabc:refs/checkpoints/s\t[new reference]"), Some(Answer::Done));
+        assert_eq!(read(" \tabc:refs/checkpoints/s\tabc..def"), Some(Answer::Done));
+        assert_eq!(read("=\tabc:refs/checkpoints/s\t[up to date]"), Some(Answer::UpToDate));
+        assert_eq!(
+            read("!\tabc:refs/checkpoints/s\t[rejected] (fetch first)"),
+            Some(Answer::Moved("fetch first".to_owned()))
+        );
+        assert_eq!(
+            read("!\tabc:refs/checkpoints/s\t[remote rejected] (deny updating a hidden ref)"),
+            Some(Answer::Refused("deny updating a hidden ref".to_owned()))
+        );
+        assert_eq!(read("To /a/b"), None);
+        assert_eq!(read("Done"), None);
+        assert!(is_namespace("deny updating a hidden ref") && !is_namespace("pre-receive hook declined"));
+    }
+}

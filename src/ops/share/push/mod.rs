@@ -1,0 +1,223 @@
+//! `push`: sessions to a remote.
+//!
+//! git pushes exactly the commits that were looked at, and the remote takes a session only if it goes on from what is
+//! there: so of two pushes at the same time one is refused, and neither drops anything. A chain that was pruned here
+//! replaces the same chain there only if it is what it was when it was last seen. Where the remote has moved, it is
+//! fetched and compared, and what is only here is pushed again if that is possible.
+
+mod answer;
+mod send;
+
+use super::{Error, Leak, Wire, find, outgoing};
+use crate::{
+    model::{name::Name, report::CommitInfo, selector::Selector},
+    ops::{Scene, choose, select},
+    store::{ObjectId, history, refs, session},
+};
+use send::Push;
+
+/// How many commits of the user's history are named.
+const LISTED: usize = 10;
+
+/// Which sessions.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// The current one.
+    Current,
+    /// These.
+    Named(Vec<Selector>),
+    /// All of this repository.
+    All,
+}
+
+/// What is to be pushed.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The remote; the usual one without a name.
+    pub remote: Option<String>,
+    /// The sessions.
+    pub which: Which,
+    /// Whether their autosaves go as well.
+    pub autosaves: bool,
+    /// Whether nothing is sent.
+    pub dry_run: bool,
+    /// Whether secrets may be published.
+    pub allow_secrets: bool,
+}
+
+/// What was pushed.
+#[derive(Debug)]
+pub struct Pushed {
+    /// The remote.
+    pub remote: String,
+    /// Where that is.
+    pub url: String,
+    /// Every session that was to be pushed, in the order given.
+    pub sessions: Vec<Sent>,
+    /// Commits of the user's own history that went, or would go, as well: how many, and the first of them.
+    pub commits: (usize, Vec<CommitInfo>),
+    /// Files that were too large to be looked at for secrets.
+    pub unscanned: Vec<String>,
+    /// Secrets that were published because that was allowed.
+    pub allowed: Vec<Leak>,
+    /// Contents of git-lfs that were sent first.
+    pub lfs: usize,
+    /// How many autosaves went.
+    pub autosaves: usize,
+    /// Whether nothing was sent.
+    pub dry_run: bool,
+}
+
+/// A session that was to be pushed.
+#[derive(Debug)]
+pub struct Sent {
+    /// Its name.
+    pub name: Name,
+    /// Its newest checkpoint here.
+    pub id: ObjectId,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The remote had it.
+    UpToDate,
+    /// The remote has more.
+    Behind(usize),
+    /// It is new there.
+    New(usize),
+    /// It went on there.
+    Forward(usize),
+    /// It had been there, and was not any more.
+    PutBack,
+    /// It replaced the same chain as it was before a prune.
+    Pruned,
+    /// Both went on.
+    Diverged {
+        /// Checkpoints that are only here.
+        ours: usize,
+        /// Checkpoints that are only there.
+        theirs: usize,
+    },
+    /// Another session has the name there.
+    Another,
+    /// The remote refused it.
+    Refused {
+        /// What it said.
+        why: String,
+        /// Whether it takes no refs of this kind at all.
+        namespace: bool,
+    },
+}
+
+impl Fate {
+    /// Whether the remote has now what is here.
+    pub fn is_good(&self) -> bool {
+        !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
+    }
+
+    /// A word for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::UpToDate => "up-to-date",
+            Self::Behind(_) => "behind",
+            Self::New(_) => "new",
+            Self::Forward(_) => "forward",
+            Self::PutBack => "put-back",
+            Self::Pruned => "pruned",
+            Self::Diverged { .. } => "diverged",
+            Self::Another => "another-session",
+            Self::Refused { .. } => "refused",
+        }
+    }
+}
+
+/// Pushes.
+pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
+    let remote = find(scene, request.remote.as_deref(), true)?;
+    if remote.mirror {
+        return Err(Error::Mirror { remote: remote.name });
+    }
+    refs::recover(scene.repo, scene.wait)?;
+    let mut sessions = Vec::new();
+    for (name, id) in chosen(scene, &request.which)? {
+        let tracking = refs::read(scene.repo, &remote.tracking_ref(&name))?;
+        sessions.push((name, id, tracking));
+    }
+    let push = Push {
+        scene,
+        request,
+        remote: &remote,
+        wire,
+    };
+    let known: Vec<_> = sessions
+        .iter()
+        .map(|(name, id, tracking)| (name.to_string(), *id, *tracking))
+        .collect();
+    let outgoing = outgoing::of(scene, &remote, &known, wire)?;
+    let leaks: Vec<_> = outgoing.leaks.into_iter().collect();
+    if !leaks.is_empty() && !request.allow_secrets {
+        return Err(Error::Secrets { leaks });
+    }
+    if !outgoing.pointers.is_empty() && !request.dry_run {
+        push.contents(&outgoing.pointers.iter().cloned().collect::<Vec<_>>())?;
+    }
+    let first = outgoing.commits.iter().take(LISTED);
+    let first = first
+        .map(|id| history::commit_info(scene.repo, *id))
+        .collect::<Result<_, _>>()?;
+    let (sessions, autosaves) = push.run(sessions)?;
+    Ok(Pushed {
+        url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
+        remote: remote.name.clone(),
+        sessions,
+        commits: (outgoing.commits.len(), first),
+        unscanned: outgoing.unscanned,
+        allowed: leaks,
+        lfs: outgoing.pointers.len(),
+        autosaves,
+        dry_run: request.dry_run,
+    })
+}
+
+/// The sessions and their newest checkpoints. A damaged one is an error only if it was named.
+fn chosen(scene: &Scene<'_>, which: &Which) -> Result<Vec<(Name, ObjectId)>, Error> {
+    let load = |name: Name, id: ObjectId| -> Result<(Name, ObjectId), Error> {
+        choose::load(scene, name.as_str(), id)?;
+        Ok((name, id))
+    };
+    match which {
+        Which::Current => {
+            let chosen = choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?;
+            Ok(vec![(chosen.name, chosen.tip.entry.id)])
+        }
+        Which::Named(selectors) => {
+            let mut found = Vec::<(Name, ObjectId)>::new();
+            for selector in selectors {
+                let (name, id) = select::session(scene, selector)?;
+                if !found.iter().any(|(other, _)| *other == name) {
+                    found.push(load(name, id)?);
+                }
+            }
+            Ok(found)
+        }
+        Which::All => {
+            let mut found = Vec::new();
+            for session in session::all(scene.repo)? {
+                if let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) {
+                    found.push((name, tip.id));
+                }
+            }
+            found.sort();
+            if found.is_empty() {
+                return Err(choose::none_current(scene).into());
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// A session, its newest checkpoint, and what the remote was last seen to have of it.
+type Session = (Name, ObjectId, Option<ObjectId>);

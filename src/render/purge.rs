@@ -1,0 +1,227 @@
+//! What `purge` removed: the receipt, and its JSON `git-checkpoint.purge/1`.
+
+use serde::Serialize;
+
+use super::{
+    count::Count,
+    slot::Slot,
+    text::{Line, Text},
+};
+use crate::model::{id::Oid, path::RepoPath};
+
+/// What makes the removed objects go from the disk.
+pub const COLLECT: &str = "git gc --prune=now";
+
+/// How many paths or names are told one by one; JSON has all of them.
+const TOLD: usize = 10;
+
+/// Everything a receipt of `purge` says.
+#[derive(Debug, Serialize)]
+pub struct Receipt<'a> {
+    /// `git-checkpoint.purge/1`.
+    pub schema: &'static str,
+    /// `purged`, `planned` or `nothing`.
+    pub outcome: &'static str,
+    /// `files`, `checkpoint` or `session`.
+    pub of: &'static str,
+    /// The session, or the id of the checkpoint; null for files.
+    pub subject: Option<String>,
+    /// The files that were removed from checkpoints.
+    pub paths: Vec<Path<'a>>,
+    /// Checkpoints that were written again.
+    pub rewritten: usize,
+    /// Checkpoints that are gone.
+    pub dropped: usize,
+    /// Refs that moved or were deleted.
+    pub refs: Vec<Ref<'a>>,
+    /// Refs whose reflogs were emptied.
+    pub reflogs: &'a [String],
+    /// Entries of undo lists that are gone.
+    pub undo_forgotten: usize,
+    /// Remotes that still have it.
+    pub remotes: Vec<Remote<'a>>,
+    /// Forks that keep the first checkpoint of the session.
+    pub forks: Vec<&'a str>,
+    /// Removed contents that the repository still holds elsewhere.
+    pub still_held: &'a [Oid],
+    /// Removed files that are in the work tree.
+    pub on_disk: &'a [RepoPath],
+    /// What makes the objects go from the disk; null when there was nothing.
+    pub collect: Option<&'static str>,
+}
+
+/// A file that was removed.
+#[derive(Debug, Serialize)]
+pub struct Path<'a> {
+    /// Its path, C-quoted where it must be.
+    pub path: &'a RepoPath,
+    /// The contents that checkpoints had of it.
+    pub contents: Vec<&'a Oid>,
+}
+
+/// A ref that was changed.
+#[derive(Debug, Serialize)]
+pub struct Ref<'a> {
+    /// Its full name.
+    pub name: &'a str,
+    /// What it was.
+    pub old: &'a Oid,
+    /// What it is; null if it was deleted.
+    pub new: Option<&'a Oid>,
+}
+
+/// A session on a remote.
+#[derive(Debug, Serialize)]
+pub struct Remote<'a> {
+    /// The remote.
+    pub remote: &'a str,
+    /// The session.
+    pub session: &'a str,
+    /// What removes it there.
+    pub command: String,
+}
+
+impl Receipt<'_> {
+    /// What was removed, where from, and what is left to do.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        if self.outcome == "nothing" {
+            text.push(Line::plain(self.nothing()));
+            return text;
+        }
+        let planned = self.outcome == "planned";
+        let (word, slot) = if planned {
+            ("Would purge", Slot::Plain)
+        } else {
+            ("Purged", Slot::Removed)
+        };
+        let mut first = Line::new().with(slot, word).with(Slot::Plain, " ");
+        match (self.of, &self.subject) {
+            ("files", _) | (_, None) => {
+                first.push(Slot::Plain, Count::new(self.paths.len(), "file").to_string());
+                let checkpoints = Count::new(self.rewritten, "checkpoint").to_string();
+                first.push(Slot::Plain, format!(", {checkpoints} written again"));
+            }
+            (of, Some(subject)) => {
+                first.push(Slot::Plain, format!("{of} "));
+                first.push(if of == "session" { Slot::Session } else { Slot::Id }, subject);
+                let mut rest = Vec::new();
+                if of == "session" {
+                    rest.push(Count::new(self.dropped, "checkpoint").to_string());
+                }
+                if self.rewritten > 0 {
+                    rest.push(format!("{} after it written again", self.rewritten));
+                }
+                if !rest.is_empty() {
+                    first.push(Slot::Plain, format!(", {}", rest.join(", ")));
+                }
+            }
+        }
+        text.push(first);
+        self.rows(&mut text);
+        text
+    }
+
+    /// The question before it is done.
+    pub fn question(&self) -> String {
+        let what = match (self.of, &self.subject) {
+            ("files", _) | (_, None) => format!(
+                "{} from {}",
+                Count::new(self.paths.len(), "file"),
+                Count::new(self.rewritten, "checkpoint")
+            ),
+            (of, Some(subject)) => format!("{of} {subject}"),
+        };
+        format!("remove {what} for good, with no way back?")
+    }
+
+    fn nothing(&self) -> String {
+        match self.of {
+            "files" => "Nothing to purge: no checkpoint has these files".to_owned(),
+            _ => "Nothing to purge".to_owned(),
+        }
+    }
+
+    fn rows(&self, text: &mut Text) {
+        let mut row = |label: &str, value: Line| {
+            let mut line = Line::plain("  ").with(Slot::Heading, label);
+            line.pad_to(12);
+            line.append(&value);
+            text.push(line);
+        };
+        for path in self.paths.iter().take(TOLD) {
+            let contents = Count::new(path.contents.len(), "content");
+            let line = Line::new().with(Slot::Path, path.path.quoted());
+            row("file", line.with(Slot::Dim, format!(", {contents}")));
+        }
+        if self.paths.len() > TOLD {
+            row("", Line::plain(format!("and {} more", self.paths.len() - TOLD)));
+        }
+        let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
+        for (prefix, label) in [
+            ("refs/checkpoints/", "session"),
+            ("refs/checkpoints-autosave/", "autosaves"),
+            ("refs/checkpoints-undo/", "undo"),
+            ("refs/checkpoints-trash/", "trash"),
+        ] {
+            let those: Vec<_> = names.iter().filter_map(|name| name.strip_prefix(prefix)).collect();
+            match those.len() {
+                0 => {}
+                n if label == "session" => {
+                    let more = if n > TOLD {
+                        format!(" and {} more", n - TOLD)
+                    } else {
+                        String::new()
+                    };
+                    let first = those.into_iter().take(TOLD).collect::<Vec<_>>().join(", ");
+                    row(label, Line::new().with(Slot::Session, first).with(Slot::Plain, more));
+                }
+                n => row(label, Line::plain(Count::new(n, "ref").to_string())),
+            }
+        }
+        if self.undo_forgotten > 0 {
+            let entries = Count::irregular(self.undo_forgotten, "entry", "entries");
+            row("forgotten", Line::plain(format!("{entries} of the undo list")));
+        }
+        if !self.forks.is_empty() {
+            let forks = self.forks.join(", ");
+            row(
+                "kept",
+                Line::plain(format!("its first checkpoint, where forks begin: {forks}")),
+            );
+        }
+        for remote in &self.remotes {
+            let mut line = Line::new().with(Slot::Caution, remote.remote);
+            line.push(Slot::Plain, format!(" still has it in session {}: ", remote.session));
+            line.push(Slot::Plain, &remote.command);
+            row("remote", line);
+        }
+        if !self.still_held.is_empty() {
+            let contents = Count::new(self.still_held.len(), "content");
+            row(
+                "held",
+                Line::new().with(
+                    Slot::Caution,
+                    format!("{contents} also in the project's history, index or stash"),
+                ),
+            );
+            row(
+                "",
+                Line::plain(format!(
+                    "git log --all --reflog --find-object={}",
+                    self.still_held[0].short()
+                )),
+            );
+        }
+        for path in self.on_disk.iter().take(TOLD) {
+            let line = Line::new().with(Slot::Path, path.quoted());
+            row(
+                "on disk",
+                line.with(Slot::Caution, ", and the next save takes it again"),
+            );
+        }
+        if let Some(command) = self.collect {
+            row("then run", Line::new().with(Slot::Prompt, command));
+        }
+    }
+}

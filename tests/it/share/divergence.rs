@@ -1,0 +1,292 @@
+//! Both sides went on, or one of them went back: nothing is dropped, and nothing happens unasked.
+
+use super::{at, clone, log, no_quarantine, save, shared};
+
+#[test]
+fn what_was_done_in_both_places_stays() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    let theirs = save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+
+    world.enter("repo");
+    world.file("ana.txt", "ana\n");
+    let ours = save(&world, "ana's");
+    world.checkpoint(["task", "add", "still open"]);
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has("1 checkpoint here, 1 checkpoint on remote 'origin'")
+        .stderr_has("git checkpoint pull origin auth");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), theirs);
+    no_quarantine(&world);
+    world
+        .checkpoint(["remote", "status"])
+        .success()
+        .stdout_has("1 here, 1 there");
+
+    let before = world.fingerprint();
+    let pulled = world.checkpoint(["pull", "--json"]).success().stdout_json();
+    assert_eq!(before, world.fingerprint());
+    assert_eq!(pulled["result"], "diverged");
+    let tail = pulled["tail"].as_str().unwrap().to_owned();
+    assert!(tail.starts_with("auth-"), "{tail}");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), theirs);
+    let name = format!("refs/checkpoints/{tail}");
+    assert_eq!(at(&world, "repo", &format!("{name}^")), ours);
+    let document = world
+        .git(["show", &format!("{name}:checkpoint.json")])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&document["kind"], &document["session"]["forked_from"]["session"]),
+        (&"fork".into(), &"auth".into())
+    );
+    // What is being worked in goes on there.
+    world.checkpoint(["status"]).success().stdout_has(&tail);
+    save(&world, "ana goes on");
+    world.checkpoint(["push"]).success();
+    assert_eq!(log(&world, &tail).len(), 2);
+    assert_eq!(log(&world, "auth")[0], "bob's");
+    world.checkpoint(["verify", "--all"]).success();
+
+    world.enter("bob");
+    world.checkpoint(["pull"]).success().stdout_has("Up to date");
+    world.checkpoint(["fetch"]).success().stdout_has(&tail);
+}
+
+#[test]
+fn a_pull_that_parted_a_session_is_taken_back() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    let ours = save(&world, "ana's");
+    world.checkpoint(["pull"]).success().stdout_has("became session");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
+    world
+        .git(["for-each-ref", "--format=%(refname)", "refs/checkpoints/"])
+        .stdout_is("refs/checkpoints/auth\n");
+    world.checkpoint(["status"]).success().stdout_has("auth");
+    world.checkpoint(["redo"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn two_sessions_of_one_name_are_two_sessions() {
+    let world = shared();
+    clone(&world, "bob");
+    world.checkpoint(["start", "auth"]).success();
+    let theirs = save(&world, "bob's own");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["start", "auth"]).success();
+    let ours = save(&world, "ana's own");
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has("another session called 'auth'")
+        .stderr_has("git checkpoint rename auth");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), theirs);
+    let pulled = world.checkpoint(["pull", "--json"]).success().stdout_json();
+    let tail = pulled["tail"].as_str().unwrap();
+    assert_eq!(at(&world, "repo", &format!("refs/checkpoints/{tail}")), ours);
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), theirs);
+    save(&world, "ana goes on");
+    assert_eq!(log(&world, tail)[0], "ana goes on");
+    world.checkpoint(["push", "--all"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_remote_that_went_back_is_told_and_not_followed() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let one = save(&world, "one");
+    let two = save(&world, "two");
+    world.checkpoint(["push"]).success();
+    let hub = world.root().join("hub");
+    let hub = hub.to_str().unwrap();
+    let set = |args: &[&str]| {
+        world.git([&["-C", hub, "update-ref"], args].concat()).success();
+    };
+    set(&["refs/checkpoints/auth", &one]);
+    world
+        .checkpoint(["fetch"])
+        .code(1)
+        .stderr_has("was set back by 1 checkpoint");
+    let known = || at(&world, "repo", "refs/checkpoints-remote/origin/auth");
+    assert_eq!(known(), two);
+    world
+        .checkpoint(["pull"])
+        .code(4)
+        .stderr_has("set back")
+        .stderr_has("git checkpoint push origin auth");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), two);
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), two);
+
+    set(&["-d", "refs/checkpoints/auth"]);
+    world
+        .checkpoint(["fetch"])
+        .code(1)
+        .stderr_has("was deleted on remote 'origin'");
+    assert_eq!(known(), two);
+    world.checkpoint(["pull"]).code(4).stderr_has("was deleted");
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_has("Pushed auth")
+        .stdout_has("put back");
+    world.checkpoint(["fetch"]).success();
+
+    // Another history of the same session.
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.enter("repo");
+    set(&["refs/checkpoints/auth", &one]);
+    clone(&world, "eve");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    let other = save(&world, "another two");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world
+        .checkpoint(["fetch"])
+        .code(1)
+        .stderr_has("replaced by another history");
+    world
+        .checkpoint(["pull", "origin", "auth"])
+        .code(4)
+        .stderr_has("--follow");
+    assert_eq!(at(&world, "bob", "refs/checkpoints/auth"), two);
+    world
+        .checkpoint(["pull", "origin", "auth", "--follow"])
+        .success()
+        .stdout_has("became session");
+    assert_eq!(at(&world, "bob", "refs/checkpoints/auth"), other);
+    no_quarantine(&world);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_chain_that_was_pruned_is_the_same_session() {
+    // What a prune makes: the same documents in other commits, and a list of what is gone.
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    save(&world, "two");
+    let three = save(&world, "three");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+
+    world.enter("repo");
+    let pruned = prune_middle(&world, &three);
+    world.git(["update-ref", "refs/checkpoints/auth", &pruned]).success();
+    world.checkpoint(["push"]).success().stdout_has("pruned");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), pruned);
+    let four = save(&world, "four");
+    world.checkpoint(["push"]).success();
+
+    world.enter("bob");
+    world.checkpoint(["fetch"]).success().stdout_has("1 checkpoint more");
+    world.checkpoint(["pull"]).success().stdout_has("1 checkpoint");
+    assert_eq!(at(&world, "bob", "refs/checkpoints/auth"), four);
+    // What was dropped there is kept here.
+    let kept = world.git_line(["for-each-ref", "--format=%(objectname)", "refs/checkpoints-trash"]);
+    assert_eq!(kept, three);
+    assert_eq!(log(&world, "auth"), ["four", "three", "start auth"]);
+}
+
+/// The chain of `tip` without what is between it and the start.
+fn prune_middle(world: &crate::support::World, tip: &str) -> String {
+    let start = world.git_line(["rev-list", "--first-parent", "--max-parents=0", tip]);
+    let digest = |id: &str| {
+        let text = world.git_line(["log", "-1", "--format=%(trailers:key=Checkpoint-Digest,valueonly)", id]);
+        text.trim().to_owned()
+    };
+    let gone = [format!("{tip}~1"), format!("{tip}~2")].map(|id| format!("{{\"digest\":\"{}\"}}\n", digest(&id)));
+    let list = world
+        .command("git", ["hash-object", "-w", "--stdin"])
+        .input(gone.concat())
+        .run();
+    let entries = world.git(["ls-tree", tip]).success().stdout().to_owned();
+    let entries = format!(
+        "{entries}100644 blob {}\tpruned.jsonl\n",
+        list.success().stdout().trim()
+    );
+    let tree = world.command("git", ["mktree"]).input(entries).run();
+    let message = world
+        .git(["log", "-1", "--format=%B", tip])
+        .success()
+        .stdout()
+        .to_owned();
+    let snapshot = world.git_line(["rev-parse", &format!("{tip}^2")]);
+    let tree = tree.success().stdout().trim().to_owned();
+    let commit = world
+        .command("git", ["commit-tree", &tree, "-p", &start, "-p", &snapshot])
+        .input(message.trim_end().to_owned() + "\n")
+        .run();
+    commit.success().stdout().trim().to_owned()
+}
+
+#[test]
+fn pushes_at_the_same_time_drop_nothing() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    let clones = ["c1", "c2", "c3", "c4"];
+    let mut tips = Vec::new();
+    for name in clones {
+        clone(&world, name);
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        world.checkpoint(["resume", "auth"]).success();
+        tips.push(save(&world, name));
+    }
+    let environment = world.environment();
+    let children: Vec<_> = clones
+        .iter()
+        .map(|name| {
+            std::process::Command::new(crate::support::PROGRAM)
+                .arg("push")
+                .current_dir(world.root().join(name))
+                .env_clear()
+                .envs(environment.clone())
+                .output()
+        })
+        .map(|output| output.unwrap().status.code())
+        .collect();
+    assert_eq!(
+        children.iter().filter(|code| **code == Some(0)).count(),
+        1,
+        "{children:?}"
+    );
+    assert!(children.iter().all(|code| matches!(code, Some(0 | 4))), "{children:?}");
+    // Those that were refused pull and push, and everything is there.
+    for (name, tip) in clones.iter().zip(&tips) {
+        world.enter(name);
+        world.checkpoint(["fetch"]).success();
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        world.checkpoint(["push", "--all"]).success();
+        let hub = world.root().join("hub");
+        let hub = hub.to_str().unwrap();
+        let reached = world.git_line(["-C", hub, "for-each-ref", "--contains", tip, "refs/checkpoints/"]);
+        assert!(!reached.is_empty(), "{name}");
+    }
+    world.checkpoint(["verify", "--all"]).success();
+}

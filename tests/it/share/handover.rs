@@ -1,0 +1,200 @@
+//! A session handed over and back, and what is told on the way.
+
+use super::{at, clone, log, no_quarantine, save, shared};
+
+#[test]
+fn a_session_goes_to_another_clone_and_comes_back() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("src/main.txt", "one\nTWO\nthree\n");
+    world.file("new.txt", "new\n");
+    let first = save(&world, "parser done");
+    let before = world.fingerprint();
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_has("Pushed auth")
+        .stdout_has("new, 2 checkpoints")
+        .stdout_lacks("of your history");
+    assert_eq!(before, world.fingerprint());
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), first);
+    world.checkpoint(["push"]).success().stdout_has("Up to date");
+
+    // Another person's clone knows nothing of it until it fetches.
+    clone(&world, "bob");
+    world
+        .checkpoint(["resume"])
+        .code(3)
+        .stderr_has("git checkpoint fetch origin");
+    world
+        .checkpoint(["resume", "origin/auth"])
+        .code(3)
+        .stderr_has("git checkpoint pull origin auth");
+    let before = world.fingerprint();
+    world
+        .checkpoint(["fetch"])
+        .success()
+        .stdout_has("auth")
+        .stdout_has("2 checkpoints");
+    assert_eq!(before, world.fingerprint());
+    no_quarantine(&world);
+    assert!(!world.path(".git/FETCH_HEAD").exists());
+    world.checkpoint(["fetch"]).success().stdout_has("Nothing new");
+    world.checkpoint(["list"]).success().stdout_lacks("auth");
+    world.checkpoint(["list", "-r"]).success().stdout_has("origin/auth");
+    world.checkpoint(["list", "-a"]).success().stdout_has("origin/auth");
+    world
+        .checkpoint(["show", "origin/auth"])
+        .success()
+        .stdout_has("from remote origin");
+    world
+        .checkpoint(["show", "origin/auth~1"])
+        .success()
+        .stdout_has("Kind:      start");
+    assert_eq!(log(&world, "origin/auth"), ["parser done", "start auth"]);
+    world
+        .checkpoint(["resume"])
+        .code(3)
+        .stderr_has("git checkpoint resume origin/auth");
+    let resumed = world
+        .checkpoint(["resume", "origin/auth", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(resumed["fetched_from"], serde_json::json!(["origin"]));
+    world
+        .checkpoint(["resume", "--format", "prompt"])
+        .success()
+        .stdout_has("came from remote 'origin'");
+    world.checkpoint(["apply", "@"]).success();
+    assert_eq!(world.read("new.txt"), b"new\n");
+    world.file("new.txt", "newer\n");
+    world
+        .command(
+            crate::support::PROGRAM,
+            ["save", "-m", "tests green", "--push", "--json"],
+        )
+        .env("GIT_AUTHOR_NAME", "Bob Builder")
+        .run()
+        .success();
+    let second = at(&world, "bob", "refs/checkpoints/auth");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), second);
+
+    world.enter("repo");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stdout_has("1 checkpoint")
+        .stdout_has("Bob Builder");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), second);
+    assert_eq!(log(&world, "auth"), ["tests green", "parser done", "start auth"]);
+    world.checkpoint(["pull"]).success().stdout_has("Up to date");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), first);
+    world.checkpoint(["pull"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+    world.git(["fsck", "--strict", "--no-dangling"]).success();
+}
+
+#[test]
+fn what_else_goes_is_told_and_only_the_session_goes() {
+    let world = shared();
+    world.file("local.txt", "mine\n");
+    world.git(["add", "--all"]).success();
+    world.git(["commit", "--quiet", "-m", "not pushed yet"]).success();
+    world.git(["tag", "-a", "-m", "tag", "v1"]).success();
+    world.git(["config", "push.followTags", "true"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world
+        .checkpoint(["push", "--dry-run"])
+        .success()
+        .stdout_has("Would also upload 1 commit")
+        .stdout_has("not pushed yet")
+        .stdout_has("Would push auth");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_has("Also uploaded 1 commit of your history");
+    let hub = world.root().join("hub");
+    let refs = world.git_line(["-C", hub.to_str().unwrap(), "for-each-ref", "--format=%(refname)"]);
+    assert_eq!(refs, "refs/checkpoints/auth\nrefs/heads/main");
+    // What went once is not told again.
+    world.file("local.txt", "changed\n");
+    save(&world, "two");
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_lacks("history")
+        .stdout_has("1 checkpoint");
+    let json = world.checkpoint(["push", "--all", "--json"]).success().stdout_json();
+    assert_eq!(json["sessions"][0]["result"], "up-to-date");
+}
+
+#[test]
+fn three_clones_work_on_two_sessions() {
+    let world = shared();
+    for (name, session) in [("one", "auth"), ("two", "docs")] {
+        clone(&world, name);
+        world.checkpoint(["start", session]).success();
+        save(&world, &format!("{session} begun"));
+        world.checkpoint(["push"]).success();
+    }
+    clone(&world, "three");
+    world.checkpoint(["fetch"]).success();
+    for session in ["auth", "docs"] {
+        world.checkpoint(["resume", &format!("origin/{session}")]).success();
+        save(&world, &format!("{session} by three"));
+    }
+    world
+        .checkpoint(["remote", "status"])
+        .success()
+        .stdout_has("not pushed, 1 checkpoint");
+    world
+        .checkpoint(["push", "--all"])
+        .success()
+        .stdout_has("auth")
+        .stdout_has("docs");
+    world.enter("one");
+    world.checkpoint(["pull"]).success();
+    world.checkpoint(["fetch"]).success().stdout_has("docs");
+    assert_eq!(log(&world, "auth"), ["auth by three", "auth begun", "start auth"]);
+    let status = world.checkpoint(["remote", "status", "--json"]).success().stdout_json();
+    let sessions = status["remotes"][0]["sessions"].as_array().unwrap();
+    assert_eq!(sessions[0]["state"], "up-to-date");
+    assert_eq!(sessions[1]["state"], "only-there");
+}
+
+#[test]
+fn a_fork_goes_with_its_source_and_can_be_gone_on_with() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["fork", "@", "--name", "try"]).success();
+    save(&world, "in the fork");
+    world.checkpoint(["push", "origin", "try"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin/try"]).success();
+    assert_eq!(log(&world, "try").first().map(String::as_str), Some("in the fork"));
+    world.checkpoint(["resume", "try"]).success();
+    save(&world, "more");
+    world.checkpoint(["push"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn completion_knows_remotes_and_fetched_sessions() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.checkpoint(["push"]).success();
+    let complete = |words: &[&str]| {
+        let index = words.len().to_string();
+        let line = [&["setup", "complete", &index, "git-checkpoint"], words].concat();
+        world.checkpoint(line).stdout().to_owned()
+    };
+    let found = complete(&["push", ""]);
+    if !found.is_empty() {
+        assert!(found.contains("origin\t"), "{found}");
+    }
+    world.checkpoint(["show", "origin/auth"]).success();
+}

@@ -1,0 +1,70 @@
+//! Sharing through real bare repositories: what is pushed, fetched and pulled, and what is refused.
+
+mod divergence;
+mod handover;
+mod hostile;
+mod refusing;
+mod shapes;
+
+use crate::support::World;
+
+/// A repository `repo` with one commit, pushed to the bare repository `hub`, its remote `origin`.
+fn shared() -> World {
+    let world = World::with_commit();
+    let hub = world.root().join("hub");
+    world
+        .git([
+            "init",
+            "--quiet",
+            "--bare",
+            "--initial-branch=main",
+            hub.to_str().unwrap(),
+        ])
+        .success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.git(["push", "--quiet", "origin", "main"]).success();
+    world
+}
+
+/// Clones the hub to a folder of the world and goes there.
+fn clone(world: &World, folder: &str) {
+    let path = world.root().join(folder);
+    world
+        .git(["clone", "--quiet", "../hub", path.to_str().unwrap()])
+        .success();
+    world.enter(folder);
+}
+
+/// Saves with a summary and gives the id.
+fn save(world: &World, summary: &str) -> String {
+    let receipt = world
+        .checkpoint(["save", "--json", "--allow-empty", "-m", summary])
+        .success()
+        .stdout_json();
+    receipt["id"].as_str().unwrap().to_owned()
+}
+
+/// The commit of a ref in a folder of the world; empty if there is none.
+fn at(world: &World, folder: &str, name: &str) -> String {
+    let path = world.root().join(folder);
+    let output = world.git(["-C", path.to_str().unwrap(), "rev-parse", "--verify", "--quiet", name]);
+    output.stdout().trim().to_owned()
+}
+
+/// The summaries of a session, newest first.
+fn log(world: &World, session: &str) -> Vec<String> {
+    let log = world.checkpoint(["log", session, "--json"]).success().stdout_json();
+    let rows = log["checkpoints"].as_array().unwrap();
+    rows.iter()
+        .map(|row| row["summary"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Nothing waits in the quarantine.
+#[track_caller]
+fn no_quarantine(world: &World) {
+    world
+        .git(["for-each-ref", "refs/checkpoints-incoming"])
+        .success()
+        .no_stdout();
+}

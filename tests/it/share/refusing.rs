@@ -1,0 +1,265 @@
+//! What a push refuses, what a remote refuses, and remotes that end in the middle.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::{at, clone, save, shared};
+use crate::support::World;
+
+/// A token of a well-known form, put together so that it does not stand in this file.
+fn token() -> String {
+    format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1")
+}
+
+fn script(world: &World, name: &str, text: &str) -> String {
+    let path = world.root().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_secret_is_not_published() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("notes.txt", format!("a\nkey = {}\n", token()));
+    save(&world, "one");
+    let output = world.checkpoint(["push"]);
+    output
+        .code(4)
+        .stderr_has("1 secret would be published")
+        .stderr_has("github-token in notes.txt:2 (auth, checkpoint ")
+        .stderr_has("--allow-secrets")
+        .stderr_lacks(&token()[..16]);
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    // Also when it is gone from the newest checkpoint, and in a commit of the user's.
+    world.file("notes.txt", "nothing\n");
+    save(&world, "two");
+    world.checkpoint(["push"]).code(4).stderr_has("notes.txt:2");
+    world
+        .checkpoint(["push", "--allow-secrets"])
+        .success()
+        .stderr_has("1 secret published, as allowed");
+    world.checkpoint(["push"]).success();
+    world.file("committed.txt", token());
+    world.git(["add", "--all"]).success();
+    world.git(["commit", "--quiet", "-m", "oops"]).success();
+    save(&world, "three");
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has("committed.txt:1 (commit ");
+    // Once git has pushed it, it is no news.
+    world.git(["push", "--quiet", "origin", "main"]).success();
+    world.checkpoint(["push"]).success();
+}
+
+#[test]
+fn a_mirror_is_refused_with_advice() {
+    let world = shared();
+    world.git(["config", "remote.origin.mirror", "true"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["push"])
+        .code(128)
+        .stderr_has("is a mirror")
+        .stderr_has("git config remote.origin.mirror false");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+}
+
+#[test]
+fn a_remote_that_takes_no_such_refs_is_explained() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let hub = world.root().join("hub");
+    let hub = hub.to_str().unwrap().to_owned();
+    let config = |key: &str, value: &str| {
+        world.git(["-C", &hub, "config", key, value]).success();
+    };
+    config("receive.hideRefs", "refs/checkpoints");
+    world
+        .checkpoint(["push"])
+        .code(128)
+        .stderr_has("takes no refs beside branches and tags")
+        .stderr_has("git bundle create auth.bundle");
+    config("receive.hideRefs", "");
+    fs::create_dir_all(world.root().join("hub/hooks")).unwrap();
+    let hook = script(&world, "hub/hooks/pre-receive", "echo 'policy says no'; exit 1");
+    world
+        .checkpoint(["push"])
+        .code(128)
+        .stderr_has("refused session 'auth': pre-receive hook declined")
+        .stderr_has("remote: policy says no");
+    fs::remove_file(hook).unwrap();
+    config("receive.fsckObjects", "true");
+    config("transfer.fsckObjects", "true");
+    world.checkpoint(["push"]).success();
+    assert!(!at(&world, "hub", "refs/checkpoints/auth").is_empty());
+}
+
+#[test]
+fn the_users_hook_runs_and_may_refuse() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    script(&world, "repo/.git/hooks/pre-push", "cat > ../seen; exit 1");
+    world.checkpoint(["push"]).code(5);
+    let seen = fs::read_to_string(world.root().join("seen")).unwrap();
+    assert!(seen.contains("refs/checkpoints/auth"), "{seen}");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    script(&world, "repo/.git/hooks/pre-push", "exit 0");
+    world.checkpoint(["push"]).success();
+}
+
+#[test]
+fn a_remote_that_dies_in_the_middle_leaves_everything_and_a_repetition_finishes() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.file(
+        "big.bin",
+        (0..200_000_u32)
+            .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
+            .collect::<Vec<_>>(),
+    );
+    let tip = save(&world, "one");
+    let dies = script(&world, "dies", "exec git-receive-pack \"$@\" </dev/null");
+    world.git(["config", "remote.origin.receivepack", &dies]).success();
+    let before = world.fingerprint();
+    world
+        .checkpoint(["push"])
+        .code(5)
+        .stderr_has("cannot talk to remote 'origin'");
+    assert_eq!(before, world.fingerprint());
+    assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
+    // One that takes the objects and dies before it answers.
+    world.git(["config", "--unset", "remote.origin.receivepack"]).success();
+    fs::create_dir_all(world.root().join("hub/hooks")).unwrap();
+    let hook = script(&world, "hub/hooks/pre-receive", "kill -9 $PPID");
+    world.checkpoint(["push"]).code(5);
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    fs::remove_file(hook).unwrap();
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), tip);
+    assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), tip);
+
+    clone(&world, "bob");
+    let dies = script(
+        &world,
+        "dies",
+        "[ -e asked ] && exec git-upload-pack \"$@\" </dev/null; touch asked; exec git-upload-pack \"$@\"",
+    );
+    world.git(["config", "remote.origin.uploadpack", &dies]).success();
+    world.checkpoint(["fetch"]).code(5);
+    super::no_quarantine(&world);
+    world.git(["for-each-ref", "refs/checkpoints-remote"]).no_stdout();
+    world.git(["config", "--unset", "remote.origin.uploadpack"]).success();
+    world.checkpoint(["fetch"]).success();
+}
+
+#[test]
+fn remotes_that_are_none_are_told() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    for command in ["push", "fetch", "pull"] {
+        world
+            .checkpoint([command])
+            .code(3)
+            .stderr_has("has no remote")
+            .stderr_has("git remote add");
+    }
+    world.git(["remote", "add", "gone", "../nowhere"]).success();
+    world
+        .checkpoint(["push"])
+        .code(128)
+        .stderr_has("git remote get-url gone");
+    world.checkpoint(["fetch", "gone"]).code(128);
+    world
+        .checkpoint(["fetch", "../hub"])
+        .code(3)
+        .stderr_has("git remote add <name> <url>");
+    world.checkpoint(["pull", "gone", "Bad Name"]).code(129);
+    world.checkpoint(["remote", "status"]).success().stdout_has("gone");
+}
+
+#[test]
+fn read_only_and_empty_remotes() {
+    let world = World::with_commit();
+    let hub = world.root().join("hub");
+    world
+        .git(["init", "--quiet", "--bare", hub.to_str().unwrap()])
+        .success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    // Without history: what the snapshot needs goes along.
+    save(&world, "one");
+    world.checkpoint(["fetch"]).success().stdout_has("Nothing new");
+    world
+        .checkpoint(["pull"])
+        .code(3)
+        .stderr_has("git checkpoint push origin auth");
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_has("Also uploaded 1 commit");
+    world.git(["-C", hub.to_str().unwrap(), "fsck", "--strict"]).success();
+    let no = script(&world, "no", "echo 'ERR access denied' >&2; exit 1");
+    world.git(["config", "remote.origin.receivepack", &no]).success();
+    save(&world, "two");
+    world.checkpoint(["push"]).code(128).stderr_has("access denied");
+}
+
+#[test]
+fn files_of_lfs_go_first() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let pointer = format!(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 5\n",
+        "a1".repeat(32)
+    );
+    world.file("image.bin", pointer);
+    save(&world, "one");
+    world
+        .checkpoint(["push"])
+        .code(128)
+        .stderr_has("1 file of git-lfs would be missing on remote 'origin'")
+        .stderr_has("not installed");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    script(&world, "git-lfs", "[ \"$1\" = version ] || echo \"$@\" >> ../lfs.log");
+    let mut path = world.root().as_os_str().to_owned();
+    path.push(":");
+    path.push(&world.environment()[0].1);
+    world
+        .command(crate::support::PROGRAM, ["push"])
+        .env("PATH", path)
+        .run()
+        .success()
+        .stdout_has("1 file of git-lfs sent first");
+    let log = fs::read_to_string(world.root().join("lfs.log")).unwrap();
+    assert_eq!(log, format!("push --object-id origin {}\n", "a1".repeat(32)));
+}
+
+#[test]
+fn ctrl_c_leaves_everything_as_it_was() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    let slow = script(&world, "slow", "sleep 30; exec git-receive-pack \"$@\"");
+    world.git(["config", "remote.origin.receivepack", &slow]).success();
+    let before = world.fingerprint();
+    let mut child = std::process::Command::new(crate::support::PROGRAM)
+        .arg("push")
+        .current_dir(world.repo())
+        .env_clear()
+        .envs(world.environment())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let started = std::time::Instant::now();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(started.elapsed().as_secs() < 10);
+    assert_eq!(before, world.fingerprint());
+    assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
+}
