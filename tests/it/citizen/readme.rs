@@ -89,6 +89,9 @@ impl Reader {
         let text = self.elsewhere(text);
         let size = Regex::new(r"[\d.]+ (bytes|[KM]iB)").unwrap();
         let text = size.replace_all(&text, "<size>");
+        // A short id may be of digits alone, so that it is told by its length.
+        let short = Regex::new(r"\b[0-9a-f]{8}\b").unwrap();
+        let text = short.replace_all(&text, "<short>");
         // Trailing spaces are for nobody.
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
         self.world.normal(lines.join("\n").trim_end())
