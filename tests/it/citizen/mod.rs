@@ -6,6 +6,7 @@
 
 mod conventions;
 mod every;
+mod readme;
 mod schemas;
 
 use serde_json::Value;

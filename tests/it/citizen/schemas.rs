@@ -127,6 +127,10 @@ watch --once
 watch --interval 1s --until-exit {sleep}
 status
 resume
+export --format json auth
+export --format handoff auth -o ../handoff.md
+purge --dry-run -- new.txt
+purge --yes -- new.txt
 hooks install
 hooks status
 hooks uninstall
