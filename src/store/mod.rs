@@ -63,8 +63,8 @@ pub use place::{
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders, and
 /// lock files among what was fetched and not checked. Costs a look at six folders. Gives what could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
+    remote::sweep(repo)?;
     let mut left = objects::sweep(repo)?;
-    left.extend(remote::sweep(repo)?);
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
     let folders = [common.join("drafts"), common.join("tips"), common, own];

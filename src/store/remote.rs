@@ -4,14 +4,12 @@
 //! encoded: whatever is not a lower-case letter, a digit, `_` or `-` becomes `%` and two hexadecimal digits.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use gix::bstr::ByteSlice;
 
 use super::{Error, Repository, lock, refs, session::REMOTE_PREFIX};
 use crate::model::name::Name;
-use crate::os::Leftover;
 
 /// Where what is fetched waits until it has been checked.
 pub const INCOMING_PREFIX: &str = "refs/checkpoints-incoming/";
@@ -46,50 +44,33 @@ impl Remote {
     }
 }
 
-/// Removes the lock files that killed fetches left among what was fetched and not checked: they would stop the next fetch,
-/// and the user's own `gc`. Gives what could not be removed. Those of a fetch that runs stay.
-pub(super) fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
-    let mut left = Vec::new();
-    for folder in fs::read_dir(repo.common_dir().join(INCOMING_PREFIX))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        if locks(&folder.path()).next().is_none() {
+/// Removes the lock files that killed fetches left among what was fetched and not checked: they would stop the user's own
+/// `gc`. Those of a fetch that runs stay, and those of a remote whose folder cannot be read.
+pub(super) fn sweep(repo: &Repository) -> Result<(), Error> {
+    let remotes = fs::read_dir(repo.common_dir().join(INCOMING_PREFIX));
+    for folder in remotes.into_iter().flatten().flatten() {
+        let left = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        if !left
+            .map(|file| file.path())
+            .any(|path| path.extension().is_some_and(|end| end == "lock"))
+        {
             continue;
         }
-        let name = folder.file_name();
-        match lock::remote(repo, &name.to_string_lossy(), Duration::ZERO) {
-            Ok(_fetching) => left.extend(unlock(repo, &name.to_string_lossy())?),
+        let encoded = folder.file_name().to_string_lossy().into_owned();
+        // Whoever fetches holds the first, and whoever changes refs of ours the second.
+        let held = lock::remote(repo, &encoded, Duration::ZERO).and_then(|fetching| {
+            Ok((
+                fetching,
+                lock::common(repo, "refs", "the refs of checkpoints", Duration::ZERO)?,
+            ))
+        });
+        match held {
+            Ok(_held) => refs::remove_locks(repo, &format!("{INCOMING_PREFIX}{encoded}/"))?,
             Err(Error::Busy { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(left)
-}
-
-/// The same for one remote, by its encoded name, for whoever holds its lock.
-pub fn unlock(repo: &Repository, encoded: &str) -> Result<Vec<Leftover>, Error> {
-    let folder = repo.common_dir().join(INCOMING_PREFIX).join(encoded);
-    if locks(&folder).next().is_none() {
-        return Ok(Vec::new());
-    }
-    // Our own changes of these refs hold this; another's git has no business there.
-    let _changing = match lock::common(repo, "refs", "the refs of checkpoints", Duration::ZERO) {
-        Ok(held) => held,
-        Err(Error::Busy { .. }) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    Ok(locks(&folder)
-        .filter_map(|path| Leftover::of(fs::remove_file(&path), &path))
-        .collect())
-}
-
-fn locks(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> + use<> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "lock"))
+    Ok(())
 }
 
 /// Every remote that has a URL, by name.

@@ -14,7 +14,7 @@ use crate::{
     store::{
         self, ObjectId, checkpoint, lock,
         refs::{self, Edit, Expected},
-        remote::{self, Remote, encoded},
+        remote::{Remote, encoded},
         session,
     },
 };
@@ -66,8 +66,6 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
     let remote = find(scene, request.remote.as_deref(), false)?;
     refs::recover(scene.repo, scene.wait)?;
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
-    // What cannot be removed here stops git, which names it.
-    let _ = remote::unlock(scene.repo, &encoded(&remote.name))?;
     clear(scene, &remote)?;
     match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
         Ok((sessions, refused, unchanged)) => Ok(Fetched {
