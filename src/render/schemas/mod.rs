@@ -33,6 +33,7 @@ const FILES: &[(&str, &str)] = &[
     ("pin", include_str!("pin.json")),
     ("prune", include_str!("prune.json")),
     ("pull", include_str!("pull.json")),
+    ("purge", include_str!("purge.json")),
     ("push", include_str!("push.json")),
     ("receipt", include_str!("receipt.json")),
     ("remote-status", include_str!("remote-status.json")),
