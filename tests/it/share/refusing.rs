@@ -179,7 +179,7 @@ fn a_remote_whose_ref_is_locked_may_be_tried_again() {
     fs::create_dir_all(&waiting).unwrap();
     fs::write(waiting.join("auth.lock"), "").unwrap();
     world.checkpoint(["fetch"]).success();
-    super::no_quarantine(&world);
+    no_quarantine(&world);
     assert!(!waiting.join("auth.lock").exists());
 }
 
