@@ -159,6 +159,31 @@ fn a_remote_that_dies_in_the_middle_leaves_everything_and_a_repetition_finishes(
 }
 
 #[test]
+fn a_remote_whose_ref_is_locked_may_be_tried_again() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let folder = world.root().join("hub/refs/checkpoints");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("auth.lock"), "").unwrap();
+    world
+        .checkpoint(["push"])
+        .code(5)
+        .stderr_has("auth.lock")
+        .stderr_has("another push to session 'auth'")
+        .stderr_has("git checkpoint push origin auth");
+    fs::remove_file(folder.join("auth.lock")).unwrap();
+    world.checkpoint(["push"]).success();
+    // What a git of ours that was killed left behind stands in nobody's way.
+    clone(&world, "bob");
+    let waiting = world.path(".git/refs/checkpoints-incoming/origin");
+    fs::create_dir_all(&waiting).unwrap();
+    fs::write(waiting.join("auth.lock"), "").unwrap();
+    world.checkpoint(["fetch"]).success();
+    no_quarantine(&world);
+    assert!(!waiting.join("auth.lock").exists());
+}
+
+#[test]
 fn remotes_that_are_none_are_told() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
