@@ -8,6 +8,7 @@ mod documents;
 mod drafts;
 mod feature;
 mod fork;
+mod full_disk;
 mod history;
 mod hooks;
 mod import;
