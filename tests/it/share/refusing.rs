@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{at, clone, save, shared};
+use super::{at, clone, no_quarantine, save, shared};
 use crate::support::{Spawned, World};
 
 /// A token of a well-known form, put together so that it does not stand in this file.
@@ -152,7 +152,7 @@ fn a_remote_that_dies_in_the_middle_leaves_everything_and_a_repetition_finishes(
     );
     world.git(["config", "remote.origin.uploadpack", &dies]).success();
     world.checkpoint(["fetch"]).code(5);
-    super::no_quarantine(&world);
+    no_quarantine(&world);
     world.git(["for-each-ref", "refs/checkpoints-remote"]).no_stdout();
     world.git(["config", "--unset", "remote.origin.uploadpack"]).success();
     world.checkpoint(["fetch"]).success();
@@ -179,7 +179,7 @@ fn a_remote_whose_ref_is_locked_may_be_tried_again() {
     fs::create_dir_all(&waiting).unwrap();
     fs::write(waiting.join("auth.lock"), "").unwrap();
     world.checkpoint(["fetch"]).success();
-    super::no_quarantine(&world);
+    no_quarantine(&world);
     assert!(!waiting.join("auth.lock").exists());
 }
 
@@ -334,7 +334,7 @@ fn ctrl_c_leaves_everything_as_it_was() {
         assert!(has_ended(git), "{line:?}");
         assert_eq!(before, world.fingerprint());
         assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
-        super::no_quarantine(&world);
+        no_quarantine(&world);
     }
     assert_eq!(super::log(&world, "auth"), ["two", "one", "start auth"]);
 }
@@ -362,4 +362,35 @@ fn git_does_not_wait_for_ever_when_we_are_killed() {
     world.checkpoint(["push"]).success();
     world.checkpoint(["fetch"]).success();
     world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_killed_fetch_stops_no_later_one() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    // As git leaves it when it is killed while it writes the ref.
+    let locks = world.path(".git/refs/checkpoints-incoming/origin");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = locks.join("other.lock");
+    fs::write(&lock, "").unwrap();
+    let other = "refs/checkpoints/auth:refs/checkpoints/other";
+    world.git(["push", "--quiet", "origin", other]).success();
+    world.checkpoint(["fetch"]).success();
+    assert!(!lock.exists());
+    // A save clears it away as well, so that the user's gc goes on, whichever remote it was of.
+    fs::create_dir_all(world.path(".git/refs/checkpoints-incoming/gone")).unwrap();
+    let lock = world.path(".git/refs/checkpoints-incoming/gone/auth.lock");
+    fs::write(&lock, "").unwrap();
+    save(&world, "two");
+    assert!(!lock.exists());
+    no_quarantine(&world);
+}
+
+#[test]
+fn a_descriptor_is_no_remote() {
+    let world = shared();
+    world.git(["config", "remote.origin.url", "fd::17"]).success();
+    world.checkpoint(["fetch"]).code(5).stderr_has("transport 'fd' not allowed");
 }
