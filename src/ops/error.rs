@@ -1,4 +1,5 @@
 //! Why an operation did nothing.
+//! Over 400 lines because every reason there is stands in one list, each with its words.
 
 use std::io;
 
