@@ -1,5 +1,6 @@
 //! Why an operation did nothing.
-//! Over 400 lines because every reason there is stands in one list, each with its words.
+//!
+//! Over 400 lines because it is one table: each error with its words, of all operations.
 
 use std::io;
 
