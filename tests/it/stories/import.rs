@@ -392,9 +392,7 @@ fn exports_come_in_again() {
 fn resuming_an_import_does_not_call_the_branch_new() {
     let world = World::with_commit();
     fixture(&world, "claude-mpm/good-411", ".");
-    world
-        .checkpoint(["import", "--all", "--session", "tides"])
-        .success();
+    world.checkpoint(["import", "--all", "--session", "tides"]).success();
     world
         .checkpoint(["resume", "tides"])
         .success()
