@@ -61,6 +61,7 @@ export --format json
 export --format handoff
 export --format handoff --into HANDOFF.md
 export --format markdown -o session.md
+export --format folder -o session-folder
 rename try2 tried
 pin auth@before-merge
 unpin auth@before-merge
