@@ -1,4 +1,4 @@
-"""hostile: crafted trees, refs, remotes and settings, and text that would drive a terminal.
+"""hostile [PART...]: crafted trees, refs, remotes and settings, and text that would drive a terminal.
 
 Trees with names that mean `.git` or lead outside on some system, ref names that look like options, remotes whose
 address starts a program, settings and attributes that run one: saved, listed, shown, restored, applied and fetched.
@@ -56,19 +56,31 @@ PAYLOADS = [
     "\x1b[8m", "\x1b[5m", "\x1b[999C", "\x1b[s\x1b[u", "\x1b[?25l", "\x1b[!p", "\x1b[3J", "\x1b]11;?\x07", "\x1b]4;1;?\x07", "\x1b_x\x1b\\", "\x1b^x\x1b\\",
     "\x1bX\x1b\\", "\x1b[200~", "\x1b[>c", "\x1b[0x",
 ]
+# Commands that show what is stored; every other one is given the text itself.
+LOOKING = (
+    ["list"], ["log"], ["log", "--notes"], ["log", "--graph"], ["show"], ["show", "-p"], ["diff", "@~1", "@"], ["diff", "-p", "@~1"], ["status"],
+    ["resume"], ["resume", "--format", "prompt"], ["compare", "@~1", "@"], ["task", "list"], ["question", "list"], ["blocker", "list"],
+    ["message", "list"], ["fork-point", "list"], ["restore", "@~1", "--dry-run"], ["apply", "@~1", "--dry-run"], ["save", "--dry-run"],
+    ["prune", "--dry-run", "--keep-last", "1"], ["export", "--format", "markdown"], ["request", "--preview"], ["replay"], ["verify"],
+)
 # What a terminal may be sent: printable text, line ends, and our own colours and line erasing.
 OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\[K|\x1b\[\?25[hl]|\r\n|\n|\r")
 
 
-def run(program, _names):
-    results = [trees(program), refs(program), remotes(program), settings(program), terminals(program)]
-    tried, broken = (sum(column) for column in zip(*((len(tried), len(broken)) for tried, broken in results)))
-    for _, lines in results:
-        for line in lines[:20]:
-            print(f"  {line[:400]}")
-    names = ("trees", "ref names", "remotes", "settings", "texts on a terminal")
-    print("hostile: " + ", ".join(f"{len(tried)} {name}" for name, (tried, _) in zip(names, results)) + f": {tried} tried, {broken} broken")
-    return not broken
+def run(program, names):
+    parts = {"trees": trees, "ref-names": refs, "remotes": remotes, "settings": settings, "terminal": terminals}
+    unknown = [name for name in names if name not in parts]
+    if unknown:
+        raise SystemExit(f"faults: hostile knows no '{unknown[0]}'; it knows {' '.join(parts)}")
+    said, total, bad = [], 0, 0
+    for name in names or parts:
+        tried, broken = parts[name](program)
+        said.append(f"{len(tried)} {name}")
+        total, bad = total + len(tried), bad + len(broken)
+        for line in broken[:20]:
+            print(f"  {line[:400]}", flush=True)
+    print(f"hostile: {', '.join(said)}: {total} tried, {bad} broken")
+    return not bad
 
 
 def raw_tree(world, entries):
@@ -178,7 +190,11 @@ def remotes(program):
             with open(world.repo / ".git/config", "a") as file:
                 file.write('[remote "evil"]\n\turl = "%s"\n' % address.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n"))
             for arguments in (["fetch", "evil"], ["push", "evil", "work"], ["pull", "evil", "work"], ["fetch", "--", address], ["push", "--", address]):
-                done = world.checkpoint(*arguments, check=False, timeout=60, env={"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"})
+                try:
+                    done = world.checkpoint(*arguments, check=False, timeout=60, env={"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true"})
+                except subprocess.TimeoutExpired:
+                    broken.append(f"{url!r}: {arguments}: waits for ever")
+                    continue
                 if b"panicked" in done.stderr or done.returncode <= 0:
                     broken.append(f"{url!r}: {arguments}: {done.returncode} {done.stderr.decode()}")
             if canary.exists():
@@ -220,7 +236,7 @@ def on_terminal(world, arguments):
     env = dict(world.env, TERM="xterm-256color", GIT_PAGER="cat", PAGER="cat")
     process = subprocess.Popen([world.program, *arguments], cwd=world.repo, env=env, stdin=other, stdout=other, stderr=other)
     os.close(other)
-    out, end = b"", time.monotonic() + 20
+    out, end = b"", time.monotonic() + 5
     while time.monotonic() < end:
         if select.select([main], [], [], 0.05)[0]:
             try:
@@ -232,7 +248,9 @@ def on_terminal(world, arguments):
             out += data
         elif process.poll() is not None:
             break
-    process.wait(timeout=20)
+    # One that asks something waits for an answer.
+    process.kill()
+    process.wait()
     os.close(main)
     return out
 
@@ -249,6 +267,10 @@ def terminals(program):
     with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
         root = pathlib.Path(folder)
         world = w.small(root / "a", program)
+        said = world.checkpoint("help").stdout.decode()
+        rest = re.findall(r"^  ([a-z][a-z-]+)  ", said, re.MULTILINE)
+        assert len(rest) > 50, f"the help names {len(rest)} commands"
+        rest = [name for name in rest if name != "watch"]  # It stays.
         for payload in PAYLOADS:
             text = payload.replace("\0", "")
             world.checkpoint("save", "--allow-empty", "-m", f"s {text}", "-n", f"n {text}", "--decision", f"d {text}", check=False)
@@ -261,10 +283,9 @@ def terminals(program):
             except (OSError, ValueError):
                 pass
             world.checkpoint("save", "-m", "more", check=False)
-            commands = (["list"], ["log"], ["log", "--notes"], ["log", "--graph"], ["show"], ["show", "-p"], ["diff", "@~1", "@"], ["diff", "-p", "@~1"], ["status"],
-                        ["resume"], ["resume", "--format", "prompt"], ["compare", "@~1", "@"], ["task", "list"], ["question", "list"],
-                        ["blocker", "list"], ["message", "list"], ["fork-point", "list"], ["restore", "@~1", "--dry-run"],
-                        ["export", "--format", "markdown"], ["request", "--preview"], ["replay"], ["verify"], ["show", text or "x"], [text or "x"])
+            commands = [*LOOKING, ["show", text or "x"], ["switch", text or "x"], [text or "x"]]
+            # The others once, with the text as what they are given: what they say of it goes to the terminal as well.
+            commands += [[name, text or "x"] for name in rest]
             for arguments in commands:
                 tried.append(arguments)
                 bad = raw(on_terminal(world, arguments))

@@ -55,7 +55,7 @@ def forked(world):
 
 
 def exported(world):
-    document = world.checkpoint("export", "work").stdout
+    document = world.checkpoint("export", "--format", "json", "work").stdout
     (world.root / "exported.json").write_bytes(document)
     world.checkpoint("delete", "work")
 
@@ -108,7 +108,7 @@ COMMANDS = {
     "todo-saved": (TODO, saved, (0,)),
     "todo-saves": (TODO, noted("one", "two", save_every=3), (0,)),
     "todo-paused": (TODO, noted(session=False), (0,)),
-    "clear": (["clear", "--yes"], chatted, (0,)),
+    "clear": (["clear", "--yes", "--messages"], chatted, (0,)),
     "step": (["step", "run", "--title", "a step", "--", "true"], plain, (0,)),
     "fork": (["fork", "work~1", "--name", "forked"], plain, (0, 128)),
     "undo-fork": (["undo"], forked, (0, 1)),
@@ -145,12 +145,13 @@ def sweep(program, name, arguments, prepare, codes):
     with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
         root = pathlib.Path(folder)
         fixture = w.small(root / "fixture", program)
+        whole = w.checkpoints(fixture)
         prepare(fixture)
-        before, known = w.theirs(fixture), w.checkpoints(fixture)
+        # git lists nothing while a ref is damaged.
+        before, known = w.theirs(fixture), whole if prepare is damaged else w.checkpoints(fixture)
         # Without a current session the todos of a change belong to a session that it starts or continues.
         noted = todos(fixture) if arguments == TODO or name == "save-draft" else None
-        whole = w.copy(root / "fixture", root / "trial", program)
-        ended = whole.checkpoint(*arguments, check=False)
+        ended = w.copy(root / "fixture", root / "trial", program).checkpoint(*arguments, check=False)
         assert ended.returncode == 0, f"{name} gives {ended.returncode} when nothing is done to it: {ended.stderr.decode()}"
 
         def judge(world, _when):
@@ -169,6 +170,8 @@ def todos(world):
 
 
 def look(world, before, known, arguments, codes, noted):
+    if arguments == ["repair"]:
+        world.checkpoint(*arguments)
     now = w.theirs(world)
     changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
     assert not changed, f"the user's own changed: {sorted(changed)[:5]}"

@@ -93,13 +93,15 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
         let name = stale.name.clone();
         let is_ref = name != "packed-refs";
         if is_ref && stale.locked() {
-            let value = files::read(repo, &name)?;
-            if value.is_none() {
+            match files::read(repo, &name)? {
                 // Deleted, or not created: either way there is nothing to log.
-                reflog::remove(repo, &name)?;
-            } else if !stale.contents.is_empty() {
+                None => reflog::remove(repo, &name)?,
                 // The change was not made, as the lock file is still there: its reflog line tells an untruth.
-                reflog::cut(repo, &name, &stale.contents)?;
+                Some(Ok(now)) if !stale.contents.is_empty() && stale.contents.trim() != now.to_string().as_bytes() => {
+                    reflog::cut(repo, &name, Some(&stale.contents))?;
+                }
+                // A damaged ref's last line may be the only thing that says what it was, and a repair sets it to just that.
+                Some(_) => reflog::cut(repo, &name, None)?,
             }
         }
         stale.remove()?;

@@ -135,8 +135,8 @@ pub(super) fn remove_empty_dirs(path: &Path) -> io::Result<()> {
 }
 
 /// Takes back the line of a change that was not made, and a line that was cut off, after a kill. `new` is what the ref
-/// would have become. The caller holds the ref's lock.
-pub(super) fn cut(repo: &Repository, name: &str, new: &[u8]) -> Result<(), Error> {
+/// would have become; without it only a line that was cut off. The caller holds the ref's lock.
+pub(super) fn cut(repo: &Repository, name: &str, new: Option<&[u8]>) -> Result<(), Error> {
     let path = path(repo, name);
     let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
@@ -146,7 +146,7 @@ pub(super) fn cut(repo: &Repository, name: &str, new: &[u8]) -> Result<(), Error
     let whole = bytes.ends_with(b"\n");
     let end = bytes.len() - usize::from(whole);
     let start = bytes[..end].rfind_byte(b'\n').map_or(0, |at| at + 1);
-    let unmade = bytes[start..end].splitn(3, |&byte| byte == b' ').nth(1) == Some(new.trim());
+    let unmade = new.is_some_and(|new| bytes[start..end].splitn(3, |&byte| byte == b' ').nth(1) == Some(new.trim()));
     if bytes.is_empty() || (whole && !unmade) {
         return Ok(());
     }

@@ -220,6 +220,20 @@ fn repair_goes_on_from_the_newest_whole_checkpoint() {
 }
 
 #[test]
+fn a_repair_that_was_killed_does_not_take_the_last_line_of_the_reflog_along() {
+    let world = two_sessions();
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/bad"]);
+    // Killed with the lock in its hands, before it wrote its line: what the ref is to be is what the last line says.
+    fs::write(world.path(".git/refs/checkpoints/bad"), "").unwrap();
+    let note = world.path(".git/checkpoint/swap/refs%2fcheckpoints%2fbad");
+    fs::write(&note, format!("{tip}\n")).unwrap();
+    fs::hard_link(&note, world.path(".git/refs/checkpoints/bad.lock")).unwrap();
+    world.checkpoint(["repair"]).success();
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/bad"]), tip);
+    assert!(!note.exists() && !world.path(".git/refs/checkpoints/bad.lock").exists());
+}
+
+#[test]
 fn damage_that_checkpoints_share_is_told_of_each() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
