@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 use super::{Error, Scene, choose, compose, fresh, restore::RecordIs};
 use crate::{
     model::{operation::Operation, record::Record},
-    store::{checkpoint::Checkpoint, draft, undo::Effect},
+    store::{
+        checkpoint::Checkpoint,
+        draft::{self, Draft},
+        undo::Effect,
+    },
 };
 
 /// Makes the record of the current session that of a checkpoint, if it is one of its own. Gives what to take back.
@@ -62,6 +66,19 @@ fn value(record: &Record) -> Value {
     serde_json::to_value(record).unwrap_or_else(|_| Value::Object(Map::new()))
 }
 
+/// Whether all that a draft has after an operation is what [`replace`] appends for these records.
+pub(super) fn is_replaced(draft: &Draft, after: u64, present: &Value, wanted: &Value) -> bool {
+    let mut rest = draft.operations.iter().filter(|(n, _)| *n > after);
+    let mut next = || rest.next().and_then(|(_, operation)| operation.record.as_ref());
+    next() == Some(&cleared(present)) && next() == Some(wanted) && rest.next().is_none()
+}
+
+/// A patch that empties every member that a record has.
+fn cleared(record: &Value) -> Value {
+    let members = record.as_object().into_iter().flat_map(Map::keys);
+    members.map(|member| (member.clone(), json!(null))).collect()
+}
+
 /// Appends operations after which the session's record is `wanted`. Gives the number of the last one.
 pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted: Value) -> Result<u64, Error> {
     let by = compose::by(scene, &compose::people(scene));
@@ -79,9 +96,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             unknown: Map::new(),
         })
     };
-    let members = present.as_object().into_iter().flat_map(Map::keys);
-    let cleared: Map<String, Value> = members.map(|member| (member.clone(), json!(null))).collect();
-    let operations = [operation(Value::Object(cleared))?, operation(wanted)?];
+    let operations = [operation(cleared(present))?, operation(wanted)?];
     let draft_id = fresh::item_id()?;
     let appended = draft::append(scene.repo, session, &operations, || draft_id, scene.wait)?;
     Ok(appended.last)
