@@ -367,7 +367,9 @@ impl Taking<'_> {
         if self.entry.operation == FINISH && !self.is_undo() {
             // The last checkpoint has the record again, so nothing waits.
             let waiting = draft::read(scene.repo, change.session)?;
-            let left = self.left.filter(|left| waiting.last() == Some(*left) || self.request.force);
+            let left = self
+                .left
+                .filter(|left| waiting.last() == Some(*left) || self.request.force);
             if let Some(last) = left.and(waiting.last()) {
                 draft::clear(scene.repo, change.session, last, scene.wait)?;
             }

@@ -243,13 +243,7 @@ pub fn note(repo: &Repository, entry: Entry) -> Result<(), Error> {
 
 /// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there, `last` the number of the last
 /// operation in the draft whose record it changed.
-pub fn undone(
-    repo: &Repository,
-    n: u64,
-    at: Timestamp,
-    kept: Option<Oid>,
-    last: Option<u64>,
-) -> Result<(), Error> {
+pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, last: Option<u64>) -> Result<(), Error> {
     append(
         repo,
         &Line::Undone {
