@@ -1,5 +1,6 @@
 //! A record brought back into the draft of its session.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{Error, Scene, choose, compose, fresh, restore::RecordIs};
@@ -60,6 +61,28 @@ pub(super) fn kept_value(record: &Record) -> Value {
 
 fn value(record: &Record) -> Value {
     serde_json::to_value(record).unwrap_or_else(|_| Value::Object(Map::new()))
+}
+
+/// What a session's record is now, with its draft; `None` if there is no such session.
+pub(super) fn present(scene: &Scene<'_>, session: &str) -> Result<Option<Value>, Error> {
+    let Some(chosen) = choose::of_identity(scene, session)? else {
+        return Ok(None);
+    };
+    let mut subject = choose::carried(&chosen.tip, &chosen.name);
+    choose::with_draft(scene, &chosen.tip, &mut subject)?;
+    Ok(Some(kept_value(&subject.record)))
+}
+
+/// Whether two records say the same, but for what is about one checkpoint alone.
+pub(super) fn is_same(a: &Value, b: &Value) -> bool {
+    let plain = |record: &Value| {
+        let record = Record::deserialize(record).ok()?;
+        Some(Record {
+            auto_summary: false,
+            ..kept(&record)
+        })
+    };
+    a == b || plain(a).is_some_and(|a| plain(b) == Some(a))
 }
 
 /// Appends operations after which the session's record is `wanted`. Gives the number of the last one.

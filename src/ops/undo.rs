@@ -32,6 +32,9 @@ use crate::{
 /// A ref, what it is at, and what it is to be at; `None` is absence.
 type RefEdit = (String, Option<Oid>, Option<Oid>);
 
+/// A session's identity, its record as it is, and what it is to be.
+type RecordMove<'a> = (&'a str, serde_json::Value, &'a serde_json::Value);
+
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -75,6 +78,8 @@ pub struct TakenBack {
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
+    /// Work trees that stay although what made them was taken back: folder and branch. Those that are gone are left out.
+    pub stays: Vec<(String, String)>,
     /// Files of ours that could not be removed.
     pub left: Vec<Leftover>,
 }
@@ -194,6 +199,7 @@ impl Taking<'_> {
                 .collect(),
             record: record.is_some(),
             files: None,
+            stays: self.stays(),
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
@@ -218,7 +224,7 @@ impl Taking<'_> {
             }
         }
         if let Some((session, present, wanted)) = record {
-            record::replace(scene, session, present, wanted.clone())?;
+            record::replace(scene, session, &present, wanted.clone())?;
         }
         self.current()?;
         let n = self.entry.n;
@@ -232,6 +238,15 @@ impl Taking<'_> {
 
     fn is_undo(&self) -> bool {
         self.request.direction == Direction::Undo
+    }
+
+    fn stays(&self) -> Vec<(String, String)> {
+        let made = self.entry.effects.iter().filter_map(|effect| match effect {
+            Effect::WorkTree { path, branch } => Some((path.clone(), branch.clone())),
+            _ => None,
+        });
+        let is_there = |(path, _): &(String, String)| std::path::Path::new(path).join(".git").exists();
+        made.filter(|_| self.is_undo()).filter(is_there).collect()
     }
 
     fn changed(&self, why: String) -> Error {
@@ -305,8 +320,8 @@ impl Taking<'_> {
         )?)
     }
 
-    /// The session whose record changes, its record now and then.
-    fn record(&self) -> Result<Option<(&str, &serde_json::Value, &serde_json::Value)>, Error> {
+    /// The session whose record changes, its record now and then. `None` also when it is that already, as after a kill.
+    fn record(&self) -> Result<Option<RecordMove<'_>>, Error> {
         for effect in &self.entry.effects {
             let Effect::Record {
                 session,
@@ -317,17 +332,28 @@ impl Taking<'_> {
             else {
                 continue;
             };
-            let waiting = draft::read(self.scene.repo, session)?;
-            let unchanged = waiting.last().unwrap_or(0) == *last || !self.is_undo();
-            if !unchanged && !self.request.force {
-                return Err(self.changed("the record was changed or saved since".to_owned()));
-            }
-            let (now, then) = if self.is_undo() {
+            let (from, to) = if self.is_undo() {
                 (after, before)
             } else {
                 (before, after)
             };
-            return Ok(Some((session, now, then)));
+            let waiting = draft::read(self.scene.repo, session)?;
+            let present = record::present(self.scene, session)?;
+            // What was undone and redone in between leaves the same record with other numbers; a save empties the
+            // draft.
+            let is_saved = *last != 0 && !waiting.operations.iter().any(|(n, _)| n == last);
+            let is_from = match &present {
+                Some(present) => record::is_same(present, from) && !(is_saved && self.is_undo()),
+                None => waiting.last().unwrap_or(0) == *last,
+            };
+            if !is_from && present.as_ref().is_some_and(|present| record::is_same(present, to)) {
+                return Ok(None);
+            }
+            if !is_from && !self.request.force {
+                return Err(self.changed("the record was changed or saved since".to_owned()));
+            }
+            let present = present.unwrap_or_else(|| (**from).clone());
+            return Ok(Some((session, present, to)));
         }
         Ok(None)
     }
@@ -457,6 +483,18 @@ pub(super) fn note_refs(
     moves: Vec<(String, Option<Oid>, Option<Oid>)>,
     current: Option<(Current, Current)>,
 ) -> Result<(), Error> {
+    note(scene, operation, what, moves, current, Vec::new())
+}
+
+/// The same with further effects.
+pub(super) fn note(
+    scene: &Scene<'_>,
+    operation: &str,
+    what: String,
+    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
+    current: Option<(Current, Current)>,
+    more: Vec<Effect>,
+) -> Result<(), Error> {
     let mut effects: Vec<Effect> = moves
         .into_iter()
         .map(|(name, old, new)| Effect::Ref { name, old, new })
@@ -464,6 +502,7 @@ pub(super) fn note_refs(
     if let Some((before, after)) = current.filter(|(before, after)| before != after) {
         effects.push(Effect::Current { before, after });
     }
+    effects.extend(more);
     let entry = Entry {
         n: undo::next(scene.repo)?,
         at: scene.now,
