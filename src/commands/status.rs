@@ -6,6 +6,7 @@ use super::{
     Context,
     error::{CommandError, Kind},
     opened::{self, Whom},
+    share::remote::{state_json, words},
     views,
 };
 use crate::{
@@ -112,6 +113,11 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
             "draft_notes": current.notes,
             "draft_unreadable": current.unreadable,
             "files_changed": current.changed,
+            "remotes": current
+                .remotes
+                .iter()
+                .map(|(remote, state)| state_json("remote", remote, state))
+                .collect::<Vec<_>>(),
             "chat": {
                 "messages": current.chat.messages,
                 "summarised": current.chat.summarised,
@@ -231,6 +237,9 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
                 }
             }
         }
+    }
+    for (remote, state) in status.session.iter().flat_map(|current| &current.remotes) {
+        row("remote", words(remote, state).cut(69));
     }
     if let Some(operation) = &status.interrupted {
         row(

@@ -1,7 +1,8 @@
 //! A child that talks to another repository: what it says is passed on as it comes, and it ends when the user asks.
 //!
 //! Its error output is not waited for to the end: a connection that ssh keeps open for the next command holds that pipe
-//! for minutes. The end of its standard output is the end of git.
+//! for minutes. The end of its standard output is the end of git. A guard ends it when we are killed, for the other side
+//! may never answer.
 
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
@@ -69,6 +70,8 @@ impl Git {
         let mut command = self.command(program);
         command.stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| failed(&shown, source))?;
+        // Without one all works, but for what happens when we are killed.
+        let mut guard = os::Guard::over(&child).ok();
         let (events, receiver) = mpsc::channel();
         if let Some(mut pipe) = child.stdin.take() {
             // A child that ends without reading all of it is no failure.
@@ -109,6 +112,7 @@ impl Git {
                     if cut {
                         end(&mut child);
                     }
+                    drop(guard.take());
                     let status = child.wait().map_err(|source| failed(&shown, source))?;
                     exchange.code = status.code();
                     until = Some(Instant::now() + LAST_WORDS);
@@ -133,6 +137,7 @@ impl Git {
             }
         }
         if !ended {
+            drop(guard.take());
             let status = child.wait().map_err(|source| failed(&shown, source))?;
             exchange.code = status.code();
         }

@@ -1,12 +1,15 @@
 //! A record brought back into the draft of its session.
 
-use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{Error, Scene, choose, compose, fresh, restore::RecordIs};
 use crate::{
     model::{operation::Operation, record::Record},
-    store::{checkpoint::Checkpoint, draft, undo::Effect},
+    store::{
+        checkpoint::Checkpoint,
+        draft::{self, Draft},
+        undo::Effect,
+    },
 };
 
 /// Makes the record of the current session that of a checkpoint, if it is one of its own. Gives what to take back.
@@ -63,26 +66,17 @@ fn value(record: &Record) -> Value {
     serde_json::to_value(record).unwrap_or_else(|_| Value::Object(Map::new()))
 }
 
-/// What a session's record is now, with its draft; `None` if there is no such session.
-pub(super) fn present(scene: &Scene<'_>, session: &str) -> Result<Option<Value>, Error> {
-    let Some(chosen) = choose::of_identity(scene, session)? else {
-        return Ok(None);
-    };
-    let mut subject = choose::carried(&chosen.tip, &chosen.name);
-    choose::with_draft(scene, &chosen.tip, &mut subject)?;
-    Ok(Some(kept_value(&subject.record)))
+/// Whether all that a draft has after an operation is what [`replace`] appends for these records.
+pub(super) fn is_replaced(draft: &Draft, after: u64, present: &Value, wanted: &Value) -> bool {
+    let mut rest = draft.operations.iter().filter(|(n, _)| *n > after);
+    let mut next = || rest.next().and_then(|(_, operation)| operation.record.as_ref());
+    next() == Some(&cleared(present)) && next() == Some(wanted) && rest.next().is_none()
 }
 
-/// Whether two records say the same, but for what is about one checkpoint alone.
-pub(super) fn is_same(a: &Value, b: &Value) -> bool {
-    let plain = |record: &Value| {
-        let record = Record::deserialize(record).ok()?;
-        Some(Record {
-            auto_summary: false,
-            ..kept(&record)
-        })
-    };
-    a == b || plain(a).is_some_and(|a| plain(b) == Some(a))
+/// A patch that empties every member that a record has.
+fn cleared(record: &Value) -> Value {
+    let members = record.as_object().into_iter().flat_map(Map::keys);
+    members.map(|member| (member.clone(), json!(null))).collect()
 }
 
 /// Appends operations after which the session's record is `wanted`. Gives the number of the last one.
@@ -102,9 +96,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             unknown: Map::new(),
         })
     };
-    let members = present.as_object().into_iter().flat_map(Map::keys);
-    let cleared: Map<String, Value> = members.map(|member| (member.clone(), json!(null))).collect();
-    let operations = [operation(Value::Object(cleared))?, operation(wanted)?];
+    let operations = [operation(cleared(present))?, operation(wanted)?];
     let draft_id = fresh::item_id()?;
     let appended = draft::append(scene.repo, session, &operations, || draft_id, scene.wait)?;
     Ok(appended.last)

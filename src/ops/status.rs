@@ -4,6 +4,7 @@ use super::{
     Error, Scene, chat, choose,
     compose::{self, Present},
     list::{self, Standing},
+    share,
 };
 use crate::{
     model::{
@@ -65,6 +66,8 @@ pub struct Current {
     pub same_place: bool,
     /// Its chat.
     pub chat: chat::Standing,
+    /// How it stands to what was last seen of the remotes that have it.
+    pub remotes: Vec<(String, share::status::State)>,
 }
 
 impl Current {
@@ -96,6 +99,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
             let draft = choose::with_draft(scene, &chosen.tip, &mut subject)?;
             Some(Current {
                 chat: chat::standing(scene, &chosen)?,
+                remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
                 standing: list::standing(scene, &chosen.tip.entry).taken_up(),
                 draft: draft.waiting(&chosen.tip.document.folded),
                 record: comparison::compare(&before, &subject.record),

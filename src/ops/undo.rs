@@ -32,9 +32,6 @@ use crate::{
 /// A ref, what it is at, and what it is to be at; `None` is absence.
 type RefEdit = (String, Option<Oid>, Option<Oid>);
 
-/// A session's identity, its record as it is, and what it is to be.
-type RecordMove<'a> = (&'a str, serde_json::Value, &'a serde_json::Value);
-
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -107,6 +104,7 @@ pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Resul
         scene,
         entry,
         kept,
+        left: list.undone_last(entry.n),
         request,
         progress,
     }
@@ -142,6 +140,7 @@ pub(super) fn resume(
         scene,
         entry,
         kept,
+        left: list.undone_last(entry.n),
         request,
         progress,
     }
@@ -174,11 +173,25 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted) -> Result<newer::Aim, Error>
     })
 }
 
+/// The operation whose undoing leaves what the last checkpoint had of the draft in the draft.
+const FINISH: &str = "finish";
+
+/// How a record changes.
+struct RecordChange<'a> {
+    session: &'a str,
+    now: &'a serde_json::Value,
+    then: &'a serde_json::Value,
+    /// The number of the last operation, where a killed call has made the change already.
+    done: Option<u64>,
+}
+
 struct Taking<'a> {
     scene: &'a Scene<'a>,
     entry: &'a Entry,
     /// In a redo, the safety checkpoint of the state to go to.
     kept: Option<&'a Oid>,
+    /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
+    left: Option<u64>,
     request: Request,
     progress: Progress<'a>,
 }
@@ -218,19 +231,18 @@ impl Taking<'_> {
             return Ok(taken);
         }
         taken.left = self.move_refs(&edits)?;
-        if self.entry.operation == "finish" {
-            for (_, from, to) in &edits {
+        if self.entry.operation == FINISH {
+            // Also when a killed undo has moved the refs already: what is there is not carried twice.
+            for (_, from, to) in self.moves() {
                 super::chat::carry(scene, from.as_ref(), to.as_ref())?;
             }
         }
-        if let Some((session, present, wanted)) = record {
-            record::replace(scene, session, &present, wanted.clone())?;
-        }
+        let last = record.map(|change| self.put_record(&change)).transpose()?;
         self.current()?;
         let n = self.entry.n;
         match self.request.direction {
-            Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)))?,
-            Direction::Redo => undo::redone(scene.repo, n, scene.now)?,
+            Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), last)?,
+            Direction::Redo => undo::redone(scene.repo, n, scene.now, last)?,
         }
         journal::remove(scene.repo)?;
         Ok(taken)
@@ -256,14 +268,22 @@ impl Taking<'_> {
         }
     }
 
-    /// The moves of refs: name, from, to. Those that are made already, before a kill, are left out.
+    /// The moves of refs: name, from, to.
+    fn moves(&self) -> Vec<(&String, &Option<Oid>, &Option<Oid>)> {
+        let mut out = Vec::new();
+        for effect in &self.entry.effects {
+            if let Effect::Ref { name, old, new } = effect {
+                let (from, to) = if self.is_undo() { (new, old) } else { (old, new) };
+                out.push((name, from, to));
+            }
+        }
+        out
+    }
+
+    /// The same, without those that are made already, before a kill.
     fn edits(&self) -> Result<Vec<RefEdit>, Error> {
         let mut edits = Vec::new();
-        for effect in &self.entry.effects {
-            let Effect::Ref { name, old, new } = effect else {
-                continue;
-            };
-            let (from, to) = if self.is_undo() { (new, old) } else { (old, new) };
+        for (name, from, to) in self.moves() {
             let now = refs::read(self.scene.repo, name)?.map(oid);
             if now == *to && from != to {
                 continue;
@@ -320,8 +340,8 @@ impl Taking<'_> {
         )?)
     }
 
-    /// The session whose record changes, its record now and then. `None` also when it is that already, as after a kill.
-    fn record(&self) -> Result<Option<RecordMove<'_>>, Error> {
+    /// The session whose record changes, its record now and then.
+    fn record(&self) -> Result<Option<RecordChange<'_>>, Error> {
         for effect in &self.entry.effects {
             let Effect::Record {
                 session,
@@ -332,30 +352,45 @@ impl Taking<'_> {
             else {
                 continue;
             };
-            let (from, to) = if self.is_undo() {
-                (after, before)
+            let (now, then, expected) = if self.is_undo() {
+                (after, before, Some(*last))
             } else {
-                (before, after)
+                (before, after, self.left)
             };
             let waiting = draft::read(self.scene.repo, session)?;
-            let present = record::present(self.scene, session)?;
-            // What was undone and redone in between leaves the same record with other numbers; a save empties the
-            // draft.
-            let is_saved = *last != 0 && !waiting.operations.iter().any(|(n, _)| n == last);
-            let is_from = match &present {
-                Some(present) => record::is_same(present, from) && !(is_saved && self.is_undo()),
-                None => waiting.last().unwrap_or(0) == *last,
-            };
-            if !is_from && present.as_ref().is_some_and(|present| record::is_same(present, to)) {
-                return Ok(None);
-            }
-            if !is_from && !self.request.force {
+            let found = waiting.last().unwrap_or(0);
+            let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
+            if !done && !self.request.force && expected.is_some_and(|expected| expected != found) {
                 return Err(self.changed("the record was changed or saved since".to_owned()));
             }
-            let present = present.unwrap_or_else(|| (**from).clone());
-            return Ok(Some((session, present, to)));
+            return Ok(Some(RecordChange {
+                session,
+                now,
+                then,
+                done: done.then_some(found),
+            }));
         }
         Ok(None)
+    }
+
+    /// Makes the change of the record. Gives the number of the draft's last operation afterwards.
+    fn put_record(&self, change: &RecordChange<'_>) -> Result<u64, Error> {
+        let scene = self.scene;
+        if self.entry.operation == FINISH && !self.is_undo() {
+            // The last checkpoint has the record again, so nothing waits.
+            let waiting = draft::read(scene.repo, change.session)?;
+            let left = self
+                .left
+                .filter(|left| waiting.last() == Some(*left) || self.request.force);
+            if let Some(last) = left.and(waiting.last()) {
+                draft::clear(scene.repo, change.session, last, scene.wait)?;
+            }
+            return Ok(draft::read(scene.repo, change.session)?.last().unwrap_or(0));
+        }
+        match change.done {
+            Some(last) => Ok(last),
+            None => record::replace(scene, change.session, change.now, change.then.clone()),
+        }
     }
 
     fn current(&self) -> Result<(), Error> {
@@ -544,7 +579,7 @@ pub(super) fn note_finish(
     let entry = Entry {
         n: undo::next(scene.repo)?,
         at: scene.now,
-        operation: "finish".to_owned(),
+        operation: FINISH.to_owned(),
         what,
         effects,
     };

@@ -12,8 +12,9 @@ use super::{Sharing, links, lock, open_regular, try_lock};
 /// Ends the names of files in the making.
 const END: &str = ".new";
 
-/// Puts `bytes` in the place of the file `path`: private, durable with `sync`. On an error the old file stays, and
-/// nothing else is left.
+/// Puts `bytes` in the place of the file `path`: private; with `sync` durable, content and name, so that what others add
+/// to the new file and sync is not lost with the name. On an error the old file stays, unless it is the folder that
+/// could not be synced, and nothing else is left.
 pub fn replace(path: &Path, bytes: &[u8], sharing: Sharing, sync: bool) -> io::Result<()> {
     replace_with(path, sharing, sync, &mut |file| file.write_all(bytes))
 }
@@ -36,6 +37,8 @@ pub fn replace_with(
         if put.is_err() {
             // What stays is swept.
             let _ = fs::remove_file(&new);
+        } else if sync && let Some(folder) = path.parent() {
+            return super::sync_dir(folder);
         }
         return put;
     }

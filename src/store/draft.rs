@@ -230,7 +230,7 @@ pub fn remove(repo: &Repository, session_id: &str, wait: Duration) -> Result<(),
     let path = path(repo, session_id)?;
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
+        _ => os::sync_dir(path.parent().unwrap_or(&path)).map_err(Error::io("remove", &path)),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Error, Repository, place};
+use super::{Error, Repository, percent, place};
 use crate::os;
 
 /// A lock, held until dropped.
@@ -86,38 +86,16 @@ fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Resu
 
 /// The name with everything but lower-case letters, digits, `.`, `_` and `-` as `%` and two digits.
 pub(super) fn file_name(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => out.push(char::from(byte)),
-            b'.' if !out.is_empty() => out.push('.'),
-            _ => {
-                out.push('%');
-                for digit in [byte >> 4, byte & 15] {
-                    out.push(char::from_digit(u32::from(digit), 16).unwrap_or_default());
-                }
-            }
-        }
-    }
-    out
+    percent::encode(name, |byte, first| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => true,
+        b'.' => !first,
+        _ => false,
+    })
 }
 
 /// The name that [`file_name`] was given, or `None` for what it never gives.
 pub(super) fn from_file_name(name: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    let decoded = String::from_utf8(bytes).ok()?;
-    (file_name(&decoded) == name).then_some(decoded)
+    percent::decode(name, file_name)
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod open;
 pub mod patch;
 pub mod patch_id;
 pub mod pathspec;
+mod percent;
 pub mod pins;
 mod place;
 pub mod quarantine;

@@ -5,7 +5,7 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{Repository, refs, session::REMOTE_PREFIX};
+use super::{Repository, percent, refs, session::REMOTE_PREFIX};
 use crate::model::name::Name;
 
 /// Where what is fetched waits until it has been checked.
@@ -95,33 +95,16 @@ pub fn default(repo: &Repository, push: bool) -> Option<Remote> {
 
 /// A remote's name as a part of a ref.
 pub fn encoded(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' => out.push(char::from(byte)),
-            b'-' if !out.is_empty() => out.push('-'),
-            _ => out.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    out
+    percent::encode(name, |byte, first| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'_' => true,
+        b'-' => !first,
+        _ => false,
+    })
 }
 
 /// The remote's name that [`encoded`] was given; `None` for what it never gives.
 pub fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    let name = String::from_utf8(bytes).ok()?;
-    (encoded(&name) == text).then_some(name)
+    percent::decode(text, encoded)
 }
 
 /// `<remote>/<session>` as people write it, from the part of a ref behind `refs/checkpoints-remote/`.

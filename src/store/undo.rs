@@ -102,10 +102,16 @@ enum Line {
         /// The safety checkpoint of the state that was taken back, to which redo goes.
         #[serde(default)]
         kept: Option<Oid>,
+        /// The number of the last operation in the draft whose record was taken back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<u64>,
     },
     Redone {
         redone: u64,
         at: Timestamp,
+        /// The same for the record that was brought back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<u64>,
     },
 }
 
@@ -120,7 +126,7 @@ pub struct List {
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     Done,
-    Undone { kept: Option<Oid> },
+    Undone { kept: Option<Oid>, last: Option<u64> },
 }
 
 impl List {
@@ -134,7 +140,7 @@ impl List {
     pub fn redoable(&self) -> Option<(&Entry, Option<&Oid>)> {
         let (entry, state) = &self.entries[*self.redo.last()?];
         match state {
-            State::Undone { kept } => Some((entry, kept.as_ref())),
+            State::Undone { kept, .. } => Some((entry, kept.as_ref())),
             State::Done => None,
         }
     }
@@ -144,7 +150,16 @@ impl List {
         let (entry, state) = self.entries.iter().rfind(|(entry, _)| entry.n == n)?;
         match state {
             State::Done => Some((entry, None)),
-            State::Undone { kept } => Some((entry, kept.as_ref())),
+            State::Undone { kept, .. } => Some((entry, kept.as_ref())),
+        }
+    }
+
+    /// The number of the last operation in the draft as the last undo of this entry left it; `None` where it is not
+    /// known.
+    pub fn undone_last(&self, n: u64) -> Option<u64> {
+        match self.entries.iter().rfind(|(entry, _)| entry.n == n)?.1 {
+            State::Undone { last, .. } => last,
+            State::Done => None,
         }
     }
 
@@ -160,15 +175,21 @@ impl List {
                 self.redo.clear();
                 self.entries.push((entry, State::Done));
             }
-            Line::Undone { undone, kept, .. } => {
+            Line::Undone { undone, kept, last, .. } => {
                 if let Some(at) = find(&self.entries, undone) {
-                    self.entries[at].1 = State::Undone { kept };
+                    self.entries[at].1 = State::Undone { kept, last };
                     self.redo.push(at);
                 }
             }
-            Line::Redone { redone, .. } => {
+            Line::Redone { redone, last, .. } => {
                 if let Some(at) = find(&self.entries, redone) {
-                    self.entries[at].1 = State::Done;
+                    let (entry, state) = &mut self.entries[at];
+                    *state = State::Done;
+                    for effect in &mut entry.effects {
+                        if let (Effect::Record { last, .. }, Some(now)) = (effect, last) {
+                            *last = now;
+                        }
+                    }
                     self.redo.retain(|other| *other != at);
                 }
             }
@@ -227,14 +248,23 @@ pub fn note(repo: &Repository, entry: Entry) -> Result<(), Error> {
     append(repo, &Line::Done(entry))
 }
 
-/// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there.
-pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>) -> Result<(), Error> {
-    append(repo, &Line::Undone { undone: n, at, kept })
+/// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there, `last` the number of the last
+/// operation in the draft whose record it changed.
+pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, last: Option<u64>) -> Result<(), Error> {
+    append(
+        repo,
+        &Line::Undone {
+            undone: n,
+            at,
+            kept,
+            last,
+        },
+    )
 }
 
-/// Notes that an entry that was taken back is in force again.
-pub fn redone(repo: &Repository, n: u64, at: Timestamp) -> Result<(), Error> {
-    append(repo, &Line::Redone { redone: n, at })
+/// Notes that an entry that was taken back is in force again; `last` as above.
+pub fn redone(repo: &Repository, n: u64, at: Timestamp, last: Option<u64>) -> Result<(), Error> {
+    append(repo, &Line::Redone { redone: n, at, last })
 }
 
 /// The ref of an entry in this work tree.
@@ -316,6 +346,7 @@ mod tests {
             undone: n,
             at: Timestamp::from_unix(0, 0),
             kept: None,
+            last: None,
         }
     }
 
@@ -323,6 +354,7 @@ mod tests {
         Line::Redone {
             redone: n,
             at: Timestamp::from_unix(0, 0),
+            last: None,
         }
     }
 

@@ -157,26 +157,51 @@ fn line_of(row: &Row, width: usize) -> Line {
     line
 }
 
-fn json_of(standing: &Standing) -> Value {
-    let session = |row: &Row| {
-        let (ours, theirs) = match &row.state {
-            State::Both(Relation::Ahead(count)) | State::Here(count) => (*count, 0),
-            State::Both(Relation::Behind(count)) | State::There(count) => (0, *count),
-            State::Both(Relation::Diverged { ours, theirs }) => (*ours, *theirs),
-            _ => (0, 0),
-        };
-        let why = match &row.state {
-            State::Damaged(why) => Some(why),
-            _ => None,
-        };
-        json!({
-            "session": row.name,
-            "state": row.state.word().replace(' ', "-"),
-            "unpushed": ours,
-            "unpulled": theirs,
-            "damage": why,
-        })
+/// How a session stands to a remote, in a sentence about the session; empty where they are the same.
+pub(in crate::commands) fn words(remote: &str, state: &State) -> Line {
+    let count = |n: &usize| Count::new(*n, "checkpoint");
+    let (slot, text) = match state {
+        State::Both(Relation::Same) => (Slot::Good, format!("everything is on {remote}, as last seen")),
+        State::Both(Relation::Ahead(n)) | State::Here(n) => {
+            (Slot::Caution, format!("{} not pushed to {remote}", count(n)))
+        }
+        State::Both(Relation::Behind(n)) | State::There(n) => (
+            Slot::Caution,
+            format!("{} more on {remote}: 'git checkpoint pull'", count(n)),
+        ),
+        State::Both(Relation::Diverged { ours, theirs }) => (
+            Slot::Caution,
+            format!("{ours} here and {theirs} on {remote} go different ways: 'git checkpoint pull'"),
+        ),
+        State::Both(Relation::Unrelated) => (Slot::Caution, format!("another session has its name on {remote}")),
+        State::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
     };
+    Line::new().with(slot, text)
+}
+
+/// How a session stands to another side, for programs, with the name given to `key`.
+pub(in crate::commands) fn state_json(key: &str, name: &str, state: &State) -> Value {
+    let (ours, theirs) = match state {
+        State::Both(Relation::Ahead(count)) | State::Here(count) => (*count, 0),
+        State::Both(Relation::Behind(count)) | State::There(count) => (0, *count),
+        State::Both(Relation::Diverged { ours, theirs }) => (*ours, *theirs),
+        _ => (0, 0),
+    };
+    let why = match state {
+        State::Damaged(why) => Some(why),
+        _ => None,
+    };
+    json!({
+        key: name,
+        "state": state.word().replace(' ', "-"),
+        "unpushed": ours,
+        "unpulled": theirs,
+        "damage": why,
+    })
+}
+
+fn json_of(standing: &Standing) -> Value {
+    let session = |row: &Row| state_json("session", &row.name, &row.state);
     let remote = &standing.remote;
     json!({
         "name": remote.name,

@@ -241,49 +241,6 @@ mod tests {
     }
 
     #[test]
-    fn many_patches_are_applied_as_one_after_the_other() {
-        let item = |id: &str, text: &str| json!({"todos": [{"id": id, "at": "2026-11-27T12:00:00Z", "by": "a", "text": text}]});
-        let mut changing = Changing::new(&Record::default());
-        for patch in [item("a", "one"), item("b", "two"), item("c", "three")] {
-            changing.apply(&patch, Missing::IsPassedOver).expect("ok");
-        }
-        assert!(changing.remove("todos", "b") && !changing.remove("todos", "b") && !changing.remove("summary", "b"));
-        let done = |id: &str| json!({"todos": [{"id": id, "done": true}]});
-        for id in ["c", "b", "never"] {
-            changing.apply(&done(id), Missing::IsPassedOver).expect("ok");
-        }
-        changing.apply(&item("b", "again"), Missing::IsPassedOver).expect("ok");
-        let record = changing.finish().expect("whole");
-        let todos: Vec<_> = record.todos.iter().map(|t| (t.text.as_str(), t.done)).collect();
-        assert_eq!(todos, [("one", false), ("three", true), ("again", false)]);
-        let mut strict = Changing::new(&record);
-        strict.apply(&done("never"), Missing::IsAdded).expect("taken");
-        assert!(strict.finish().is_err());
-        assert!(
-            Changing::new(&record)
-                .apply(&json!({"todos": 5}), Missing::IsPassedOver)
-                .is_err()
-        );
-    }
-
-    #[test]
-    fn the_state_is_put_where_a_pointer_says() {
-        let mut changing = Changing::new(&Record::default());
-        for (at, value) in [
-            ("/a/b", json!({"n": null})),
-            ("/list", json!([1])),
-            ("/list/-", json!(2)),
-            ("/list/0", json!(0)),
-            ("/list/9", json!("nowhere")),
-            ("/x~1y", json!(1.50)),
-        ] {
-            changing.put(at, value);
-        }
-        let state = changing.finish().expect("any JSON").state.expect("set");
-        assert_eq!(state, json!({"a": {"b": {"n": null}}, "list": [0, 2], "x/y": 1.50}));
-    }
-
-    #[test]
     fn faults_are_named() {
         let cases = [
             (json!([]), "a record must be a JSON object"),

@@ -42,8 +42,13 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
         Ok(())
     })?;
     if waits_again {
-        let id = fresh::item_id()?;
-        stored::add(scene.repo, &session, &entries, || id, scene.wait)?;
+        // A killed call may have done this already.
+        let waiting = stored::read(scene.repo, &session)?;
+        entries.retain(|entry| !waiting.entries.iter().any(|(_, waits)| waits == entry));
+        if !entries.is_empty() {
+            let id = fresh::item_id()?;
+            stored::add(scene.repo, &session, &entries, || id, scene.wait)?;
+        }
     } else {
         stored::take_out(scene.repo, &session, &entries, scene.wait)?;
     }

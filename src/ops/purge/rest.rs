@@ -51,7 +51,7 @@ impl Rest {
         let folder = store::private_dir(scene.repo)?;
         let path = folder.join(NOTE);
         let bytes = crate::model::json::to_line(self);
-        let put = os::replace(&path, &bytes, store::sharing(scene.repo), true).and_then(|()| os::sync_dir(&folder));
+        let put = os::replace(&path, &bytes, store::sharing(scene.repo), true);
         Ok(put.map_err(store::Error::io("write", path))?)
     }
 
@@ -114,6 +114,7 @@ impl Rest {
         }
         if let Some(id) = &self.session {
             draft::remove(scene.repo, id, scene.wait)?;
+            store::chat::remove(scene.repo, id, scene.wait)?;
             current::write(scene.repo, &current::read(scene.repo)?.left(id))?;
         }
         let who = compose::people(scene).committer;

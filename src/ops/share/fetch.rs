@@ -44,6 +44,8 @@ pub struct Fetched {
     pub refused: Vec<(String, String)>,
     /// How many sessions are as they were.
     pub unchanged: usize,
+    /// Of a fetch of one session: what else the remote has that is called alike.
+    pub alike: Vec<Name>,
 }
 
 /// A session that is not as it was.
@@ -68,11 +70,12 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;
     match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
-        Ok((sessions, refused, unchanged)) => Ok(Fetched {
+        Ok((sessions, refused, unchanged, alike)) => Ok(Fetched {
             remote,
             sessions,
             refused,
             unchanged,
+            alike,
         }),
         Err(error) => {
             // What was fetched and not checked is let go; the next fetch does so as well.
@@ -84,6 +87,7 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
 
 /// Deletes what an interrupted fetch left.
 fn clear(scene: &Scene<'_>, remote: &Remote) -> Result<(), Error> {
+    refs::remove_locks(scene.repo, &remote.incoming())?;
     let left = refs::list(scene.repo, &remote.incoming())?;
     let edits: Vec<_> = left.into_iter().map(|(name, _)| remove(name)).collect();
     update(scene, &edits)
@@ -106,7 +110,7 @@ fn update(scene: &Scene<'_>, edits: &[Edit]) -> Result<(), Error> {
     Ok(())
 }
 
-type Parts = (Vec<Found>, Vec<(String, String)>, usize);
+type Parts = (Vec<Found>, Vec<(String, String)>, usize, Vec<Name>);
 
 struct Fetch<'a> {
     scene: &'a Scene<'a>,
@@ -116,6 +120,7 @@ struct Fetch<'a> {
     /// What was known before.
     known: BTreeMap<Name, ObjectId>,
     refused: Vec<(String, String)>,
+    alike: Vec<Name>,
 }
 
 impl<'a> Fetch<'a> {
@@ -139,6 +144,7 @@ impl<'a> Fetch<'a> {
             wire,
             known,
             refused: Vec::new(),
+            alike: Vec::new(),
         })
     }
 
@@ -178,13 +184,14 @@ impl<'a> Fetch<'a> {
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         self.publish(&found)?;
-        Ok((found, self.refused, unchanged))
+        Ok((found, self.refused, unchanged, self.alike))
     }
 
     /// Which sessions the remote has.
     fn ask(&mut self) -> Result<BTreeMap<Name, ObjectId>, Error> {
         let pattern = match &self.request.session {
-            Some(name) => session::ref_name(name),
+            // Those that are called alike as well: a session that has to step aside takes no name of theirs.
+            Some(name) => format!("{}*", session::ref_name(name)),
             None => format!("{}*", session::PREFIX),
         };
         let git = store::git(self.scene.repo).args(["ls-remote", "--refs", "--", &self.remote.name, &pattern]);
@@ -209,6 +216,12 @@ impl<'a> Fetch<'a> {
             let Some(short) = full.strip_prefix(session::PREFIX) else {
                 continue;
             };
+            if let Some(wanted) = &self.request.session
+                && short != wanted.as_str()
+            {
+                self.alike.extend(Name::new(short));
+                continue;
+            }
             match (Name::new(short), ObjectId::from_hex(id.as_bytes())) {
                 (Ok(name), Ok(id)) => drop(there.insert(name, id)),
                 (Err(why), _) => self
@@ -216,7 +229,7 @@ impl<'a> Fetch<'a> {
                     .push((short.escape_debug().to_string(), why.reason.to_owned())),
                 (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is none".to_owned())),
             }
-            if there.len() + self.refused.len() > MAX_SESSIONS {
+            if there.len() + self.refused.len() + self.alike.len() > MAX_SESSIONS {
                 return Err(too_many());
             }
         }

@@ -90,6 +90,21 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Er
     Ok(all)
 }
 
+/// How a session whose newest checkpoint is `tip` stands to each remote that was ever seen to have it.
+pub fn of_session(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Vec<(String, State)> {
+    let seen = |remote: &Remote| match refs::read(scene.repo, &remote.tracking_ref(name)) {
+        Ok(there) => there.map(Ok),
+        Err(error) => Some(Err(error.to_string())),
+    };
+    let remotes = remote::all(scene.repo).into_iter();
+    remotes
+        .filter_map(|remote| {
+            let there = seen(&remote)?;
+            Some((remote.name, state(scene, Some(&Ok(tip)), Some(&there))))
+        })
+        .collect()
+}
+
 type Tips = BTreeMap<String, Result<ObjectId, String>>;
 
 fn tips(scene: &Scene<'_>, prefix: &str) -> Result<Tips, Error> {

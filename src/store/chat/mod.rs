@@ -8,4 +8,4 @@ mod chunks;
 mod waiting;
 
 pub use chunks::{Appended, Saved, append, read_text};
-pub use waiting::{Entry, Waiting, add, forget, read, take_out, waits};
+pub use waiting::{Entry, Waiting, add, forget, read, remove, take_out, waits};

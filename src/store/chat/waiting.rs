@@ -255,8 +255,20 @@ pub fn forget(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>, 
         file.write_all(&first)?;
         rest.iter().try_for_each(|line| file.write_all(line))
     })
-    .and_then(|()| os::sync_dir(path.parent().unwrap_or(&path)))
     .map_err(Error::io("write", &path))
+}
+
+/// Removes what waits in a session that is purged, whatever it is.
+pub fn remove(repo: &Repository, session: &str, wait: Duration) -> Result<(), Error> {
+    if !private_path(repo).join("drafts").join(name(session)).exists() {
+        return Ok(());
+    }
+    let _lock = locked(repo, session, wait)?;
+    let path = path(repo, session)?;
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => os::sync_dir(path.parent().unwrap_or(&path)).map_err(Error::io("remove", &path)),
+    }
 }
 
 /// Takes out entries that are there exactly like this.
@@ -270,7 +282,5 @@ pub fn take_out(repo: &Repository, session: &str, entries: &[Entry], wait: Durat
         .filter(|line| serde_json::from_slice::<Line>(line).map_or(true, |line| !entries.contains(&line.entry)))
         .collect();
     let path = path(repo, session)?;
-    os::replace(&path, &kept.concat(), sharing(repo), true)
-        .and_then(|()| os::sync_dir(path.parent().unwrap_or(&path)))
-        .map_err(Error::io("write", &path))
+    os::replace(&path, &kept.concat(), sharing(repo), true).map_err(Error::io("write", &path))
 }

@@ -199,6 +199,24 @@ pub fn forget_logs(
     Ok(())
 }
 
+/// Removes the lock files that a git that was killed left below `prefix` (with its slash): a namespace that nobody but
+/// us writes, while a lock of ours is held that whoever writes it holds. No ref of ours is called `*.lock`.
+pub fn remove_locks(repo: &Repository, prefix: &str) -> Result<(), Error> {
+    let folder = repo.common_dir().join(prefix);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", &folder))?.path();
+        if path.extension().is_some_and(|end| end == "lock") {
+            std::fs::remove_file(&path).map_err(Error::io("remove", path))?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks that objects which were there before a save are still there after its ref is in place, and freshens them.
 ///
 /// Otherwise, by a `gc --prune=now` at that moment, [`Error::Vanished`]: store everything again with

@@ -91,8 +91,7 @@ pub(super) fn replace(
     let mut line = format!("{} {id} ", id.kind().null()).into_bytes();
     let put = who.write_to(&mut line).and_then(|()| {
         line.extend_from_slice(format!("\t{}\n", one_line(message)).as_bytes());
-        os::replace(&path, &line, place::sharing(repo), true)?;
-        path.parent().map_or(Ok(()), os::sync_dir)
+        os::replace(&path, &line, place::sharing(repo), true)
     });
     put.map_err(failed)
 }

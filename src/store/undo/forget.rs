@@ -60,7 +60,6 @@ pub fn forget(repo: &Repository, folder: &Path, purged: &Purged<'_>) -> Result<u
     let new: Vec<u8> = lines.iter().flat_map(json::to_line).collect();
     if new != bytes {
         os::replace(&path, &new, sharing(repo), true).map_err(Error::io("write", &path))?;
-        os::sync_dir(folder).map_err(Error::io("write", folder))?;
     }
     for n in &gone {
         let changes = folder.join("undo").join(format!("{n}.changes"));
@@ -163,6 +162,7 @@ mod tests {
         assert!(update(&mut done(record("other")), &purged));
         let mut undone = Line::Undone {
             undone: 1,
+            last: None,
             at: Timestamp::from_unix(0, 0),
             kept: Some(id("d")),
         };

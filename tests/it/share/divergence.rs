@@ -1,6 +1,7 @@
 //! Both sides went on, or one of them went back: nothing is dropped, and nothing happens unasked.
 
 use super::{at, clone, log, no_quarantine, save, shared};
+use crate::support::Spawned;
 
 #[test]
 fn what_was_done_in_both_places_stays() {
@@ -274,47 +275,55 @@ fn prune_middle(world: &crate::support::World, tip: &str) -> String {
 
 #[test]
 fn pushes_at_the_same_time_drop_nothing() {
+    const CLONES: [&str; 6] = ["c1", "c2", "c3", "c4", "c5", "c6"];
     let world = shared();
     world.checkpoint(["start", "auth"]).success();
     save(&world, "one");
     world.checkpoint(["push"]).success();
-    let clones = ["c1", "c2", "c3", "c4"];
-    let mut tips = Vec::new();
-    for name in clones {
+    for name in CLONES {
         clone(&world, name);
         world.checkpoint(["pull", "origin", "auth"]).success();
         world.checkpoint(["resume", "auth"]).success();
-        tips.push(save(&world, name));
     }
-    let environment = world.environment();
-    let children: Vec<_> = clones
-        .iter()
-        .map(|name| {
-            std::process::Command::new(crate::support::PROGRAM)
-                .arg("push")
-                .current_dir(world.root().join(name))
-                .env_clear()
-                .envs(environment.clone())
-                .output()
-        })
-        .map(|output| output.unwrap().status.code())
-        .collect();
-    assert_eq!(
-        children.iter().filter(|code| **code == Some(0)).count(),
-        1,
-        "{children:?}"
-    );
-    assert!(children.iter().all(|code| matches!(code, Some(0 | 4))), "{children:?}");
-    // Those that were refused pull and push, and everything is there.
-    for (name, tip) in clones.iter().zip(&tips) {
+    let mut tips = Vec::new();
+    for round in 0..3 {
+        for name in CLONES {
+            world.enter(name);
+            tips.push((name, save(&world, &format!("{name} {round}"))));
+        }
+        // All are started before any is waited for.
+        let pushes: Vec<_> = CLONES
+            .iter()
+            .map(|name| {
+                world.enter(name);
+                world.spawn(["push", "--all"])
+            })
+            .collect();
+        let codes: Vec<_> = pushes.into_iter().map(Spawned::code).collect();
+        let won = codes.iter().filter(|code| **code == Some(0)).count();
+        if round == 0 {
+            assert_eq!(won, 1, "one of those that went on from the same checkpoint: {codes:?}");
+        }
+        // 5 is what a remote whose ref is locked by another push makes of it.
+        assert!(
+            codes.iter().all(|code| matches!(code, Some(0 | 4 | 5))),
+            "round {round}: {codes:?}"
+        );
+        // Those that were refused pull and push, and everything is there, and stays.
+        for name in CLONES {
+            world.enter(name);
+            world.checkpoint(["pull", "origin", "auth"]).success();
+            world.checkpoint(["push", "--all"]).success();
+        }
+        for (name, tip) in &tips {
+            let line = ["-C", "../hub", "for-each-ref", "--contains", tip, "refs/checkpoints/"];
+            assert!(!world.git_line(line).is_empty(), "round {round}: {name}");
+        }
+    }
+    world.git(["-C", "../hub", "fsck", "--strict"]).success();
+    for name in CLONES {
         world.enter(name);
-        world.checkpoint(["fetch"]).success();
-        world.checkpoint(["pull", "origin", "auth"]).success();
-        world.checkpoint(["push", "--all"]).success();
-        let hub = world.root().join("hub");
-        let hub = hub.to_str().unwrap();
-        let reached = world.git_line(["-C", hub, "for-each-ref", "--contains", tip, "refs/checkpoints/"]);
-        assert!(!reached.is_empty(), "{name}");
+        no_quarantine(&world);
+        world.checkpoint(["verify", "--all"]).success();
     }
-    world.checkpoint(["verify", "--all"]).success();
 }

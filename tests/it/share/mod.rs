@@ -3,6 +3,7 @@
 mod divergence;
 mod handover;
 mod hostile;
+mod others;
 mod refusing;
 mod shapes;
 

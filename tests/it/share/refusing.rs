@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use super::{at, clone, save, shared};
-use crate::support::World;
+use crate::support::{Spawned, World};
 
 /// A token of a well-known form, put together so that it does not stand in this file.
 fn token() -> String {
@@ -237,29 +240,101 @@ fn files_of_lfs_go_first() {
     assert_eq!(log, format!("push --object-id origin {}\n", "a1".repeat(32)));
 }
 
+/// Both programs of the other side say that they were asked, and never answer.
+fn hanging(world: &World) {
+    let slow = script(world, "slow", "echo $$ >../asked; exec sleep 60");
+    for side in ["receivepack", "uploadpack"] {
+        world.git(["config", &format!("remote.origin.{side}"), &slow]).success();
+    }
+}
+
+/// Starts a command and waits until the other side has been asked. Also gives the process of git.
+fn asked(world: &World, line: &[&str]) -> (Spawned, rustix::process::Pid) {
+    let asked = world.root().join("asked");
+    let _ = fs::remove_file(&asked);
+    let spawned = world.spawn(line);
+    let other = wait_for(|| fs::read_to_string(&asked).ok()?.trim().parse().ok());
+    // git runs it through a shell, or not.
+    let mut git = other;
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{git}/stat")).unwrap();
+        let mut words = stat.rsplit_once(')').unwrap().1.split_whitespace();
+        let parent: i32 = words.nth(1).unwrap().parse().unwrap();
+        if parent == spawned.pid().as_raw_nonzero().get() {
+            return (spawned, rustix::process::Pid::from_raw(git).unwrap());
+        }
+        git = parent;
+    }
+}
+
+fn wait_for<T>(mut done: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(done) = done() {
+            return done;
+        }
+        assert!(started.elapsed().as_secs() < 60, "it does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process has ended; one that nobody waited for counts.
+fn has_ended(process: rustix::process::Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    stat.map_or(true, |stat| {
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+    })
+}
+
+const TALKING: [&[&str]; 4] = [
+    &["push"],
+    &["fetch"],
+    &["pull", "origin", "auth"],
+    &["save", "--allow-empty", "-m", "two", "--push"],
+];
+
 #[test]
 fn ctrl_c_leaves_everything_as_it_was() {
     let world = shared();
     world.checkpoint(["start", "auth"]).success();
     save(&world, "one");
-    let slow = script(&world, "slow", "sleep 30; exec git-receive-pack \"$@\"");
-    world.git(["config", "remote.origin.receivepack", &slow]).success();
+    hanging(&world);
     let before = world.fingerprint();
-    let mut child = std::process::Command::new(crate::support::PROGRAM)
-        .arg("push")
-        .current_dir(world.repo())
-        .env_clear()
-        .envs(world.environment())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(700));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let started = std::time::Instant::now();
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
-    assert!(started.elapsed().as_secs() < 10);
-    assert_eq!(before, world.fingerprint());
-    assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
+    for line in TALKING {
+        let (spawned, git) = asked(&world, line);
+        let started = Instant::now();
+        spawned.signal(Signal::INT);
+        assert_eq!(spawned.code(), Some(130), "{line:?}");
+        assert!(started.elapsed().as_secs() < 10);
+        assert!(has_ended(git), "{line:?}");
+        assert_eq!(before, world.fingerprint());
+        assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
+        super::no_quarantine(&world);
+    }
+    assert_eq!(super::log(&world, "auth"), ["two", "one", "start auth"]);
+}
+
+#[test]
+fn git_does_not_wait_for_ever_when_we_are_killed() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    hanging(&world);
+    let before = world.fingerprint();
+    for line in TALKING {
+        let (spawned, git) = asked(&world, line);
+        spawned.signal(Signal::KILL);
+        // Its child is reaped by nobody but the system.
+        wait_for(|| has_ended(git).then_some(()));
+        assert_eq!(spawned.code(), None, "{line:?}");
+        assert_eq!(before, world.fingerprint());
+    }
+    for side in ["receivepack", "uploadpack"] {
+        world
+            .git(["config", "--unset", &format!("remote.origin.{side}")])
+            .success();
+    }
+    world.checkpoint(["push"]).success();
+    world.checkpoint(["fetch"]).success();
+    world.checkpoint(["verify", "--all"]).success();
 }

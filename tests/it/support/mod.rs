@@ -12,11 +12,15 @@ mod normal;
 mod output;
 pub mod schema;
 #[cfg(unix)]
+mod spawned;
+#[cfg(unix)]
 mod terminal;
 mod world;
 
 pub use fingerprint::Fingerprint;
 pub use output::Output;
+#[cfg(unix)]
+pub use spawned::Spawned;
 #[cfg(unix)]
 pub use terminal::Terminal;
 pub use world::{PROGRAM, World, as_nobody};

@@ -120,13 +120,18 @@ pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pull
             change: found.change,
         });
     }
-    let mut pulled = bring(scene, &remote, &name)?;
+    let mut pulled = bring_beside(scene, &remote, &name, &fetched.alike)?;
     pulled.fetched = Some(fetched);
     Ok(pulled)
 }
 
 /// Brings a session to what was fetched of it last.
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, Error> {
+    bring_beside(scene, remote, name, &[])
+}
+
+/// The same; `taken` are names that the remote was just seen to have.
+fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name]) -> Result<Pulled, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?.ok_or_else(|| Error::NotThere {
         remote: remote.name.clone(),
@@ -143,6 +148,7 @@ pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, 
             scene,
             remote,
             name,
+            taken,
             ours: ours.as_ref().map(|ours| &ours.tip),
             theirs: &theirs,
         };
@@ -187,6 +193,7 @@ struct Step<'a> {
     scene: &'a Scene<'a>,
     remote: &'a Remote,
     name: &'a Name,
+    taken: &'a [Name],
     ours: Option<&'a Checkpoint>,
     theirs: &'a Checkpoint,
 }

@@ -34,7 +34,7 @@ impl Step<'_> {
             let name = Name::slug(self.name.as_str(), suffix.trim_end_matches('-'));
             // Nor one that the remote has: another machine of this name may have parted there.
             let there = refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?;
-            if there.is_none() && session::tip(self.scene.repo, &name)?.is_none() {
+            if there.is_none() && !self.taken.contains(&name) && session::tip(self.scene.repo, &name)?.is_none() {
                 return Ok(name);
             }
         }
