@@ -117,6 +117,7 @@ impl From<Error> for CommandError {
             Error::NoSuchStep { ref session, .. } => {
                 of(Kind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
+            Error::NoPlace { .. } => of(Kind::Fatal),
             Error::Exists { ref name } => of(Kind::Fatal)
                 .hint(format!("take it up: git checkpoint resume {name}"))
                 .hint("or choose another name"),
