@@ -354,3 +354,12 @@ fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
         assert_eq!(dry.stderr(), real.stderr());
     }
 }
+
+#[test]
+fn verbose_tells_the_time_on_standard_error() {
+    let world = session();
+    let plain = world.checkpoint(["list"]).success().stdout().to_owned();
+    let out = world.checkpoint(["list", "-v"]);
+    out.success().stdout_is(&plain).stderr_has("It took ");
+    world.checkpoint(["list", "-v", "--json"]).success().no_stderr();
+}
