@@ -117,7 +117,6 @@ impl From<Error> for CommandError {
             Error::NoSuchStep { ref session, .. } => {
                 of(Kind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
-            Error::NoPlace { .. } => of(Kind::Fatal),
             Error::Exists { ref name } => of(Kind::Fatal)
                 .hint(format!("take it up: git checkpoint resume {name}"))
                 .hint("or choose another name"),
@@ -176,7 +175,7 @@ impl From<Error> for CommandError {
             Error::FirstOfSession { ref session } => {
                 of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
             }
-            Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
+            Error::NoPlace { .. } | Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
             Error::NoOption { in_draft: true, .. } => {

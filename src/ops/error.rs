@@ -1,4 +1,6 @@
 //! Why an operation did nothing.
+//!
+//! Over 400 lines because it is one list, read whole by those who turn errors into words and exit codes.
 
 use std::io;
 

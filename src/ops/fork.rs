@@ -148,12 +148,11 @@ fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Error> {
     let taken = |what: String| Err(Error::NoPlace { what });
     for (at, wanted) in forks.iter().enumerate() {
         let earlier = &forks[..at];
-        if let Some(name) = &wanted.name {
-            if session::tip(scene.repo, name)?.is_some()
-                || earlier.iter().any(|other| other.name.as_ref() == Some(name))
-            {
-                return Err(Error::Exists { name: name.clone() });
-            }
+        if let Some(name) = &wanted.name
+            && (session::tip(scene.repo, name)?.is_some()
+                || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
+        {
+            return Err(Error::Exists { name: name.clone() });
         }
         let Some(path) = &wanted.worktree else { continue };
         let is_free = match std::fs::read_dir(path) {

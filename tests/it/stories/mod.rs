@@ -24,3 +24,4 @@ mod restore;
 mod save;
 mod session;
 mod steps;
+mod undo;
