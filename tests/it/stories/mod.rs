@@ -26,3 +26,4 @@ mod restore;
 mod save;
 mod session;
 mod steps;
+mod undo;
