@@ -3,13 +3,14 @@
 For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
 a run comes to its end. After each kill:
   - the user's files, index, branches and settings are as they were;
-  - every checkpoint that was acknowledged before is reached by a ref of ours, and every noted operation is there;
+  - every checkpoint that was acknowledged before is reached by a ref of ours;
+  - every change of a draft that was acknowledged before is there, and the killed one is there once or not at all;
   - git fsck and git status work, the same command and a save end with 0, and nothing of ours is left over;
   - the user's own branch -d, fetch and gc --prune=now end with 0, and everything still verifies.
-restore, apply and undo, which change files, are killed by kill-files.
+restore, apply and undo, which change files, are killed by kill-files; purge, which is to remove, by kill-purge.
 """
 
-import collections
+import json
 import pathlib
 import tempfile
 
@@ -30,40 +31,113 @@ def several(world):
         world.checkpoint("save", "-m", f"more {n}")
 
 
+def pruned(world):
+    several(world)
+    world.checkpoint("prune", "--keep-last", "1")
+
+
 def received(world):
     """Another clone has pushed a session and gone on with this one."""
     world.checkpoint("push", "origin", "--all")
     world.git("push", "-q", "origin", "refs/checkpoints/work:refs/checkpoints/others")
 
 
+def ahead(world):
+    """The remote has a checkpoint of this session that is not here."""
+    tip = world.git("rev-parse", "refs/checkpoints/work").decode().strip()
+    world.checkpoint("save", "--allow-empty", "-m", "elsewhere")
+    world.checkpoint("push", "origin", "work")
+    world.git("update-ref", "refs/checkpoints/work", tip)
+
+
+def forked(world):
+    world.checkpoint("fork", "work~1", "--name", "forked")
+
+
+def exported(world):
+    document = world.checkpoint("export", "work").stdout
+    (world.root / "exported.json").write_bytes(document)
+    world.checkpoint("delete", "work")
+
+
+def chatted(world):
+    for n in range(6):
+        world.checkpoint("message", "add", "--role", "user", f"message {n}")
+    world.checkpoint("save", "-m", "chat")
+
+
+def damaged(world):
+    ref = world.repo / ".git/refs/checkpoints/work"
+    ref.write_bytes(b"")
+
+
+def noted(*texts, save_every=None, session=True):
+    """Todos that were acknowledged."""
+
+    def prepare(world):
+        for text in texts:
+            world.checkpoint("todo", "add", text)
+        if save_every:
+            world.git("config", "checkpoint.saveEvery", str(save_every))
+        if not session:
+            world.checkpoint("pause", "-m", "paused")
+
+    return prepare
+
+
+def saved(world):
+    noted("one", "two")(world)
+    world.checkpoint("save", "-m", "saved")
+    world.checkpoint("todo", "add", "three")
+
+
+TODO = ["todo", "add", "killed"]
 # Name, its arguments, what is done before, and the exit codes of a run that is not disturbed or is repeated.
 COMMANDS = {
     "save": (["save", "-m", "three"], plain, (0,)),
     "save-many": (["save", "-m", "many"], lambda world: [world.write(f"many/{n}", f"{n}\n") for n in range(300)], (0,)),
+    "save-draft": (["save", "-m", "three"], noted("one", "two"), (0,)),
     "pause": (["pause", "-m", "three"], plain, (0, 3)),
     "finish": (["finish", "-m", "done"], plain, (0, 3)),
     "start": (["start", "other"], plain, (0, 128)),
     "task": (["task", "add", "a task"], plain, (0,)),
     "note": (["note", "a note"], plain, (0,)),
     "message": (["message", "add", "--role", "user", "a message"], plain, (0,)),
+    "todo": (TODO, noted("one", "two"), (0,)),
+    "todo-first": (TODO, plain, (0,)),
+    "todo-saved": (TODO, saved, (0,)),
+    "todo-saves": (TODO, noted("one", "two", save_every=3), (0,)),
+    "todo-paused": (TODO, noted(session=False), (0,)),
+    "clear": (["clear", "--yes"], chatted, (0,)),
+    "step": (["step", "run", "--title", "a step", "--", "true"], plain, (0,)),
     "fork": (["fork", "work~1", "--name", "forked"], plain, (0, 128)),
+    "undo-fork": (["undo"], forked, (0, 1)),
     "rename": (["rename", "work", "renamed"], plain, (0, 3)),
     "delete": (["delete", "work"], plain, (0, 3)),
     "undo-delete": (["undo"], deleted, (0, 1)),
     "pin": (["pin", "@"], plain, (0,)),
     "prune": (["prune", "--keep-last", "1"], several, (0,)),
+    "undo-prune": (["undo"], pruned, (0, 1)),
+    "import": (["import", "../exported.json"], exported, (0, 1)),
+    "repair": (["repair"], damaged, (0,)),
     "watch": (["watch", "--once"], plain, (0,)),
     "push": (["push", "origin", "work"], plain, (0,)),
     "fetch": (["fetch", "origin"], received, (0,)),
+    "pull": (["pull", "origin", "work"], ahead, (0,)),
 }
 
 
 def run(program, names):
+    reason = w.need("strace")
+    if reason:
+        print(f"kill: skipped, {reason}")
+        return True
     unknown = [name for name in names if name not in COMMANDS]
     if unknown:
         raise SystemExit(f"faults: kill knows no '{unknown[0]}'; it knows {' '.join(COMMANDS)}")
     results = [sweep(program, name, *COMMANDS[name]) for name in names or COMMANDS]
-    print(f"kill: {sum(kills for kills, _ in results)} kills, {sum(broken for _, broken in results)} broken")
+    print(f"kill: {len(results)} commands, {sum(kills for kills, _ in results)} kills, "
+          f"{sum(broken for _, broken in results)} broken")
     return not any(broken for _, broken in results)
 
 
@@ -72,42 +146,48 @@ def sweep(program, name, arguments, prepare, codes):
         root = pathlib.Path(folder)
         fixture = w.small(root / "fixture", program)
         prepare(fixture)
-        known = w.checkpoints(fixture)
-        points, broken = collections.Counter(), []
-        for call in w.CALLS:
-            when = 0
-            while True:
-                when += 1
-                world = w.copy(root / "fixture", root / "trial", program)
-                before = w.theirs(world)
-                ended = world.inject(call, when, "signal=KILL", *arguments)
-                if ended.returncode not in (137, -9):
-                    # git may have been killed as a child: then the program says so, which is a fault of its own kind.
-                    if ended.returncode in codes and b"signal" not in ended.stderr:
-                        break
-                    if when > 400:
-                        broken.append(f"{call}: no end after {when}")
-                        break
-                points[call] += 1
-                try:
-                    look(world, before, known, arguments, codes)
-                except AssertionError as error:
-                    broken.append(f"{call} {when}: {error}")
-        print(f"  {name}: {sum(points.values())} kills, {len(broken)} broken", flush=True)
+        before, known = w.theirs(fixture), w.checkpoints(fixture)
+        # Without a current session the todos of a change belong to a session that it starts or continues.
+        noted = todos(fixture) if arguments == TODO or name == "save-draft" else None
+        whole = w.copy(root / "fixture", root / "trial", program)
+        ended = whole.checkpoint(*arguments, check=False)
+        assert ended.returncode == 0, f"{name} gives {ended.returncode} when nothing is done to it: {ended.stderr.decode()}"
+
+        def judge(world, _when):
+            look(world, before, known, arguments, codes, noted)
+
+        kills, broken = w.kills(root, program, arguments, judge)
+        print(f"  {name}: {kills} kills, {len(broken)} broken", flush=True)
         for line in broken:
             print(f"    {line[:600]}")
-        return sum(points.values()), len(broken)
+        return kills, len(broken)
 
 
-def look(world, before, known, arguments, codes):
+def todos(world):
+    done = world.checkpoint("todo", "list", "--json")
+    return [item["text"] for item in json.loads(done.stdout)["items"]]
+
+
+def look(world, before, known, arguments, codes, noted):
     now = w.theirs(world)
     changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
     assert not changed, f"the user's own changed: {sorted(changed)[:5]}"
     lost = known - w.checkpoints(world)
     assert not lost, f"lost checkpoints {sorted(lost)[:3]}"
     w.sound(world)
+    if noted is not None:
+        present = todos(world)
+        assert [text for text in present if text != "killed"] == noted, f"todos are {present}"
+        assert present.count("killed") <= 1, f"todos are {present}"
+    # The remote's own git is killed as well here; a lock that it leaves there is its owner's to remove.
+    for lock in (world.root / "remote.git/refs").rglob("*.lock"):
+        lock.unlink()
     again = world.checkpoint(*arguments, check=False)
     assert again.returncode in codes, f"again: {again.returncode} {again.stderr.decode()}"
+    if noted is not None:
+        present = todos(world)
+        world.checkpoint("save", "-m", "after")
+        assert todos(world) == present, f"after the save todos are {todos(world)}, before {present}"
     world.checkpoint("save", "--allow-empty", "-m", "after")
     lost = known - w.checkpoints(world)
     assert not lost, f"lost checkpoints {sorted(lost)[:3]} by the command after"

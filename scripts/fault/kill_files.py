@@ -9,13 +9,12 @@ a run comes to its end. After each kill:
   - undo then takes all of it back.
 """
 
-import collections
 import os
 import pathlib
 import shutil
 import tempfile
 
-from world import CALLS, World, files, leftovers
+from world import World, files, kills, leftovers, need
 
 def build(root, program):
     """A repository with every kind of file, a checkpoint of it, and then nearly everything else."""
@@ -99,29 +98,15 @@ def sweep(name, arguments, prepare, program):
         whole.checkpoint(*arguments, check=False)
         after, after_index = files(whole), index(whole)
         assert after != before, "the command changes nothing"
-        points, broken = collections.Counter(), []
-        for call in CALLS:
-            when = 0
-            while True:
-                when += 1
-                trial = root / "trial"
-                shutil.rmtree(trial, ignore_errors=True)
-                shutil.copytree(root / "fixture", trial, symlinks=True)
-                world = World(trial, program)
-                line = ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={call}",
-                        "-e", f"inject={call}:signal=KILL:when={when}", program, *arguments]
-                ended = world.run(*line, check=False)
-                if ended.returncode >= 0 and ended.returncode != 137 and files(world) == after and not leftovers(world):
-                    break
-                points[call] += 1
-                try:
-                    look(world, before, before_index, before_bytes, after, after_index, arguments, back=when % 2 == 0)
-                except AssertionError as error:
-                    broken.append(f"{call} {when}: {error}")
-        print(f"  {name}: {sum(points.values())} kills, {len(broken)} broken")
+
+        def judge(world, when):
+            look(world, before, before_index, before_bytes, after, after_index, arguments, back=when % 2 == 0)
+
+        points, broken = kills(root, program, arguments, judge)
+        print(f"  {name}: {points} kills, {len(broken)} broken")
         for line in broken:
             print(f"    {line[:600]}")
-        return sum(points.values()), len(broken)
+        return points, len(broken)
 
 
 def look(world, before, before_index, before_bytes, after, after_index, arguments, back):
@@ -168,6 +153,10 @@ COMMANDS = {
 
 
 def run(program, names):
+    reason = need("strace")
+    if reason:
+        print(f"kill-files: skipped, {reason}")
+        return True
     results = [sweep(name, *COMMANDS[name], program) for name in names or COMMANDS]
     print(f"kill-files: {sum(kills for kills, _ in results)} kills, {sum(broken for _, broken in results)} broken")
     return not any(broken for _, broken in results)

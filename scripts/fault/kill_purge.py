@@ -4,11 +4,10 @@ A purge is to remove, so the rules are: what a ref names is whole (verify, git f
 git gc nothing in the repository has a byte of the file, and everything of every other file.
 """
 
-import collections
 import pathlib
 import tempfile
 
-from world import CALLS, World, copy, leftovers
+from world import World, kills, leftovers, need
 
 SECRET = "the needle in every checkpoint\n"
 
@@ -37,26 +36,18 @@ def build(root, program):
 
 
 def run(program, _names):
+    reason = need("strace")
+    if reason:
+        print(f"kill-purge: skipped, {reason}")
+        return True
     arguments = ["purge", "--yes", "--", "secret"]
     with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
         root = pathlib.Path(folder)
         build(root / "fixture", program)
-        points, broken = collections.Counter(), []
-        for call in CALLS:
-            when = 0
-            while True:
-                when += 1
-                world = copy(root / "fixture", root / "trial", program)
-                if world.inject(call, when, "signal=KILL", *arguments).returncode == 0:
-                    break
-                points[call] += 1
-                try:
-                    look(world, arguments)
-                except AssertionError as error:
-                    broken.append(f"{call} {when}: {error}")
+        points, broken = kills(root, program, arguments, lambda world, _when: look(world, arguments))
         for line in broken:
             print(f"  {line[:600]}")
-        print(f"kill-purge: {sum(points.values())} kills, {len(broken)} broken")
+        print(f"kill-purge: {points} kills, {len(broken)} broken")
         return not broken
 
 

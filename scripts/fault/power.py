@@ -1,10 +1,12 @@
 """power [CUTS]: the disk as it would be after a power cut, 200 times, while saves run.
 
 An ext4 image with commit=1 is copied at one moment (a reflink of an XFS file, so that the copy is of one instant), as
-its disk would be without power from then on. In each copy every acknowledged checkpoint is complete, no ref is empty,
-the next save, git fsck and git gc end with 0; and when the very content of the lost time is saved again, all is sound.
+its disk would be without power from then on. In each copy every acknowledged checkpoint is complete, every acknowledged
+task and message is there, no ref is empty, the next save, git fsck and git gc end with 0; and when the very content of
+the lost time is saved again, all is sound.
 """
 
+import json
 import pathlib
 import random
 import subprocess
@@ -32,7 +34,7 @@ def run(program, names):
             place.mkdir()
         shell(f"truncate -s 2G {root}/xfs && mkfs.xfs -q -m reflink=1 {root}/xfs && mount -o loop {root}/xfs {host}")
         try:
-            shell(f"truncate -s 64M {host}/image && mkfs.ext4 -q {host}/image && mount -o loop,commit=1 {host}/image {live}")
+            shell(f"truncate -s 256M {host}/image && mkfs.ext4 -q {host}/image && mount -o loop,commit=1 {host}/image {live}")
             try:
                 return cut(program, cuts, host, live, after)
             finally:
@@ -44,20 +46,35 @@ def run(program, names):
 def cut(program, cuts, host, live, after):
     world = w.small(live / "a", program)
     shell("sync")
-    acknowledged, lock, stop, failed = set(), threading.Lock(), threading.Event(), []
+    acknowledged, noted, lock, stop, failed = set(), set(), threading.Lock(), threading.Event(), []
 
     def saver(name):
         turn = 0
         while not stop.is_set():
             turn += 1
             world.write(f"{name}/file{turn % 50}", f"{name} {turn}\n" * 40)
-            done = world.checkpoint("save", "-m", f"{name} {turn}", "--session", name, check=False)
+            done = world.checkpoint("save", "-m", f"{name} {turn}", "--session", name, "--json", check=False)
             if done.returncode:
                 failed.append(done.stderr.decode())
+                continue
             with lock:
-                acknowledged.add(world.git("rev-parse", f"refs/checkpoints/{name}").decode().strip())
+                acknowledged.add(json.loads(done.stdout)["id"])
+
+    def noter(words):
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            text = f"{words[0]} number {turn}."
+            done = world.checkpoint(*words, text, "--session", "work", check=False)
+            if done.returncode:
+                failed.append(done.stderr.decode())
+                continue
+            with lock:
+                noted.add(text)
 
     threads = [threading.Thread(target=saver, args=(name,)) for name in ("left", "right")]
+    notes = (["task", "add"], ["message", "add", "--role", "user"])
+    threads += [threading.Thread(target=noter, args=(words,)) for words in notes]
     for thread in threads:
         thread.start()
     lost, broken, chance = 0, [], random.Random(1)
@@ -65,10 +82,10 @@ def cut(program, cuts, host, live, after):
         for number in range(cuts):
             time.sleep(chance.random() * 0.3)
             with lock:
-                known = set(acknowledged)
+                known, texts = set(acknowledged), set(noted)
             shell(f"rm -f {host}/copy && cp --reflink=always {host}/image {host}/copy && mount -o loop {host}/copy {after}")
             try:
-                missing = look(w.World(after / "a", program), known)
+                missing = look(w.World(after / "a", program), known, texts)
                 lost += missing
             except AssertionError as error:
                 broken.append(f"cut {number}: {error}")
@@ -80,18 +97,21 @@ def cut(program, cuts, host, live, after):
             thread.join()
     for line in [*broken, *failed[:3]]:
         print(f"  {line[:600]}")
-    print(f"power: {cuts} cuts, {len(acknowledged)} acknowledged, {lost} lost, {len(broken) + len(failed)} broken")
+    print(f"power: {cuts} cuts, {len(acknowledged)} checkpoints and {len(noted)} tasks and messages acknowledged, "
+          f"{lost} lost, {len(broken) + len(failed)} broken")
     return not (lost or broken or failed)
 
 
-def look(world, known):
+def look(world, known, texts):
     empty = [str(path) for path in (world.repo / ".git/refs").rglob("*") if path.is_file() and path.stat().st_size == 0]
     assert not empty, f"empty refs {empty}"
-    missing = known - w.checkpoints(world)
+    missing = len(known - w.checkpoints(world))
+    kept = b"".join(world.checkpoint(kind, "list", "--session", "work", "--json").stdout for kind in ("task", "message"))
+    missing += sum(text.encode() not in kept for text in texts)
     world.checkpoint("save", "-m", "after the cut", "--session", "left")
     w.sound(world)
     # What the cut took is written again: no object half there may be taken for present.
-    for path in sorted((world.repo / "left").iterdir()):
+    for path in (world.repo / "left").glob("*"):
         path.write_text(path.read_text() + "again\n")
     world.checkpoint("save", "-m", "again", "--session", "right")
     world.git("gc", "-q", "--prune=now")
@@ -99,4 +119,4 @@ def look(world, known):
     world.checkpoint("verify", "--all")
     left = w.leftovers(world)
     assert not left, f"left {left}"
-    return len(missing)
+    return missing

@@ -4,6 +4,7 @@ Not a test by itself: the modules beside it are.
 """
 
 import hashlib
+import itertools
 import os
 import pathlib
 import shutil
@@ -59,10 +60,18 @@ class World:
         path.chmod(mode)
 
     def inject(self, call, when, what, *args, **more):
-        """Runs the program with a fault at the `when`th `call`: `signal=KILL`, `error=EIO` and the like."""
-        line = ["strace", "-f", "-qq", "-o", os.devnull, "-e", f"trace={call}",
+        """Runs the program with a fault at the `when`th `call`: `signal=KILL`, `error=EIO` and the like.
+
+        Each process and thread counts its own calls. The answer's `met` tells whether there was such a call at all.
+        """
+        trace = self.root / "trace"
+        line = ["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={call}",
                 "-e", f"inject={call}:{what}:when={when}", self.program, *args]
-        return self.run(*line, check=False, **more)
+        done = self.run(*line, check=False, **more)
+        told = trace.read_text(errors="replace")
+        trace.unlink()
+        done.met = ("killed by SIGKILL" if what == "signal=KILL" else "INJECTED") in told
+        return done
 
 
 def need(*tools, root=False):
@@ -107,6 +116,27 @@ def copy(source, target, program):
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target, symlinks=True)
     return World(target, program)
+
+
+def kills(root, program, arguments, look):
+    """Runs a command on copies of `root/fixture`, killed at every call that changes the disk; `look` judges each.
+
+    For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on
+    until a run meets no such call. Gives the number of kills and what was found broken.
+    """
+    points, broken = 0, []
+    for call in CALLS:
+        for when in itertools.count(1):
+            world = copy(root / "fixture", root / "trial", program)
+            ended = world.inject(call, when, "signal=KILL", *arguments)
+            if not ended.met:
+                break
+            points += 1
+            try:
+                look(world, when)
+            except (AssertionError, KeyError, ValueError) as error:
+                broken.append(f"{call} {when}: {error}")
+    return points, broken
 
 
 def files(world):

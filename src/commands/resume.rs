@@ -13,6 +13,7 @@ use super::{
 use crate::{
     model::{
         selector::{Base, Selector},
+        step::Step,
         time::Timestamp,
     },
     ops::{
@@ -21,6 +22,7 @@ use crate::{
         resume::{self, Chosen, Resumed},
         select,
         share::pull,
+        step,
     },
     os,
     render::{
@@ -197,7 +199,9 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
     }
     match args.format.as_str() {
         "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),
-        "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
+        "prompt" => context
+            .ui
+            .bytes(prompt(resumed, &steps(context, opened, resumed), now, args.max_chars)?.as_bytes()),
         _ => context.ui.data(text(resumed, args.brief, context.ui.width(), now)),
     }
     match resumed.chosen {
@@ -233,7 +237,28 @@ fn markdown(resumed: &Resumed, now: Timestamp) -> String {
     out
 }
 
-fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, CommandError> {
+/// The steps of what was resumed, unsaved ones too where that is the newest checkpoint. Without them the rest is still
+/// worth having.
+fn steps(context: &Context, opened: &Opened, resumed: &Resumed) -> Vec<Step> {
+    let word = if resumed.is_tip {
+        resumed.session.to_string()
+    } else {
+        oid(resumed.checkpoint.entry.id).to_string()
+    };
+    let selector = Selector {
+        base: Base::Word(word),
+        ..Selector::current()
+    };
+    match step::steps(&opened.scene(), Some(&selector)) {
+        Ok(found) => found.steps,
+        Err(error) => {
+            context.ui.warning(&format!("the steps cannot be read: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+fn prompt(resumed: &Resumed, steps: &[Step], now: Timestamp, limit: usize) -> Result<String, CommandError> {
     let token = os::random_token()
         .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot get random bytes: {}", os::reason(&e))))?;
     let id = oid(resumed.checkpoint.entry.id);
@@ -242,6 +267,7 @@ fn prompt(resumed: &Resumed, now: Timestamp, limit: usize) -> Result<String, Com
         checkpoint: id.short(),
         fetched: &resumed.fetched,
         document: &resumed.checkpoint.document,
+        steps,
         report: &resumed.report,
         now,
         token: &token,

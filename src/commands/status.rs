@@ -71,6 +71,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 chat.tokens, chat.limit
             ));
         }
+        if let Some(lines) = status
+            .session
+            .as_ref()
+            .map(|current| &current.unreadable)
+            .filter(|lines| !lines.is_empty())
+        {
+            let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+            context.ui.warning(&format!(
+                "unreadable lines ({}) of the draft are passed over",
+                lines.join(", ")
+            ));
+        }
         for (key, place) in &unknown {
             context
                 .ui
@@ -111,6 +123,7 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
             "draft_operations": current.draft,
             "draft": current.record,
             "draft_notes": current.notes,
+            "draft_steps": current.steps,
             "draft_unreadable": current.unreadable,
             "files_changed": current.changed,
             "remotes": current
@@ -318,6 +331,10 @@ fn changes(current: &Current) -> Vec<Line> {
     if current.notes > 0 {
         let notes = crate::render::count::Count::new(current.notes, "note");
         lines.push(Line::new().with(Slot::Added, format!("+ {notes}")));
+    }
+    if current.steps > 0 {
+        let steps = crate::render::count::Count::new(current.steps, "step");
+        lines.push(Line::new().with(Slot::Added, format!("+ {steps}")));
     }
     lines
 }

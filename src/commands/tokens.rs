@@ -20,7 +20,10 @@ use crate::{
 /// Count tokens, and say whether the number is recorded, exact or estimated
 ///
 /// For models of OpenAI the count is exact (o200k_base, cl100k_base). Where the tokenizer is not public, usage recorded
-/// in the messages counts; without it the number is estimated with a factor, whose source is told.
+/// in the messages counts; without it the number is estimated: o200k_base times a factor, whose source and error are
+/// told. For Claude 4.7 and later that was 3 % off at most in 109 recorded requests of 14,000 to 21,000 tokens, for
+/// earlier ones 3 % in the one recorded conversation there is; a text of one kind may be off by a fifth, a short message
+/// by half. For any other model nothing is known of the error.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -144,7 +147,9 @@ fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found
     };
     let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
     let fixed = request::fixed(&scene, &chat, &checkpoint)?;
-    // Counted: what no provider has recorded. A recorded context holds everything before it.
+    // Counted: what no provider has recorded. A recorded context holds everything before it, so one from before the last
+    // compaction holds what is summarised now.
+    let compacted = chat.compaction.as_ref().map(|compaction| compaction.at);
     let (mut counted, mut recorded, mut after) = (0, None, 0_u64);
     chat.each(chat.live(), |_, message| {
         counted += counting.encoding.count(&message.section());
@@ -157,6 +162,7 @@ fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found
                 .is_none_or(|m| m == model)
         };
         if args.model.as_deref().is_none_or(same)
+            && compacted.is_none_or(|compacted| message.at > compacted)
             && let Some(tokens) = message.recorded_context()
         {
             (recorded, counted, after) = (Some(tokens), 0, 0);
@@ -171,7 +177,8 @@ fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found
         ),
         Some(recorded) => {
             let source = format!(
-                "{recorded} recorded, and the {after} messages after counted with {}",
+                "{recorded} recorded, and the {after} message{} after counted with {}",
+                if after == 1 { "" } else { "s" },
                 counting.encoding.name()
             );
             (recorded + counting.scale(counted), Method::Estimated, source)

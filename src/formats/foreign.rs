@@ -223,16 +223,16 @@ pub struct Checkpoint {
     /// Messages of the chat that came since the checkpoint before: `role`, `content`, `timestamp` and more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Value>,
+    /// Steps of the work in the stored form of [`Step`](crate::model::step::Step), so far as the checkpoint has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Value>,
     /// Files to keep with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// Where its source says that the repository stood.
     #[serde(skip_serializing_if = "Claimed::is_empty")]
     pub git: Claimed,
-    /// Tokens as the source counted them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Value>,
-    /// The last compaction of the chat, as the source describes it.
+    /// The last compaction of the chat, in the stored form of [`Compaction`](crate::model::chat::Compaction).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Value>,
     /// The project's context.

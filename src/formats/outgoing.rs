@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::System;
+use super::{Attachment, System};
 use crate::model::{document::Document, json, record::Record};
 
 /// A session, or one checkpoint of it, to be written in another system's form.
@@ -12,6 +12,14 @@ pub struct Outgoing<'a> {
     pub documents: &'a [Document],
     /// The messages of the chat: objects with `role`, `content` and `timestamp`.
     pub messages: &'a [Value],
+    /// Lines of the session log in the stored form.
+    pub log: &'a [Value],
+    /// Files kept with the newest checkpoint.
+    pub attachments: &'a [Attachment],
+    /// The project's context.
+    pub context: Option<&'a str>,
+    /// The agent's description.
+    pub agent: Option<&'a str>,
 }
 
 impl Outgoing<'_> {

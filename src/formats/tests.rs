@@ -98,7 +98,14 @@ prop_compose! {
 
 fn back(system: System, documents: &[Document], messages: &[Value]) -> Session {
     let written = system
-        .write(&Outgoing { documents, messages })
+        .write(&Outgoing {
+            documents,
+            messages,
+            log: &[],
+            attachments: &[],
+            context: None,
+            agent: None,
+        })
         .expect("a system that is written");
     let files: Vec<File> = written
         .0

@@ -46,9 +46,11 @@ enum Event {
 impl Git {
     /// Lets the child reach other repositories: it may ask for credentials, fetch what a partial clone lacks, and sees
     /// pathspecs as the user's hooks expect them.
+    ///
+    /// Not by `fd::` addresses: a child inherits no descriptor of ours, and git waits for ever on one that is not there.
     pub fn network(mut self) -> Self {
         self.network = true;
-        self
+        self.config("protocol.fd.allow=never")
     }
 
     /// Runs the child to its end. Each line it says on standard error goes to `said`, with whether it is one that is

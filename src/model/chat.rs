@@ -97,8 +97,12 @@ impl Message {
     }
 
     /// The tokens of the whole context after this message as a provider recorded them: what went in, from a cache or
-    /// not, and what came out.
+    /// not, and what came out. Of a helper's own conversation beside this one (`isSidechain`) it says nothing, and
+    /// programs note zeros where they made up the message themselves.
     pub fn recorded_context(&self) -> Option<u64> {
+        if self.unknown.get("isSidechain") == Some(&Value::Bool(true)) {
+            return None;
+        }
         let usage = self.usage()?;
         let of = |name: &str| usage.get(name).and_then(Value::as_u64);
         let input = of("input_tokens")?;
@@ -107,7 +111,8 @@ impl Message {
             "cache_creation_input_tokens",
             "output_tokens",
         ];
-        Some(rest.into_iter().filter_map(of).fold(input, u64::saturating_add))
+        let context = rest.into_iter().filter_map(of).fold(input, u64::saturating_add);
+        (context > 0).then_some(context)
     }
 
     fn usage(&self) -> Option<&Value> {
@@ -379,6 +384,11 @@ pub(crate) mod tests {
         )
         .unwrap();
         assert_eq!((said.recorded_output(), said.recorded_context()), (Some(2), Some(17)));
+        said.unknown.insert("isSidechain".into(), json!(true));
+        assert_eq!(said.recorded_context(), None, "the context of another conversation");
+        said.unknown.clear();
+        said.meta = serde_json::from_value(json!({"usage": {"input_tokens": 0, "output_tokens": 0}})).unwrap();
+        assert_eq!(said.recorded_context(), None, "made up by a program");
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

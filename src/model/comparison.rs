@@ -6,13 +6,17 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::record::{Record, TaskStatus};
+use super::{
+    item::{self, Kind},
+    record::Record,
+};
 
 /// A line of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RecordChange {
-    /// What kind of item: `done`, `pending`, `decision`, `blocker`, `question`, `approval`, `summary`, ...
+    /// What kind of item, one of [`WORDS`].
     pub item: &'static str,
     /// Whether the item is only in the newer record, else only in the older one.
     pub added: bool,
@@ -20,18 +24,34 @@ pub struct RecordChange {
     pub text: String,
 }
 
-/// The order in which kinds of items are told.
-const KINDS: [&str; 9] = [
+/// The kinds of items, in the order in which they are told.
+pub const WORDS: [&str; 22] = [
     "summary",
+    "phase",
+    "step",
+    "iteration",
     "done",
     "pending",
     "decision",
     "blocker",
     "question",
     "approval",
+    "answer",
     "fork point",
+    "check",
+    "delegation",
+    "partition",
     "instruction",
+    "memory",
+    "open file",
+    "agent note",
+    "attachment",
+    "state",
+    "error",
 ];
+
+/// Characters of a text that are told; two that differ further on are told all the same.
+const TOLD: usize = 200;
 
 /// The differences between two records, by kind, the older record's items before the newer one's.
 pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
@@ -39,79 +59,99 @@ pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
     let old_set: BTreeSet<_> = old.iter().collect();
     let new_set: BTreeSet<_> = new.iter().collect();
     let mut changes = Vec::new();
-    for kind in KINDS {
-        let of_kind = |item: &&(&'static str, String)| item.0 == kind;
-        let gone = old.iter().filter(of_kind).filter(|item| !new_set.contains(item));
-        changes.extend(gone.map(|(item, text)| RecordChange {
-            item,
-            added: false,
-            text: text.clone(),
-        }));
-        let came = new.iter().filter(of_kind).filter(|item| !old_set.contains(item));
-        changes.extend(came.map(|(item, text)| RecordChange {
-            item,
-            added: true,
-            text: text.clone(),
-        }));
+    for word in WORDS {
+        for (items, others, added) in [(&old, &new_set, false), (&new, &old_set, true)] {
+            let of_word = items.iter().filter(|item| item.0 == word && !others.contains(item));
+            changes.extend(of_word.map(|(item, text)| RecordChange {
+                item,
+                added,
+                text: told(text),
+            }));
+        }
     }
     changes
 }
 
-fn items(record: &Record) -> Vec<(&'static str, String)> {
-    let mut items = Vec::new();
-    items.extend(
-        record
-            .summary
-            .iter()
-            .map(|s| ("summary", s.lines().next().unwrap_or_default().to_owned())),
-    );
-    items.extend(record.accomplishments.iter().map(|n| ("done", n.text.clone())));
-    items.extend(record.next_steps.iter().map(|n| ("pending", n.text.clone())));
-    items.extend(
-        record
-            .todos
-            .iter()
-            .map(|t| (if t.done { "done" } else { "pending" }, t.text.clone())),
-    );
-    for task in &record.tasks {
-        let item = match task.status {
-            TaskStatus::Done => "done",
-            TaskStatus::Dropped => continue,
-            TaskStatus::Blocked => "blocker",
-            TaskStatus::Todo | TaskStatus::InProgress => "pending",
-        };
-        items.push((item, task.title.clone()));
+fn told(text: &str) -> String {
+    match text.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
-    items.extend(record.decisions.iter().map(|d| ("decision", d.text.clone())));
-    items.extend(record.blockers.iter().map(|b| ("blocker", b.text.clone())));
-    items.extend(
+}
+
+/// Everything a record says that a reader would call a difference, each with its word.
+fn items(record: &Record) -> Vec<(&'static str, String)> {
+    let mut out = Vec::new();
+    let first_line = |text: &String| text.lines().next().unwrap_or_default().to_owned();
+    out.extend(record.summary.iter().map(|text| ("summary", first_line(text))));
+    out.extend(record.phase.iter().map(|phase| {
+        let title = phase.title.as_deref().unwrap_or_default();
+        (
+            "phase",
+            format!("{} of {} {title}", phase.n, phase.of).trim_end().to_owned(),
+        )
+    }));
+    out.extend(
         record
-            .questions
+            .step
             .iter()
-            .filter(|q| q.answer.is_none())
-            .map(|q| ("question", q.text.clone())),
+            .map(|step| ("step", format!("{} of {}", step.n, step.of))),
     );
-    items.extend(
+    out.extend(record.iteration.iter().map(|n| ("iteration", n.to_string())));
+    out.extend(record.accomplishments.iter().map(|note| ("done", note.text.clone())));
+    out.extend(record.next_steps.iter().map(|note| ("pending", note.text.clone())));
+    let Ok(lists) = serde_json::to_value(record) else {
+        return out;
+    };
+    for kind in &item::KINDS {
+        let items = lists[kind.list].as_array().map(Vec::as_slice).unwrap_or_default();
+        out.extend(items.iter().filter_map(|item| of_list(kind, item)));
+    }
+    let paths = |paths: &Value| match paths.as_array() {
+        Some(paths) => paths.iter().map(text_of).collect::<Vec<_>>().join(" "),
+        None => text_of(paths),
+    };
+    let partitions = record.partitions.iter();
+    out.extend(partitions.map(|(agent, all)| ("partition", format!("{agent}: {}", paths(all)))));
+    out.extend(
         record
-            .approvals
+            .attachments
             .iter()
-            .filter(|a| a.answer.is_none())
-            .map(|a| ("approval", a.question.clone())),
+            .map(|file| ("attachment", format!("{}, {} bytes", file.name, file.size))),
     );
-    items.extend(
-        record
-            .fork_points
-            .iter()
-            .filter(|f| f.chosen.is_none())
-            .map(|f| ("fork point", f.title.clone())),
-    );
-    items.extend(
-        record
-            .resume_instructions
-            .iter()
-            .map(|n| ("instruction", n.text.clone())),
-    );
-    items
+    match &record.state {
+        Some(Value::Object(members)) => {
+            out.extend(
+                members
+                    .iter()
+                    .map(|(key, value)| ("state", format!("{key}: {}", text_of(value)))),
+            );
+        }
+        Some(state) => out.push(("state", text_of(state))),
+        None => {}
+    }
+    out.extend(record.error.iter().map(|error| ("error", first_line(&error.message))));
+    out
+}
+
+/// An item of a list with its word; none for a task that was dropped.
+fn of_list(kind: &Kind, item: &Value) -> Option<(&'static str, String)> {
+    let text = kind.says(item);
+    let with = |member: &str| format!("{text}: {}", item[member].as_str().unwrap_or_default());
+    Some(match (kind.list, kind.standing(item)) {
+        ("tasks", "dropped") => return None,
+        ("tasks", "blocked") => ("blocker", text),
+        ("tasks" | "todos", "done") => ("done", text),
+        ("tasks" | "todos", _) => ("pending", text),
+        ("fork_points", "decided") => ("decision", with("chosen")),
+        ("questions" | "approvals", standing) if standing != "open" => ("answer", with("answer")),
+        ("memory_refs", _) => ("memory", text),
+        _ => (kind.word, text),
+    })
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -121,7 +161,7 @@ mod tests {
     use super::*;
     use crate::model::{patch, time::Timestamp};
 
-    fn record(patch: serde_json::Value) -> Record {
+    fn record(patch: Value) -> Record {
         let mut n = 0;
         let mut fresh_id = || {
             n += 1;
@@ -159,5 +199,87 @@ mod tests {
             ]
         );
         assert!(compare(&new, &new).is_empty());
+    }
+
+    #[test]
+    fn each_kind_of_item_is_a_change() {
+        let stamp = |mut item: Value| {
+            for (key, value) in [("id", "aaaa"), ("at", "2026-01-02T03:04:05Z"), ("by", "ana")] {
+                item[key] = value.into();
+            }
+            item
+        };
+        let mut old = json!({"phase": {"n": 1, "of": 3}, "partitions": {"ana": ["src"]}, "state": {"a": 1, "b": 2}});
+        let mut new = json!({
+            "phase": {"n": 2, "of": 3, "title": "port"}, "step": {"n": 1, "of": 2}, "iteration": 4,
+            "partitions": {"ana": ["src", "docs"]}, "state": {"a": 1, "b": {"c": null}},
+            "error": {"message": "gone"},
+        });
+        for kind in &item::KINDS {
+            new[kind.list] = json!([stamp(match kind.list {
+                "checks" => json!({"name": "tests", "status": "fail"}),
+                "delegations" => json!({"agent": "claude", "tokens": 5, "status": "done"}),
+                "open_files" => json!({"path": "a.rs", "line": 3, "column": 1}),
+                "agent_history" => json!({"agent": "claude", "text": "ported"}),
+                _ => json!({kind.text: format!("x{}", "y".repeat(TOLD))}),
+            })]);
+        }
+        old["checks"] = json!([stamp(json!({"name": "tests", "status": "pass"}))]);
+        let read = |value| serde_json::from_value::<Record>(value).expect("a record");
+        let changes = compare(&read(old), &read(new));
+        let has = |item: &str, added: bool, text: &str| {
+            changes
+                .iter()
+                .any(|c| c.item == item && c.added == added && c.text == text)
+        };
+        for (item, added, text) in [
+            ("phase", false, "1 of 3"),
+            ("phase", true, "2 of 3 port"),
+            ("step", true, "1 of 2"),
+            ("iteration", true, "4"),
+            ("check", false, "tests: pass"),
+            ("check", true, "tests: fail"),
+            ("delegation", true, "claude, 5 tokens, done"),
+            ("partition", true, "ana: src docs"),
+            ("open file", true, "a.rs:3:1"),
+            ("agent note", true, "claude: ported"),
+            ("state", false, "b: 2"),
+            ("state", true, "b: {\"c\":null}"),
+            ("error", true, "gone"),
+        ] {
+            assert!(has(item, added, text), "{item} {added} {text}: {changes:?}");
+        }
+        // Every list has its line, and none is longer than a screen.
+        assert!(item::KINDS.iter().all(|kind| {
+            let word = if matches!(kind.list, "tasks" | "todos") {
+                "pending"
+            } else {
+                kind.word
+            };
+            changes
+                .iter()
+                .any(|c| c.added && word.starts_with(c.item) && c.text.len() <= TOLD + 3)
+        }));
+        assert!(!changes.iter().any(|c| c.text == "a: 1"));
+    }
+
+    #[test]
+    fn answers_and_choices_are_told() {
+        let old = record(json!({"questions": [{"text": "why"}], "fork_points": [{"title": "which"}]}));
+        let new = record(json!({"questions": [{"text": "why", "answer": "so"}],
+            "fork_points": [{"title": "which", "chosen": "nom"}]}));
+        let lines: Vec<_> = compare(&old, &new)
+            .into_iter()
+            .map(|c| (c.item, c.added, c.text))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("decision", true, "which: nom".to_owned()),
+                ("question", false, "why".to_owned()),
+                ("answer", true, "why: so".to_owned()),
+                ("fork point", false, "which".to_owned()),
+            ]
+        );
     }
 }

@@ -55,6 +55,24 @@ impl Kind {
         item[self.text].as_str().unwrap_or_default()
     }
 
+    /// What an item of this kind says in a comparison: enough that one that says something else reads differently.
+    pub fn says(&self, item: &Value) -> String {
+        let member = |name: &str| item[name].as_str().map(str::to_owned);
+        let number = |name: &str| item[name].as_u64().map(|n| n.to_string());
+        let text = self.text_of(item).to_owned();
+        let (between, parts) = match self.list {
+            "delegations" => {
+                let tokens = number("tokens").map(|n| format!("{n} tokens"));
+                (", ", vec![Some(text), member("issue"), tokens, member("status")])
+            }
+            "checks" => (": ", vec![Some(text), member("status")]),
+            "agent_history" => (": ", vec![member("agent"), Some(text)]),
+            "open_files" => (":", vec![Some(text), number("line"), number("column")]),
+            _ => return text,
+        };
+        parts.into_iter().flatten().collect::<Vec<_>>().join(between)
+    }
+
     /// Where an item of this kind stands, in one word; empty where there is nothing to be open.
     pub fn standing<'a>(&self, item: &'a Value) -> &'a str {
         let word = |member: &str, without: &'a str| item[member].as_str().unwrap_or(without);

@@ -10,7 +10,7 @@ use super::{
     document::Session,
     patch::{self, Changing, Missing},
     record::{Record, Unknown},
-    step::StepChange,
+    step::{Step, StepChange},
     time::Timestamp,
 };
 
@@ -60,6 +60,33 @@ impl Operation {
             || self.step.is_some()
             || self.session.as_ref().is_some_and(|patch| !only_status(patch))
     }
+}
+
+/// Whether operations, of a file that anybody may have edited, could be applied to a session at all; for all of them at
+/// the price of one, unless one could not.
+pub fn fit<'a>(operations: &[&'a Operation], is_fit: &mut dyn FnMut(&'a Operation, bool)) {
+    let all = fit_together(operations);
+    for operation in operations {
+        is_fit(operation, all || fit_together(&[operation]));
+    }
+}
+
+fn fit_together(operations: &[&Operation]) -> bool {
+    let mut record = Changing::new(&Record::default());
+    for operation in operations {
+        let patched = operation.record.as_ref();
+        if patched.is_some_and(|patch| record.apply(patch, Missing::IsPassedOver).is_err()) {
+            return false;
+        }
+        if operation.session.as_ref().is_some_and(|patch| !Session::takes(patch)) {
+            return false;
+        }
+        let step = operation.step.as_ref();
+        if step.is_some_and(|change| Step::new(&change.id, 1, change.at, "").patched(change).is_err()) {
+            return false;
+        }
+    }
+    record.finish().is_ok()
 }
 
 /// An item of a list of the record.

@@ -55,6 +55,29 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether a JSON merge patch could be applied to a session.
+    pub fn takes(patch: &Value) -> bool {
+        let session = Self {
+            id: String::new(),
+            name: Name::slug("x", "x"),
+            title: None,
+            status: Status::Active,
+            kind: None,
+            feature: None,
+            feature_id: None,
+            task_id: None,
+            task_state: None,
+            issues: Vec::new(),
+            agent: None,
+            task: None,
+            created_at: Timestamp::from_unix(0, 0),
+            forked_from: None,
+            metadata: Map::new(),
+            unknown: Map::new(),
+        };
+        session.patched(patch).is_ok()
+    }
+
     /// The session with a JSON merge patch applied. What identifies it (`id`, `name`, `created_at`, `forked_from`)
     /// stays as it is whatever the patch says.
     pub fn patched(&self, patch: &Value) -> Result<Self, patch::Error> {

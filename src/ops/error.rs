@@ -1,6 +1,6 @@
 //! Why an operation did nothing.
 //!
-//! Over 400 lines because it is one list, read whole by those who turn errors into words and exit codes.
+//! Over 400 lines because it is one table: each error with its words, of all operations.
 
 use std::io;
 

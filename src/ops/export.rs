@@ -4,11 +4,13 @@ use serde_json::Value;
 
 use super::{Error, Scene, select};
 use crate::{
-    model::{json, list::Lists, name::Name, selector::Selector, step::Step},
+    formats::Attachment,
+    model::{self, document::Document, json, list::Lists, name::Name, selector::Selector, step::Step},
     store::{
         Kind, ObjectId,
+        chat::Saved,
         checkpoint::{self, Checkpoint, Fault, object_id},
-        draft, steps,
+        draft, session, steps,
     },
 };
 
@@ -34,6 +36,11 @@ pub struct Exported {
     pub agent: Option<String>,
     /// The lists of the snapshot.
     pub lists: Lists,
+    /// The files kept with it, where they were asked for.
+    pub attachments: Vec<Attachment>,
+    /// The documents of the checkpoints before it, oldest first, where they were asked for. The first checkpoint of a
+    /// session says nothing and is none of them.
+    pub earlier: Vec<Document>,
     /// How many changes of the session's draft are not in it, when it is the newest.
     pub unsaved: usize,
 }
@@ -46,8 +53,19 @@ impl Exported {
     }
 }
 
+/// What is wanted of a checkpoint beside what every format needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing.
+    Note,
+    /// The files kept with it.
+    Files,
+    /// Those, and the documents of the checkpoints before it.
+    Chain,
+}
+
 /// Reads a checkpoint for exporting.
-pub fn export(scene: &Scene<'_>, selector: &Selector) -> Result<Exported, Error> {
+pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Exported, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let checkpoint = selected.checkpoint;
     let document = &checkpoint.document;
@@ -61,10 +79,20 @@ pub fn export(scene: &Scene<'_>, selector: &Selector) -> Result<Exported, Error>
     } else {
         0
     };
+    let attachments = match scope {
+        Scope::Note => Vec::new(),
+        _ => attachments(scene, &checkpoint).map_err(damaged())?,
+    };
+    let earlier = match scope {
+        Scope::Chain => earlier(scene, &checkpoint).map_err(damaged())?,
+        _ => Vec::new(),
+    };
     Ok(Exported {
+        attachments,
+        earlier,
         steps: steps::read(scene.repo, &checkpoint).map_err(damaged())?,
         log: lines(scene, &checkpoint, "log").map_err(damaged())?,
-        messages: lines(scene, &checkpoint, "chat").map_err(damaged())?,
+        messages: messages(scene, &checkpoint).map_err(damaged())?,
         context: text(scene, &checkpoint, "context.md").map_err(damaged())?,
         agent: text(scene, &checkpoint, "agent.md").map_err(damaged())?,
         lists: checkpoint::lists(scene.repo, &checkpoint).map_err(damaged())?,
@@ -72,6 +100,37 @@ pub fn export(scene: &Scene<'_>, selector: &Selector) -> Result<Exported, Error>
         session: selected.session,
         checkpoint,
     })
+}
+
+/// The files that the record of a checkpoint names.
+fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachment>, Fault> {
+    let Some(folder) = sibling(checkpoint, "files") else {
+        return Ok(Vec::new());
+    };
+    let files = checkpoint::folder(scene.repo, folder, "files")?;
+    let mut out = Vec::new();
+    for named in &checkpoint.document.record.attachments {
+        let file = named.n.to_string();
+        if let Some((_, _, id)) = files.iter().find(|(name, _, _)| *name == file) {
+            out.push(Attachment {
+                name: named.name.clone(),
+                bytes: checkpoint::read(scene.repo, *id, Kind::Blob, "an attachment")?,
+            });
+        }
+    }
+    Ok(out)
+}
+
+fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Document>, Fault> {
+    let mut out = Vec::new();
+    for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
+        let document = checkpoint::load(scene.repo, entry?.id)?.document;
+        if document.kind != model::document::Kind::Start {
+            out.push(document);
+        }
+    }
+    out.reverse();
+    Ok(out)
 }
 
 fn sibling(checkpoint: &Checkpoint, name: &str) -> Option<ObjectId> {
@@ -97,6 +156,18 @@ fn lines(scene: &Scene<'_>, checkpoint: &Checkpoint, name: &str) -> Result<Vec<V
             out.push(value);
         }
     }
+    Ok(out)
+}
+
+/// The chat, with the pictures in their messages.
+fn messages(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Value>, Fault> {
+    let saved = Saved::of(scene.repo, &checkpoint.document)?;
+    let mut out = Vec::new();
+    saved.each(0, |_, mut message| {
+        saved.attach(&mut message);
+        out.push(serde_json::to_value(message).unwrap_or_default());
+        Ok::<_, Fault>(())
+    })?;
     Ok(out)
 }
 

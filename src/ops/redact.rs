@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Error, Scene};
 use crate::{
-    secrets::{ChunkRedactor, Finding, Mode, OwnRule, Scanner, Settings},
+    secrets::{self, ChunkRedactor, Finding, Mode, OwnRule, Scanner, Settings},
     store::config::Redact,
 };
 
@@ -77,6 +77,44 @@ impl Redactor {
             });
         }
         *text = clean;
+    }
+
+    /// Takes out secrets that stand across the borders of texts that follow each other: the marker goes where one
+    /// begins.
+    pub(super) fn across(&mut self, texts: &mut [&mut String], place: &str) {
+        if texts.len() < 2 {
+            return;
+        }
+        let mut whole = String::new();
+        let mut spans = Vec::new();
+        for text in texts.iter() {
+            let start = whole.len();
+            whole.push_str(text);
+            spans.push(start..whole.len());
+        }
+        let (_, findings) = self.scanner.redact_text(&whole);
+        // From the last one on, so that what is before stays where it was found.
+        for finding in findings.into_iter().rev() {
+            let found = &finding.range;
+            let part = |(n, span): (usize, &std::ops::Range<usize>)| {
+                let (start, end) = (found.start.max(span.start), found.end.min(span.end));
+                (start < end).then(|| (n, start - span.start..end - span.start))
+            };
+            let parts: Vec<_> = spans.iter().enumerate().filter_map(part).collect();
+            // What is in one text alone was found in it before, or is no secret there.
+            if parts.len() < 2 {
+                continue;
+            }
+            self.found.push(Redaction {
+                kind: finding.kind.to_string(),
+                place: place.to_owned(),
+                replaced: finding.replaced,
+            });
+            let mut marker = secrets::marker(&finding.kind);
+            for (n, cut) in parts.into_iter().filter(|_| finding.replaced) {
+                texts[n].replace_range(cut, &std::mem::take(&mut marker));
+            }
+        }
     }
 
     /// For a text that comes in pieces.

@@ -1,5 +1,7 @@
 //! `status`: the current session, its draft, and the files now against its newest checkpoint.
 
+use std::collections::BTreeSet;
+
 use super::{
     Error, Scene, chat, choose,
     compose::{self, Present},
@@ -58,6 +60,8 @@ pub struct Current {
     pub record: Vec<RecordChange>,
     /// How many lines of the session log wait in the draft.
     pub notes: usize,
+    /// How many steps the draft begins or changes.
+    pub steps: usize,
     /// Lines of the draft that cannot be read.
     pub unreadable: Vec<usize>,
     /// How many files differ from the newest checkpoint; `None` when that has no files.
@@ -104,6 +108,12 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
                 draft: draft.waiting(&chosen.tip.document.folded),
                 record: comparison::compare(&before, &subject.record),
                 notes: subject.log.len(),
+                steps: subject
+                    .steps
+                    .iter()
+                    .map(|change| &change.id)
+                    .collect::<BTreeSet<_>>()
+                    .len(),
                 unreadable: draft.unreadable,
                 changed: changed(&overlay, &chosen.tip, &present)?,
                 same_place: same_place(&chosen.tip, &present),

@@ -11,6 +11,7 @@ pub mod child;
 pub mod dir;
 mod file;
 mod guard;
+mod folder;
 pub mod interrupt;
 mod leftover;
 mod lock;
@@ -32,6 +33,7 @@ pub use file::{
     same_file, sync_dir, touch, without_waiting,
 };
 pub use guard::Guard;
+pub use folder::{Room, fill, put_folder, room};
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};

@@ -11,6 +11,7 @@ use crate::model::{
     change::TreeChange,
     document::{Document, Kind},
     id::Oid,
+    item,
     list::Lists,
     record::{Record, TaskStatus},
     time::Timestamp,
@@ -18,6 +19,15 @@ use crate::model::{
 
 /// How many items of a list are shown unless all are asked for.
 const SHOWN: usize = 5;
+
+/// Kinds of items that are told after what there is to do, by their commands.
+const OTHERS: [(&str, &str); 5] = [
+    ("check", "Checks"),
+    ("delegation", "Delegations"),
+    ("open-file", "Open files"),
+    ("memory", "Memory"),
+    ("agent", "Agents say"),
+];
 
 /// What `show` shows.
 pub struct Shown<'a> {
@@ -178,19 +188,7 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
     if let Some(step) = &record.step {
         pair(&mut text, "Step", &format!("{} of {}", step.n, step.of));
     }
-    let mut list = |title: &str, rows: Vec<(Slot, String)>| {
-        if rows.is_empty() {
-            return;
-        }
-        heading(&mut text, title, rows.len());
-        for (slot, row) in limited(&rows, all) {
-            for line in Text::wrapped(row, 2, columns).lines() {
-                let plain = line.to_string();
-                text.push(Line::new().with(*slot, plain));
-            }
-        }
-        more(&mut text, rows.len(), all);
-    };
+    let mut list = |title: &str, rows: Vec<(Slot, String)>| section(&mut text, title, &rows, columns, all);
     let tasks = |wanted: &[TaskStatus]| {
         record
             .tasks
@@ -254,10 +252,70 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
         .iter()
         .map(|a| format!("{}  {}", a.name, Size(a.size)));
     list("Attachments", plain(files.collect()));
+    others(&mut text, record, columns, all);
     if let Some(error) = &record.error {
         pair(&mut text, "Error", &error.message);
     }
     text
+}
+
+/// What is kept for agents and for taking the work up again rather than read: checks, delegations with what they add
+/// up to, paths of agents, open files and the like.
+fn others(text: &mut Text, record: &Record, columns: usize, all: bool) {
+    if let Some(number) = record.iteration {
+        pair(text, "Iteration", &number.to_string());
+    }
+    let lists = serde_json::to_value(record).unwrap_or_default();
+    for (command, title) in OTHERS {
+        let Some(kind) = item::Kind::of(command) else { continue };
+        let found = lists[kind.list].as_array().map(Vec::as_slice).unwrap_or_default();
+        let rows: Vec<_> = found.iter().map(|item| (Slot::Plain, items::row(kind, item))).collect();
+        section(text, title, &rows, columns, all);
+        if kind.list == "delegations" && !found.is_empty() {
+            let mut line = Line::plain("  ");
+            line.append(&items::totals(&item::totals(record)));
+            text.push(line);
+        }
+    }
+    let partitions = record.partitions.iter().map(|(agent, paths)| {
+        let paths = paths.as_array().map(Vec::as_slice).unwrap_or_default();
+        let paths: Vec<_> = paths.iter().filter_map(serde_json::Value::as_str).collect();
+        (Slot::Plain, format!("{agent}: {}", paths.join(" ")))
+    });
+    section(text, "Paths of agents", &partitions.collect::<Vec<_>>(), columns, all);
+    let state = record.state.as_ref().map(|state| match state.as_object() {
+        Some(members) => members.iter().map(|(key, value)| format!("{key}: {value}")).collect(),
+        None => vec![state.to_string()],
+    });
+    let state: Vec<_> = state
+        .into_iter()
+        .flatten()
+        .map(|row| (Slot::Plain, brief(row)))
+        .collect();
+    section(text, "State", &state, columns, all);
+}
+
+/// A value in a line or two; `state get` prints the whole.
+fn brief(text: String) -> String {
+    const LONGEST: usize = 140;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+fn section(text: &mut Text, title: &str, rows: &[(Slot, String)], columns: usize, all: bool) {
+    if rows.is_empty() {
+        return;
+    }
+    heading(text, title, rows.len());
+    for (slot, row) in limited(rows, all) {
+        for line in Text::wrapped(row, 2, columns).lines() {
+            let plain = line.to_string();
+            text.push(Line::new().with(*slot, plain));
+        }
+    }
+    more(text, rows.len(), all);
 }
 
 fn reasoned(text: &str, reason: Option<&str>, word: &str) -> String {

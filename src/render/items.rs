@@ -49,6 +49,17 @@ fn slot(standing: &str) -> Slot {
     }
 }
 
+/// An item as a row of a list: what it says, where it stands, and what else it says.
+pub fn row(kind: &Kind, item: &Value) -> String {
+    let parts = [
+        kind.text_of(item).to_owned(),
+        kind.standing(item).replace('_', " "),
+        more(kind, item),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(", ")
+}
+
 /// What else an item says, in a few words.
 fn more(kind: &Kind, item: &Value) -> String {
     let text = |member: &str| item[member].as_str().map(str::to_owned);

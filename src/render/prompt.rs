@@ -4,8 +4,16 @@
 //! record, and foreign text (subjects of commits and names of branches too) stands between delimiters that it cannot
 //! contain. The text is never longer than asked for, and what was left out is said.
 
+use serde_json::Value;
+
 use super::{age, escape, fence::Fence, report, text::Text};
-use crate::model::{document::Document, record::TaskStatus, report::ChangeReport, time::Timestamp};
+use crate::model::{
+    document::Document,
+    record::{Phase, TaskStatus},
+    report::ChangeReport,
+    step::{Step, StepStatus},
+    time::Timestamp,
+};
 
 /// The fewest characters of a prompt: the words around the data take about half of them.
 pub const LEAST: usize = 1_000;
@@ -22,6 +30,8 @@ pub struct Prompt<'a> {
     pub fetched: &'a [String],
     /// Its document.
     pub document: &'a Document,
+    /// The steps of the session, in their order.
+    pub steps: &'a [Step],
     /// What changed since.
     pub report: &'a ChangeReport,
     /// The time of this output.
@@ -90,19 +100,58 @@ impl Prompt<'_> {
         let notes = |notes: &[crate::model::record::Note]| notes.iter().map(|n| n.text.clone()).collect();
         vec![
             ("Summary", record.summary.iter().cloned().collect()),
+            ("Phase", record.phase.iter().map(phase).collect()),
             ("Task", self.document.session.task.iter().cloned().collect()),
             ("Next", notes(&record.next_steps)),
             ("Blockers", record.blockers.iter().map(|b| b.text.clone()).collect()),
             ("Decisions", record.decisions.iter().map(reasoned).collect()),
             ("Open tasks", open.map(|t| t.title.clone()).collect()),
             ("To do", todos.map(|t| t.text.clone()).collect()),
+            ("Steps, newest first", self.steps.iter().rev().map(step_of).collect()),
             ("Open questions", questions.map(|q| q.text.clone()).collect()),
             ("Not decided yet", undecided.collect()),
             ("Waiting for approval", waiting.map(|a| a.question.clone()).collect()),
+            ("Paths of agents", record.partitions.iter().map(partition).collect()),
             ("On resuming", notes(&record.resume_instructions)),
             ("Done so far", notes(&record.accomplishments)),
         ]
     }
+}
+
+fn phase(phase: &Phase) -> String {
+    let title = phase.title.as_deref().unwrap_or_default();
+    format!("{} of {} {title}", phase.n, phase.of).trim_end().to_owned()
+}
+
+fn partition((agent, paths): (&String, &Value)) -> String {
+    let paths = paths.as_array().map(Vec::as_slice).unwrap_or_default();
+    let paths: Vec<_> = paths.iter().filter_map(Value::as_str).collect();
+    format!("{agent}: {}", paths.join(" "))
+}
+
+/// A step with what is known of it, as much as a prompt has room for.
+fn step_of(step: &Step) -> String {
+    /// Characters of a context or an error; `step show` has the whole.
+    const KEPT: usize = 300;
+    let mut out = format!("{} {}, {}", step.n, step.title, step.status.word());
+    if step.attempt > 1 {
+        out.push_str(&format!(", try {}", step.attempt));
+    }
+    let why = match (&step.invalidated, step.status) {
+        (Some(reason), _) => Some(("not valid any more", reason)),
+        (None, StepStatus::Failed) => step.error.as_ref().map(|error| ("failed with", error)),
+        (None, _) => step.context.as_ref().map(|context| ("left behind", context)),
+    };
+    if let Some((word, text)) = why {
+        let kept: String = text.chars().take(KEPT).collect();
+        let cut = if kept.len() < text.len() {
+            format!(" [cut: 'git checkpoint step show {}']", step.id)
+        } else {
+            String::new()
+        };
+        out.push_str(&format!("\n{word}: {kept}{cut}"));
+    }
+    out
 }
 
 /// Lines up to so many characters; then how many were left out, and where they are.

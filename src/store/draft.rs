@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Repository, lock, place::own_folder, private_dir, private_path, sharing};
 use crate::{
-    model::{json, operation::Operation},
+    model::{
+        json,
+        operation::{self, Operation},
+    },
     os,
 };
 
@@ -27,7 +30,8 @@ pub struct Draft {
     pub id: Option<String>,
     /// The operations with their numbers, oldest first.
     pub operations: Vec<(u64, Operation)>,
-    /// Lines that could not be read, by their position counted from 1; they are kept in the file.
+    /// Lines that could not be read, or that no session could take, by their position counted from 1; they are kept in
+    /// the file.
     pub unreadable: Vec<usize>,
 }
 
@@ -104,6 +108,8 @@ pub fn append(
     } else {
         base(&mut file).map_err(io("read"))?
     };
+    // The last line may be one that was set aside, of a number before.
+    last = last.max(base);
     let mut bytes = Vec::new();
     if keep == 0 {
         bytes = json::to_line(&Header {
@@ -207,21 +213,39 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
         Err(error) => return Err(Error::io("read", &path)(error)),
     };
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
+    let (header, found) = parsed(&lines);
     let mut draft = Draft::default();
-    for (at, line) in lines.iter().enumerate() {
-        if at == 0
-            && let Ok(header) = serde_json::from_slice::<Header>(line)
-        {
-            draft.id = Some(header.draft);
-        } else if let Ok(value) = json::parse(line, json::INPUT_LIMIT)
-            && let Ok(line) = serde_json::from_value::<Line>(value)
-        {
-            draft.operations.push((line.n, line.operation));
-        } else {
-            draft.unreadable.push(at + 1);
+    let base = header.as_ref().map_or(0, |header| header.base);
+    let first = usize::from(header.is_some());
+    draft.id = header.map(|header| header.draft);
+    for (at, line) in found.into_iter().enumerate() {
+        match line {
+            // One of a number that was saved is there because it could not be.
+            Some(line) if line.n > base => draft.operations.push((line.n, line.operation)),
+            _ => draft.unreadable.push(first + at + 1),
         }
     }
     Ok(draft)
+}
+
+/// The first line, if it is one of ours, and the lines after it, without those that cannot be read or that no session
+/// could take: somebody edited the file.
+fn parsed(lines: &[Vec<u8>]) -> (Option<Header>, Vec<Option<Line>>) {
+    let header = lines
+        .first()
+        .and_then(|line| serde_json::from_slice::<Header>(line).ok());
+    let read = |line: &Vec<u8>| serde_json::from_value::<Line>(json::parse(line, json::INPUT_LIMIT).ok()?).ok();
+    let mut found: Vec<Option<Line>> = lines[usize::from(header.is_some())..].iter().map(read).collect();
+    let operations: Vec<&Operation> = found.iter().flatten().map(|line| &line.operation).collect();
+    let mut fits = Vec::with_capacity(operations.len());
+    operation::fit(&operations, &mut |_, is_fit| fits.push(is_fit));
+    let mut fits = fits.into_iter();
+    for line in &mut found {
+        if line.is_some() && fits.next() == Some(false) {
+            *line = None;
+        }
+    }
+    (header, found)
 }
 
 /// Removes the draft of a session that is purged, whatever it holds.
@@ -246,18 +270,16 @@ pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) ->
         Err(error) => return Err(Error::io("read", &path)(error)),
     };
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
-    let Some(header) = lines
-        .first()
-        .and_then(|line| serde_json::from_slice::<Header>(line).ok())
-    else {
+    let (Some(header), found) = parsed(&lines) else {
         return Ok(());
     };
+    let base = header.base;
     let mut bytes = json::to_line(&Header {
-        base: header.base.max(up_to),
+        base: base.max(up_to),
         ..header
     });
-    for line in &lines[1..] {
-        if number(line).is_none_or(|n| n > up_to) {
+    for (line, parsed) in lines[1..].iter().zip(&found) {
+        if parsed.as_ref().is_none_or(|line| line.n > up_to || line.n <= base) {
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         }

@@ -61,9 +61,10 @@ pub use place::{
     work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
-/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders.
-/// Costs a look at five folders. Gives what could not be removed.
+/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders, and
+/// lock files among what was fetched and not checked. Costs a look at six folders. Gives what could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
+    remote::sweep(repo)?;
     let mut left = objects::sweep(repo)?;
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;

@@ -3,9 +3,12 @@
 //! Reads settings only; what talks to a remote is git. A remote's name can be nearly anything, so in a ref it is
 //! encoded: whatever is not a lower-case letter, a digit, `_` or `-` becomes `%` and two hexadecimal digits.
 
+use std::fs;
+use std::time::Duration;
+
 use gix::bstr::ByteSlice;
 
-use super::{Repository, percent, refs, session::REMOTE_PREFIX};
+use super::{Error, Repository, lock, percent, refs, session::REMOTE_PREFIX};
 use crate::model::name::Name;
 
 /// Where what is fetched waits until it has been checked.
@@ -39,6 +42,35 @@ impl Remote {
     pub fn incoming(&self) -> String {
         format!("{INCOMING_PREFIX}{}/", encoded(&self.name))
     }
+}
+
+/// Removes the lock files that killed fetches left among what was fetched and not checked: they would stop the user's own
+/// `gc`. Those of a fetch that runs stay, and those of a remote whose folder cannot be read.
+pub(super) fn sweep(repo: &Repository) -> Result<(), Error> {
+    let remotes = fs::read_dir(repo.common_dir().join(INCOMING_PREFIX));
+    for folder in remotes.into_iter().flatten().flatten() {
+        let left = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        if !left
+            .map(|file| file.path())
+            .any(|path| path.extension().is_some_and(|end| end == "lock"))
+        {
+            continue;
+        }
+        let encoded = folder.file_name().to_string_lossy().into_owned();
+        // Whoever fetches holds the first, and whoever changes refs of ours the second.
+        let held = lock::remote(repo, &encoded, Duration::ZERO).and_then(|fetching| {
+            Ok((
+                fetching,
+                lock::common(repo, "refs", "the refs of checkpoints", Duration::ZERO)?,
+            ))
+        });
+        match held {
+            Ok(_held) => refs::remove_locks(repo, &format!("{INCOMING_PREFIX}{encoded}/"))?,
+            Err(Error::Busy { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Every remote that has a URL, by name.

@@ -1,56 +1,37 @@
 //! A vocabulary, and merging the bytes of a piece into its tokens.
 //!
-//! The data is every token in the order of its rank, a length byte before each. Reading it makes one hash table without
-//! a single allocation per token. Of all pairs of neighbours the one with the lowest rank is merged first, of equal
-//! ones the leftmost, until none is a token.
+//! The data is every token in the order of its rank, a length byte before each, and a hash table of where they are,
+//! made with the data: nothing is built when a program starts, and only those parts of both are read that a text needs.
+//! A token is known by where it is in the data, which grows with its rank. Of all pairs of neighbours the one with the
+//! lowest rank is merged first, of equal ones the leftmost, until none is a token.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The rank of what is no token.
+/// The place of what is no token.
 const NONE: u32 = u32::MAX;
-/// Bits of a slot that hold the rank, of at most 2^20 tokens; the others hold bits of the hash.
-const RANK_BITS: u32 = 20;
+/// Bits of a slot that hold a place plus one; the others hold bits of the hash. `scripts/token-tables.py` has it too.
+const PLACE_BITS: u32 = 21;
 /// Pieces up to this length are merged by looking at all pairs each time, which is faster for few.
 const SHORT: usize = 96;
 
 /// A vocabulary ready for counting.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Vocabulary {
     data: &'static [u8],
-    /// For each rank where its token is in the data.
-    offsets: Vec<u32>,
-    /// Open addressing: rank plus one, with bits of the hash above it; 0 is free.
-    slots: Vec<u32>,
+    /// Open addressing, little-endian, as many as a power of two; 0 is free.
+    slots: &'static [[u8; 4]],
 }
 
 impl Vocabulary {
-    pub(super) fn new(data: &'static [u8]) -> Self {
-        // Tokens have 7 bytes on average; more room than needed is given back by nobody, so it is close.
-        let mut offsets = Vec::with_capacity(data.len() / 7);
-        let mut at = 0;
-        while at < data.len() {
-            offsets.push(u32::try_from(at).expect("the data has a few megabytes"));
-            at += 1 + usize::from(data[at]);
-        }
-        let mut out = Self {
-            data,
-            slots: vec![0; (offsets.len() * 2).next_power_of_two()],
-            offsets,
-        };
-        for rank in 0..u32::try_from(out.offsets.len()).expect("less than 2^20 tokens") {
-            let hash = hash(out.token(rank));
-            let mut slot = out.home(hash);
-            while out.slots[slot] != 0 {
-                slot = (slot + 1) & (out.slots.len() - 1);
-            }
-            out.slots[slot] = tag(hash) | (rank + 1);
-        }
-        out
+    pub(super) const fn new(data: &'static [u8], slots: &'static [u8]) -> Self {
+        let slots = slots.as_chunks::<4>().0;
+        assert!(slots.len().is_power_of_two() && data.len() < 1 << PLACE_BITS);
+        Self { data, slots }
     }
 
-    fn token(&self, rank: u32) -> &'static [u8] {
-        let at = self.offsets[rank as usize] as usize;
+    fn token(&self, place: u32) -> &'static [u8] {
+        let at = place as usize;
         &self.data[at + 1..=at + usize::from(self.data[at])]
     }
 
@@ -62,17 +43,18 @@ impl Vocabulary {
         (hash >> (64 - self.slots.len().trailing_zeros())) as usize
     }
 
+    /// Where the token of these bytes is, which orders tokens as their ranks do.
     fn rank(&self, bytes: &[u8]) -> u32 {
         let hash = hash(bytes);
         let mut slot = self.home(hash);
         loop {
-            let found = self.slots[slot];
+            let found = u32::from_le_bytes(self.slots[slot]);
             if found == 0 {
                 return NONE;
             }
-            let rank = (found & ((1 << RANK_BITS) - 1)) - 1;
-            if found & !((1 << RANK_BITS) - 1) == tag(hash) && self.token(rank) == bytes {
-                return rank;
+            let place = (found & ((1 << PLACE_BITS) - 1)) - 1;
+            if found & !((1 << PLACE_BITS) - 1) == tag(hash) && self.token(place) == bytes {
+                return place;
             }
             slot = (slot + 1) & (self.slots.len() - 1);
         }
@@ -162,10 +144,10 @@ pub(super) struct Merger {
     parts: Vec<(usize, u32)>,
 }
 
-/// Bits of the hash that are stored beside the rank, so that most other tokens are not looked at.
+/// Bits of the hash that are stored beside the place, so that most other tokens are not looked at.
 #[allow(clippy::cast_possible_truncation, reason = "the lowest bits are meant")]
 fn tag(hash: u64) -> u32 {
-    (hash as u32) << RANK_BITS
+    (hash as u32) << PLACE_BITS
 }
 
 /// A quick hash; its highest bits are the best.
@@ -181,4 +163,23 @@ fn hash(bytes: &[u8]) -> u64 {
     out = (out.rotate_left(23) ^ u64::from_le_bytes(last)).wrapping_mul(FACTOR);
     out ^= out >> 32;
     out.wrapping_mul(FACTOR)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Every token is in the table, and nothing else is.
+    pub(in crate::tokens) fn is_whole(vocabulary: Vocabulary) -> bool {
+        let (mut place, mut tokens) = (0, 0);
+        while (place as usize) < vocabulary.data.len() {
+            let token = vocabulary.token(place);
+            if vocabulary.rank(token) != place {
+                return false;
+            }
+            tokens += 1;
+            place += 1 + u32::try_from(token.len()).expect("a byte says it");
+        }
+        tokens == vocabulary.slots.iter().filter(|slot| **slot != [0; 4]).count()
+    }
 }

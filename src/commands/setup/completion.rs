@@ -61,6 +61,8 @@ pub(super) enum Kind {
     Remote,
     /// A step of the session that commands mean: an argument called `step`, `from`, `again` or `uses`.
     Step,
+    /// An option of a fork point: an argument called `options` of `fork`, or `key` of `fork-point`.
+    ForkOption,
 }
 
 impl Kind {
@@ -70,6 +72,8 @@ impl Kind {
             "session" | "sessions" => Some(Self::Session),
             "remote" => Some(Self::Remote),
             "selector" | "old" | "new" => Some(Self::Selector),
+            "options" if command == "fork" => Some(Self::ForkOption),
+            "key" if command == "fork-point" => Some(Self::ForkOption),
             "step" | "from" | "again" | "uses" => Some(Self::Step),
             _ => None,
         }
@@ -255,6 +259,7 @@ mod tests {
                 Kind::Remote => &["origin"],
                 Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
                 Kind::Step => &["k3j2abcd"],
+                Kind::ForkOption => &["nom"],
                 Kind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
                 Kind::Item(_) => &[],
             };

@@ -45,6 +45,7 @@ pub(super) fn live(env: &Environment) -> Live {
             Kind::Session => sessions(&opened, false),
             Kind::Remote => remotes(&opened),
             Kind::Step => steps(&opened),
+            Kind::ForkOption => fork_options(&opened),
             Kind::Selector => match current.split_once('@') {
                 Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
                 _ => {
@@ -66,6 +67,29 @@ fn steps(opened: &Opened) -> Vec<Candidate> {
         value: step.id,
     };
     steps.into_iter().rev().map(candidate).collect()
+}
+
+/// The keys of options, those of the newest fork point first and those that are decided last.
+fn fork_options(opened: &Opened) -> Vec<Candidate> {
+    let points = items::now(&opened.scene()).map(|now| now.record.fork_points);
+    let (mut open, decided): (Vec<_>, Vec<_>) = points
+        .unwrap_or_default()
+        .into_iter()
+        .rev()
+        .partition(|point| point.chosen.is_none());
+    open.extend(decided);
+    let mut out: Vec<Candidate> = Vec::new();
+    for point in open {
+        for option in point.options {
+            if out.iter().all(|known| known.value != option.key) {
+                out.push(Candidate {
+                    help: format!("{}: {}", point.title, option.title),
+                    value: option.key,
+                });
+            }
+        }
+    }
+    out
 }
 
 /// The items of a kind, those that are open first.

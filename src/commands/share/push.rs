@@ -128,6 +128,10 @@ pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> 
             Kind::Fatal,
             format!("remote '{shown}' takes no refs beside branches and tags: {why}"),
         ),
+        Fate::Refused { why, .. } if first.fate.is_busy() => (
+            Kind::Locked,
+            format!("another push to session '{name}' of remote '{shown}' is under way: {why}"),
+        ),
         Fate::Refused { why, .. } => (Kind::Fatal, format!("remote '{shown}' refused session '{name}': {why}")),
         _ => return Ok(()),
     };
@@ -149,6 +153,9 @@ pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> 
             .hint(format!(
                 "or as a file: git bundle create {name}.bundle refs/checkpoints/{name}"
             )),
+        fate if fate.is_busy() => error
+            .hint(format!("wait for it, and repeat: git checkpoint push {remote} {name}"))
+            .hint("if that does not help, one was killed there: whoever keeps the remote removes the lock named above"),
         _ => error.hint("what the remote said stands above; nothing was changed here"),
     })
 }

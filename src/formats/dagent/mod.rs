@@ -8,15 +8,20 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Checkpoint, File, Parsed, Problem, Session, System,
     claude_mpm::has,
     fields::Fields,
     notes::{Item, Notes},
+    time,
 };
-use crate::model::session::Status;
+use crate::model::{
+    chat::{Compaction, Summary},
+    session::Status,
+    time::Timestamp,
+};
 
 pub(super) use write::write;
 
@@ -148,11 +153,6 @@ fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
     }
     session.created_at = fields.time("createdAt");
     point.at = fields.time("updatedAt").or(session.created_at);
-    if let Some(stats) = fields.get("stats")
-        && let Some(total) = stats.get("totalTokens").and_then(Value::as_u64)
-    {
-        point.tokens = Some(json!({ "total": total }));
-    }
 }
 
 fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut Parsed) {
@@ -188,6 +188,7 @@ fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut 
 
 /// The summary that a compaction left: lists of version 3.0, or memory by importance.
 fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
+    point.compaction = told(fields, point.at).and_then(|told| serde_json::to_value(told).ok());
     if let Some(mut summary) = fields.fields("summary") {
         let names = ["text", "description", "title"];
         notes.add_all(
@@ -217,33 +218,59 @@ fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
     } else if let Some(text) = fields.text("summary") {
         notes.set("summary", Some(text));
     }
-    let mut told = Map::new();
-    let mut tell = |key: &str, value: Option<&Value>| {
-        if let Some(value) = value {
-            told.insert(key.to_owned(), value.clone());
-        }
-    };
-    tell("version", fields.get("version"));
-    if let Some(Value::Object(info)) = fields.get("compactionInfo") {
-        for (from, to) in [
-            ("messagesCompacted", "messages"),
-            ("oldestMessageTimestamp", "oldest"),
-            ("newestMessageTimestamp", "newest"),
-            ("compactedAt", "at"),
-        ] {
-            tell(to, info.get(from));
-        }
-    }
-    tell(
-        "count",
-        fields.get("stats").and_then(|stats| stats.get("totalCompactions")),
-    );
-    if told.len() > 1 {
-        point.compaction = Some(Value::Object(told));
-    }
     if point.at.is_none() {
         point.at = fields.peek_time("updatedAt");
     }
+}
+
+/// The compaction that left the summary. It stands for no message of the chat: dagent removes those that it summarised.
+fn told(fields: &Fields, fallback: Option<Timestamp>) -> Option<Compaction> {
+    let info = fields.get("compactionInfo").and_then(Value::as_object)?;
+    let of = |key: &str| info.get(key).and_then(time::of_value);
+    let at = of("compactedAt")
+        .or_else(|| fields.peek_time("updatedAt"))
+        .or(fallback)?;
+    let given = fields.get("summary").cloned().unwrap_or_default();
+    let texts = |key: &str| -> Vec<String> {
+        let items = given.get(key).and_then(Value::as_array).into_iter().flatten();
+        let words = |item: &Value| match item {
+            Value::String(text) => text.clone(),
+            other => ["text", "description", "title"]
+                .iter()
+                .find_map(|key| other.get(key)?.as_str().map(str::to_owned))
+                .unwrap_or_else(|| other.to_string()),
+        };
+        items.map(words).collect()
+    };
+    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+    let stats = fields.get("stats");
+    let count = number(stats.and_then(|stats| stats.get("totalCompactions"))).unwrap_or(1);
+    let summary = Summary {
+        completed: texts("completed"),
+        in_progress: texts("inProgress"),
+        pending: texts("pending"),
+        blockers: texts("blockers"),
+        decisions: texts("decisions"),
+        ..Summary::default()
+    };
+    // Memory by importance is no such summary; it stands among the memory references.
+    if summary.is_empty() {
+        return None;
+    }
+    Some(Compaction {
+        version: count,
+        summary,
+        messages: 0,
+        oldest: of("oldestMessageTimestamp").unwrap_or(at),
+        newest: of("newestMessageTimestamp").unwrap_or(at),
+        at,
+        tokens_before: number(stats.and_then(|stats| stats.get("totalTokens"))).unwrap_or_default(),
+        tokens_after: 0,
+        duration_ms: 0,
+        count,
+        by: System::Dagent.word().to_owned(),
+        unknown: Map::new(),
+    })
 }
 
 /// The context: for people as Markdown beside the checkpoint, exactly in `extra`.

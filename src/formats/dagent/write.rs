@@ -47,7 +47,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
             "checkpoint": format!("checkpoint_{id}.json"),
         })
     });
-    let tokens = document.tokens.as_ref().and_then(|tokens| tokens.get("total")).cloned();
+    let tokens = document.tokens.as_ref().and_then(|tokens| tokens.get("count")).cloned();
     head.entry("stats").or_insert_with(|| {
         json!({
             "totalMessages": out.messages.len(),
@@ -68,6 +68,17 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     for part in ["context", "agent-description"] {
         if let Some(value @ Value::Object(_)) = own.remove(part) {
             files.push((format!("{part}_{id}.json"), outgoing::json(&value)));
+        } else if let Some((key, text)) = match part {
+            "context" => out.context.map(|text| ("projectMd", text)),
+            _ => out.agent.map(|text| ("roleInstructions", text)),
+        } {
+            let mut tree = Map::new();
+            if part == "agent-description" {
+                tree.insert("agentType".into(), json!(session.agent));
+                tree.insert("createdAt".into(), session.created_at.to_string().into());
+            }
+            tree.insert(key.into(), text.into());
+            files.push((format!("{part}_{id}.json"), outgoing::json(&Value::Object(tree))));
         }
     }
     Written(files)

@@ -1,11 +1,14 @@
 //! A session as a folder: every checkpoint a file with its state and the SHA-256 of it, and the record beside that.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::super::outgoing::{self, Outgoing, Written};
-use crate::model::{id::Digest, session::Status};
+use crate::model::{id::Digest, json as strict, session::Status};
 
-/// Writes `session.json`, `state.json` and `checkpoints/cp-<n>.json` for each document.
+/// Writes `session.json`, `state.json`, `checkpoints/cp-<n>.json` for each document, the log, and attachments as
+/// artifacts.
 pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     let newest = out.newest();
     let session = &newest.session;
@@ -62,5 +65,53 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
             outgoing::json(&Value::Object(tree)),
         ));
     }
+    if !out.log.is_empty() {
+        let lines = out.log.iter().map(|line| {
+            let mut line = outgoing::object(Some(line.clone()));
+            if let Some(at) = line.shift_remove("at") {
+                line.insert("timestamp".into(), at);
+            }
+            strict::to_line(&Value::Object(line))
+        });
+        files.push(("logs/session.log".to_owned(), lines.flatten().collect()));
+    }
+    let mut taken = BTreeSet::new();
+    for attachment in out.attachments {
+        let name = free(&plain(&attachment.name), &mut taken);
+        files.push((format!("artifacts/{name}"), attachment.bytes.clone()));
+    }
     Written(files)
+}
+
+/// A name that any system takes as that of one file.
+fn plain(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let kept: String = last
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(100)
+        .collect();
+    let kept = kept.trim_start_matches('.').trim_end_matches('.');
+    if kept.is_empty() {
+        "file".to_owned()
+    } else {
+        kept.to_owned()
+    }
+}
+
+fn free(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut n = 1;
+    let mut unique = name.to_owned();
+    // Some file systems take upper and lower case as the same.
+    while !taken.insert(unique.to_lowercase()) {
+        n += 1;
+        unique = format!("{n}-{name}");
+    }
+    unique
 }

@@ -6,13 +6,19 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Attachment, Checkpoint, File, Parsed, Problem, Session, System,
+    Attachment, Checkpoint, File, LogLine, Parsed, Problem, Session, System,
     claude_mpm::has,
     fields::Fields,
     notes::{Notes, put_extra},
     time,
 };
-use crate::model::{document::Document, json as strict, session::Status};
+use crate::model::{
+    base64,
+    document::Document,
+    json as strict,
+    session::Status,
+    step::{self, Step},
+};
 
 pub(super) fn owns(file: &File) -> bool {
     let lines = file.is("jsonl");
@@ -103,12 +109,15 @@ fn ours(file: &File, value: Value, out: &mut Parsed) {
         Some(mut session) => {
             if let Some(last) = session.checkpoints.last_mut() {
                 last.messages = messages;
+                steps(&mut fields, last);
+                attachments(&mut fields, last);
+                session.log = log(&mut fields);
                 last.context = fields.text("context");
                 last.agent = fields.text("agent");
-                for own in ["schema", "session", "id", "digest"] {
+                for own in ["schema", "session", "id", "digest", "attachments"] {
                     fields.take(own);
                 }
-                // Steps, log and lists of an export.
+                // Lists of an export, and what is not in its form.
                 for (key, value) in fields.rest() {
                     put_extra(&mut last.record, System::Json, &key, value);
                 }
@@ -118,6 +127,80 @@ fn ours(file: &File, value: Value, out: &mut Parsed) {
         None => out
             .problems
             .push(Problem::broken(&file.path, "the export holds no checkpoint")),
+    }
+}
+
+/// Steps that are some; what is none stays among the members.
+fn steps(fields: &mut Fields, point: &mut Checkpoint) {
+    let is_step = |value: &Value| serde_json::from_value::<Step>(value.clone()).is_ok_and(|step| step::is_id(&step.id));
+    let (steps, others): (Vec<Value>, Vec<Value>) =
+        fields.list("steps").unwrap_or_default().into_iter().partition(is_step);
+    point.steps = steps;
+    if !others.is_empty() {
+        fields.put("steps", Value::Array(others));
+    }
+}
+
+/// The session log; lines that say more than a line of it can stay among the members, too.
+fn log(fields: &mut Fields) -> Vec<LogLine> {
+    let lines = fields.list("log").unwrap_or_default();
+    let mut out = Vec::new();
+    let mut others = Vec::new();
+    for line in lines {
+        let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
+        let known = ["at", "level", "message", "agent"];
+        let whole = line
+            .as_object()
+            .is_some_and(|line| line.keys().all(|key| known.contains(&key.as_str())));
+        if let Some(message) = text("message") {
+            out.push(LogLine {
+                at: line.get("at").and_then(time::of_value),
+                level: text("level").unwrap_or_else(|| "info".to_owned()),
+                message,
+                agent: text("agent"),
+            });
+            if whole {
+                continue;
+            }
+        }
+        others.push(line);
+    }
+    if !others.is_empty() {
+        fields.put("log", Value::Array(others));
+    }
+    out
+}
+
+/// The files of an export, in the place of their names alone.
+fn attachments(fields: &mut Fields, point: &mut Checkpoint) {
+    let given = fields
+        .get("attachments")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    for file in given {
+        let text = |key: &str| file.get(key).and_then(Value::as_str);
+        let bytes = match (text("text"), text("base64")) {
+            (Some(text), _) => Some(text.as_bytes().to_vec()),
+            (None, Some(digits)) => base64::decode(digits),
+            (None, None) => None,
+        };
+        if let (Some(name), Some(bytes)) = (text("name"), bytes) {
+            let name = name.to_owned();
+            point.attachments.push(Attachment { name, bytes });
+        } else {
+            // Not to be read as one; kept as it is.
+            put_extra(&mut point.record, System::Json, "unreadable_attachment", file);
+        }
+    }
+    let named = point
+        .record
+        .get("extra")
+        .and_then(|extra| extra.pointer("/json/attachments"));
+    if named.and_then(Value::as_array).map(Vec::len) == Some(point.attachments.len())
+        && let Some(Value::Object(own)) = point.record.get_mut("extra").and_then(|extra| extra.get_mut("json"))
+    {
+        own.shift_remove("attachments");
     }
 }
 
@@ -133,7 +216,6 @@ fn point(document: Document, n: usize, session: &mut Session) {
     point.at = Some(document.created_at);
     point.name = document.name.map(String::from);
     point.trigger = document.trigger;
-    point.tokens = document.tokens;
     point.compaction = document.compaction;
     point.git.branch.clone_from(&document.git.branch);
     point.git.commit = document.git.head.as_ref().map(|head| head.as_str().to_owned());

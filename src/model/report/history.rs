@@ -74,6 +74,8 @@ pub enum Fate {
     Unborn,
     /// It has its first commits.
     Born,
+    /// There was a commit, but which is not known: another tool told of it.
+    Untold,
     /// It points to the same commit.
     Same,
     /// It went forward.
@@ -111,6 +113,22 @@ pub struct Commits {
     pub shallow: bool,
 }
 
+impl Commits {
+    /// Nothing can be said: the commit of then is not known.
+    pub fn untold() -> Self {
+        Self {
+            verdict: Verdict::Check,
+            how: History::Untold,
+            base: None,
+            since: CommitList::default(),
+            authors: 0,
+            matched: Bounded::default(),
+            lost: CommitList::default(),
+            shallow: false,
+        }
+    }
+}
+
 /// What happened between two commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -119,6 +137,8 @@ pub enum History {
     Same,
     /// The first commits were made.
     Born,
+    /// The commit of then is not known here.
+    Untold,
     /// HEAD has no commit now.
     Unborn,
     /// Commits were added.
@@ -147,6 +167,7 @@ impl History {
         match self {
             Self::Same => "same",
             Self::Born => "born",
+            Self::Untold => "untold",
             Self::Unborn => "unborn",
             Self::Forward => "forward",
             Self::Rewound => "rewound",

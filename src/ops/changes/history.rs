@@ -23,6 +23,17 @@ pub(super) fn lines(
     let renamed_to = tip.as_ref().and_then(|tip| tip.renamed_to.as_deref().map(facts::short));
     let same_branch = then.git.branch == now.git.branch || (renamed_to.is_some() && renamed_to == now.git.branch);
     let (old, new) = (id_of(then.git.head.as_ref()), id_of(now.git.head.as_ref()));
+    if then.untold {
+        let branch = tip.and_then(|tip| {
+            let tip = Tip {
+                fate: if tip.fate == Fate::Born { Fate::Untold } else { tip.fate },
+                ..tip
+            };
+            let branch = branch(repo, then, now, &tip, same_branch, None, limits);
+            kept(Part::Branch, branch, failed)
+        });
+        return (branch, Some(Commits::untold()), Vec::new());
+    }
     let followed = history::follow(repo, old, new, same_branch, limits.walks);
     let (commits, since) = kept(Part::Commits, followed, failed).unzip();
     let branch = tip.and_then(|tip| {

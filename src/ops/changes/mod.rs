@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::{Scene, compose};
 use crate::{
     model::{
-        document::{SnapshotRef, Worktree},
+        document::{Document, Kind, SnapshotRef, Worktree},
         facts::GitFacts,
         id::Oid,
         list::Lists,
@@ -42,6 +42,8 @@ pub struct Then<'a> {
     pub at: Timestamp,
     /// Paths that the tree of the files does not hold although they were there.
     pub unseen: &'a [RepoPath],
+    /// Whether which commit was there is not known, although there was one: another tool told of the state.
+    pub untold: bool,
 }
 
 /// The state now.
@@ -97,6 +99,12 @@ pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -
     let mut failed = Vec::new();
     let (branch, commits, new) = history::lines(repo, then, now, limits, &mut failed);
     let (files, saved, worktree) = files::lines(repo, then, now, limits, &new, &mut failed);
+    // Without a commit there is nothing to compare the files with, unless they were saved.
+    let (files, saved) = if then.untold && then.files.is_none() {
+        (None, None)
+    } else {
+        (files, saved)
+    };
     let upstream = kept(Part::Upstream, history::upstream(repo, then, now, limits), &mut failed);
     let mut report = ChangeReport {
         drift: Drift::default(),
@@ -137,6 +145,7 @@ pub(super) fn since(
         host: &document.host,
         at: document.created_at,
         unseen: &then_unseen,
+        untold: is_untold(document),
     };
     let now = Now {
         git: &present.facts,
@@ -159,6 +168,17 @@ pub(super) fn since(
         });
     }
     report
+}
+
+/// Whether a document has its facts from another tool, and no commit among them that is here.
+fn is_untold(document: &Document) -> bool {
+    let imported = match document.kind {
+        Kind::Import => true,
+        // The first checkpoint of a fork says what its source said.
+        Kind::Fork => document.session.metadata.contains_key("imported"),
+        _ => false,
+    };
+    imported && document.git.head.is_none()
 }
 
 /// What was there and is not in the tree: skipped, or held beside it.

@@ -69,6 +69,7 @@ pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
 /// The message without secrets.
 pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message {
     redactor.json(&mut message.content, "message");
+    across_blocks(&mut message.content, redactor);
     for (members, place) in [(&mut message.meta, "message/meta"), (&mut message.unknown, "message")] {
         let mut value = Value::Object(std::mem::take(members));
         redactor.json(&mut value, place);
@@ -81,6 +82,37 @@ pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) ->
     }
     redactor.text(&mut message.id, "message/id");
     message
+}
+
+/// Takes out secrets that stand across the borders of blocks of text, as programs that stream leave them.
+fn across_blocks(content: &mut Value, redactor: &mut Redactor) {
+    let Value::Array(blocks) = content else { return };
+    let mut texts = Vec::new();
+    for block in blocks {
+        let is_text = block.get("type").and_then(Value::as_str) == Some("text");
+        let text = if is_text {
+            block.get_mut("text").and_then(as_text)
+        } else if block.is_string() {
+            as_text(block)
+        } else {
+            if let Some(inner) = block.get_mut("content") {
+                across_blocks(inner, redactor);
+            }
+            None
+        };
+        match text {
+            Some(text) => texts.push(text),
+            None => redactor.across(&mut std::mem::take(&mut texts), "message"),
+        }
+    }
+    redactor.across(&mut texts, "message");
+}
+
+fn as_text(value: &mut Value) -> Option<&mut String> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
 }
 
 pub(in crate::ops) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> Result<(), Error> {

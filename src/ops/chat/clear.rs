@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Change, Error, Scene, running};
+use super::{Change, Error, Scene, running, spoken};
 use crate::{
     model::document::Kind,
     ops::{receipt::Outcome, save, undo as taking_back},
@@ -67,14 +67,14 @@ pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
     if nothing {
         return Ok(None);
     }
-    let messages = document.chat.as_ref().map_or(0, |chat| chat.messages);
+    let messages = spoken(document.chat.as_ref().map_or(0, |chat| chat.messages));
     let mut clearing = request(Kind::Clear);
     clearing.allow_empty = true;
-    clearing.summary = Some(format!("cleared {messages} messages of the chat"));
+    clearing.summary = Some(format!("cleared {messages} of the chat"));
     clearing.chat = Change::ClearMessages;
     if what == What::All {
         clearing.chat = Change::ClearAll;
-        clearing.summary = Some(format!("cleared the chat ({messages} messages) and the record"));
+        clearing.summary = Some(format!("cleared the chat ({messages}) and the record"));
         let members: Map<String, Value> = RECORD.iter().map(|name| ((*name).to_owned(), json!(null))).collect();
         clearing.changes.push(Value::Object(members));
     }

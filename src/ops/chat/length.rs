@@ -39,7 +39,8 @@ impl Length {
             .unwrap_or_default()
     }
 
-    pub(super) fn value(&self) -> Option<Value> {
+    /// The member of the document; `None` without a message.
+    pub(in crate::ops) fn value(&self) -> Option<Value> {
         (self.messages > 0).then(|| serde_json::to_value(self).unwrap_or_default())
     }
 }

@@ -216,6 +216,11 @@ impl From<Fault> for Stop {
     }
 }
 
+/// So many messages, in words.
+fn spoken(messages: u64) -> String {
+    format!("{messages} message{}", if messages == 1 { "" } else { "s" })
+}
+
 /// The session that is meant, or the error that says what to do without one.
 pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
     if let Some(chosen) = choose::meant(scene)? {

@@ -5,6 +5,7 @@
 //! session is known again by its system and foreign id, a checkpoint by the digest of its content: what is here already
 //! is not imported again, and what came since is added, unless somebody went on in the session here.
 
+mod chat;
 mod known;
 mod read;
 mod write;

@@ -1,12 +1,12 @@
-//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it. Over 400 lines
-//! because a checkpoint and all that stands beside it are written in one place.
+//! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::{
     super::{Error, Scene, compose, fresh, redact::Redactor},
+    chat::Chat,
     known::{self, Known},
 };
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
         path::RepoPath,
         record::{Attachment, Record},
         session,
+        step::{self, Step},
         time::Timestamp,
     },
     store::{
@@ -94,7 +95,7 @@ pub(super) fn session(
         at = foreign_checkpoint
             .at
             .unwrap_or(if n == 1 { fallback.max(begun) } else { at });
-        chat.add(std::mem::take(&mut foreign_checkpoint.messages), at, redactor);
+        chat.add(writer, std::mem::take(&mut foreign_checkpoint.messages), at, redactor)?;
         let checkpoint_name = foreign_checkpoint
             .name
             .as_deref()
@@ -196,7 +197,6 @@ impl Own<'_> {
         document.trigger = foreign.trigger;
         document.previous = Some(last.1.clone());
         document.record = record;
-        document.tokens = foreign.tokens;
         document.compaction = foreign.compaction;
         if let Some(known) = self.previous {
             document.folded.clone_from(&known.checkpoint.document.folded);
@@ -215,8 +215,9 @@ impl Own<'_> {
             &mut siblings,
             (redactor, self.system),
         )?;
+        steps(writer, foreign.steps, &mut siblings, redactor)?;
         log(writer, self.log, self.at, &mut siblings, redactor)?;
-        chat.write(writer, &mut document, &mut siblings)?;
+        chat.place(writer, &mut document, &mut siblings)?;
         let people = compose::people(scene);
         let written = checkpoint::write(writer, &mut document, false, &siblings, vec![last.0], &people)?;
         Ok(Ok((written, document.record.summary.unwrap_or_default())))
@@ -261,6 +262,30 @@ fn attach(
         });
     }
     Ok(siblings.numbered(writer, "files", &blobs)?)
+}
+
+/// Writes the steps. A command that a secret was taken out of is marked: it is not what ran.
+fn steps(writer: &Writer, steps: Vec<Value>, siblings: &mut Siblings, redactor: &mut Redactor) -> Result<(), Error> {
+    let mut files = BTreeMap::new();
+    for mut value in steps {
+        let command = value.get("command").cloned();
+        redactor.json(&mut value, "step");
+        let altered = command.as_ref() != value.get("command");
+        let Ok(mut step) = serde_json::from_value::<Step>(value) else {
+            continue;
+        };
+        if let Some(command) = &mut step.command {
+            command.altered |= altered;
+        }
+        if step::is_id(&step.id) {
+            let blob = writer.write(ObjectKind::Blob, &step.to_bytes())?;
+            files.insert(format!("{}.json", step.id), blob);
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    Ok(siblings.files(writer, "steps", files.into_iter().collect())?)
 }
 
 fn log(
@@ -329,100 +354,5 @@ fn commit(scene: &Scene<'_>, digits: &str) -> Option<ObjectId> {
     match checkpoint::commits_with_prefix(scene.repo, &digits).as_slice() {
         [id] => Some(*id),
         _ => None,
-    }
-}
-
-/// The chat as it grows from checkpoint to checkpoint.
-#[derive(Default)]
-struct Chat {
-    messages: Vec<Value>,
-}
-
-impl Chat {
-    fn add(&mut self, messages: Vec<Value>, at: Timestamp, redactor: &mut Redactor) {
-        for mut message in messages {
-            redactor.json(&mut message, "chat");
-            let message = self.stored(message, at);
-            self.messages.push(message);
-        }
-    }
-
-    /// A message in the stored form: `id`, `at`, `role`, `content`, `meta`, and what else it came with. A role that is
-    /// none of ours speaks as the system's, and its own word is kept.
-    fn stored(&self, message: Value, at: Timestamp) -> Value {
-        let Value::Object(mut given) = message else {
-            return message;
-        };
-        let mut text = |key: &str| {
-            given
-                .shift_remove(key)
-                .and_then(|value| value.as_str().map(str::to_owned))
-        };
-        let own =
-            text("id").filter(|id| !id.is_empty() && !self.messages.iter().any(|known| known["id"] == id.as_str()));
-        let word = text("role").unwrap_or_default();
-        let role = match word.to_ascii_lowercase().as_str() {
-            "user" | "human" => "user",
-            "assistant" | "model" | "ai" => "assistant",
-            "tool" | "function" | "tool_result" => "tool",
-            _ => "system",
-        };
-        let content = given.shift_remove("content").unwrap_or_default();
-        let content = if content.is_string() || content.is_array() {
-            content
-        } else {
-            content.to_string().into()
-        };
-        let said = given.get("timestamp").and_then(formats::time_of);
-        let id = own.unwrap_or_else(|| {
-            let seed = format!("{}\n{word}\n{content}", self.messages.len());
-            Digest::of(seed.as_bytes()).hex()[..8].to_owned()
-        });
-        let mut meta = match given.shift_remove("metadata") {
-            Some(Value::Object(meta)) => meta,
-            Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
-            None => Map::new(),
-        };
-        if role != word {
-            meta.insert("role".to_owned(), word.into());
-        }
-        let mut out = Map::new();
-        out.insert("id".to_owned(), id.into());
-        out.insert("at".to_owned(), said.unwrap_or(at).to_string().into());
-        out.insert("role".to_owned(), role.into());
-        out.insert("content".to_owned(), content);
-        if !meta.is_empty() {
-            out.insert("meta".to_owned(), Value::Object(meta));
-        }
-        // `agent` is a text there; `at` and `meta` would be read as ours.
-        for (key, value) in given {
-            let taken = out.contains_key(&key) || key == "meta" || (key == "agent" && !value.is_string());
-            out.insert(if taken { format!("foreign_{key}") } else { key }, value);
-        }
-        Value::Object(out)
-    }
-}
-
-/// How many messages a file of the chat holds.
-const CHUNK: usize = 512;
-
-impl Chat {
-    /// Writes the messages so far beside the document, in files of [`CHUNK`]: full ones are the same in every
-    /// checkpoint.
-    fn write(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
-        if self.messages.is_empty() {
-            return Ok(());
-        }
-        let mut files = Vec::new();
-        for (chunk, n) in self.messages.chunks(CHUNK).zip(0..) {
-            let bytes: Vec<u8> = chunk.iter().flat_map(strict::to_line).collect();
-            files.push((format!("{n:06}.jsonl"), writer.write(ObjectKind::Blob, &bytes)?));
-        }
-        document.chat = Some(crate::model::document::Chat {
-            messages: self.messages.len() as u64,
-            tokens: None,
-            chunks: files.len() as u64,
-        });
-        Ok(siblings.files(writer, "chat", files)?)
     }
 }

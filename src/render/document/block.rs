@@ -24,7 +24,8 @@ pub enum Damaged {
 pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, Damaged> {
     let file = file.unwrap_or_default();
     let mut block = format!("{BEGIN}\n{}{END}\n", harmless(text));
-    if file.windows(2).any(|pair| pair == b"\r\n") {
+    // The line end that a last line is given below may make the file one with CRLF: what is put in again is the same.
+    if file.windows(2).any(|pair| pair == b"\r\n") || file.ends_with(b"\r") {
         block = block.replace('\n', "\r\n");
     }
     let mut out = Vec::with_capacity(file.len() + block.len() + 2);
@@ -46,10 +47,12 @@ pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, Damaged> {
     Ok(out)
 }
 
-/// The text with its last line ended and no line that is a marker.
+/// The text with its last line ended and no line that is a marker, nor one that ends in CR: with its LF that would make
+/// the file one with CRLF, and the block another one when it is put in again.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 1);
     for line in text.lines() {
+        let line = line.trim_end_matches('\r');
         if is(line.as_bytes(), BEGIN) || is(line.as_bytes(), END) {
             out.push('\\');
         }

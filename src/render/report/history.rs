@@ -65,6 +65,7 @@ pub(super) fn branch(line: &Branch) -> Row {
             Fate::Rewound => pieces.push(arrow(subject.with(Slot::Plain, " went back "), line)),
             Fate::Rewritten => pieces.push(arrow(subject.with(Slot::Plain, " was rewritten "), line)),
             Fate::Born => pieces.push(subject.with(Slot::Plain, " has its first commits")),
+            Fate::Untold => pieces.push(id(subject.with(Slot::Plain, " at "), line.head.now.as_ref())),
             Fate::Unborn => pieces.push(subject.with(Slot::Plain, " still has no commit")),
             Fate::Deleted => pieces.push(subject.with(Slot::Plain, " was deleted")),
         }
@@ -84,7 +85,7 @@ fn left(line: &Branch, then: &Line) -> Vec<Line> {
     let mut pieces = vec![switched];
     let fate = |words: &str| then.clone().with(Slot::Plain, words);
     match line.fate {
-        Fate::None | Fate::Unborn => {}
+        Fate::None | Fate::Unborn | Fate::Untold => {}
         Fate::Same => pieces.push(fate(" is unchanged")),
         Fate::Born => pieces.push(fate(" has its first commits")),
         Fate::Forward => pieces.push(id(fate(" moved on to "), line.tip.as_ref())),
@@ -126,6 +127,7 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<Row> {
     let first = match line.how {
         History::Same => return None,
         History::Forward | History::Born => None,
+        History::Untold => Some("the commit of then is not known here".to_owned()),
         History::Unborn => Some("HEAD has no commit now".to_owned()),
         History::Rewound => Some(format!("went back by {}", words(line.lost.total, "commit"))),
         History::Amended => Some("the last commit was amended".to_owned()),

@@ -150,43 +150,81 @@ pub fn append<'m>(
     if messages.peek().is_none() {
         return Ok(Ok(out));
     }
-    let mut entries = saved.chunks.clone();
-    let mut files: BTreeSet<_> = saved.files.iter().map(|(name, id)| (name.clone(), *id)).collect();
-    let mut open = Vec::new();
-    if let Some(at) = entries.len().checked_sub(1) {
+    let mut chunks = Chunks {
+        full: saved.chunks.clone(),
+        files: saved.files.iter().map(|(name, id)| (name.clone(), *id)).collect(),
+        messages: before,
+        ..Chunks::default()
+    };
+    if let Some(at) = chunks.full.len().checked_sub(1) {
         match saved.chunk(at) {
-            Ok(chunk) => open = chunk,
+            Ok(chunk) => chunks.open = chunk,
             Err(fault) => return Ok(Err(fault)),
         }
-        entries.pop();
+        chunks.full.pop();
+        chunks.lines = lines(&chunks.open);
     }
-    let mut lines = lines(&open);
-    let name = |n: usize| format!("{n:06}.jsonl");
     for message in messages {
-        let mut message = message.clone();
+        out.bytes += chunks.push(writer, message.clone())?;
+        out.messages += 1;
+    }
+    chunks.place(writer, document, siblings)?;
+    Ok(Ok(out))
+}
+
+/// The chunks of a chat that is written from its beginning, checkpoint by checkpoint.
+#[derive(Debug, Default)]
+pub struct Chunks {
+    /// Chunks that take no further message.
+    full: Vec<(String, ObjectId)>,
+    /// Pictures.
+    files: BTreeSet<(String, ObjectId)>,
+    /// The last chunk.
+    open: Vec<u8>,
+    /// Its lines.
+    lines: usize,
+    /// Messages in all.
+    messages: u64,
+}
+
+impl Chunks {
+    /// Takes a message; gives the bytes of its line.
+    pub fn push(&mut self, writer: &Writer, mut message: Message) -> Result<u64, Error> {
         for (digest, bytes) in message.detach() {
-            files.insert((digest, writer.write(Kind::Blob, &bytes)?));
+            self.files.insert((digest, writer.write(Kind::Blob, &bytes)?));
         }
         let line = json::to_line(&message);
-        if lines > 0 && (lines >= MESSAGES || open.len() + line.len() > BYTES) {
-            entries.push((name(entries.len()), writer.write(Kind::Blob, &open)?));
-            open.clear();
-            lines = 0;
+        if self.lines > 0 && (self.lines >= MESSAGES || self.open.len() + line.len() > BYTES) {
+            self.full
+                .push((name(self.full.len()), writer.write(Kind::Blob, &self.open)?));
+            self.open.clear();
+            self.lines = 0;
         }
-        out.bytes += line.len() as u64;
-        out.messages += 1;
-        lines += 1;
-        open.extend(line);
+        self.lines += 1;
+        self.messages += 1;
+        self.open.extend(&line);
+        Ok(line.len() as u64)
     }
-    entries.push((name(entries.len()), writer.write(Kind::Blob, &open)?));
-    document.chat = Some(document::Chat {
-        messages: before + out.messages,
-        tokens: None,
-        chunks: entries.len() as u64,
-    });
-    entries.extend(files);
-    siblings.files(writer, FOLDER, entries)?;
-    Ok(Ok(out))
+
+    /// Puts what there is beside a document, and sets its `chat`. Nothing where there is no message.
+    pub fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+        if self.messages == 0 {
+            return Ok(());
+        }
+        let mut entries = self.full.clone();
+        entries.push((name(entries.len()), writer.write(Kind::Blob, &self.open)?));
+        document.chat = Some(document::Chat {
+            messages: self.messages,
+            tokens: None,
+            chunks: entries.len() as u64,
+        });
+        entries.extend(self.files.iter().cloned());
+        siblings.files(writer, FOLDER, entries)
+    }
+}
+
+fn name(n: usize) -> String {
+    format!("{n:06}.jsonl")
 }
 
 /// The text `context.md` or `agent.md` beside a document; `None` when there is none. Not UTF-8 is replaced.

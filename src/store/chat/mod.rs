@@ -7,5 +7,5 @@
 mod chunks;
 mod waiting;
 
-pub use chunks::{Appended, Saved, append, read_text};
+pub use chunks::{Appended, Chunks, Saved, append, read_text};
 pub use waiting::{Entry, Waiting, add, forget, read, remove, take_out, waits};

@@ -59,6 +59,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "program that summarises the chat, read from its standard input",
     },
     Setting {
+        name: "compactTimeout",
+        kind: Kind::Span,
+        default: "30s",
+        doc: "how long checkpoint.compactCommand may take before it is ended and nothing is compacted",
+    },
+    Setting {
         name: "exclude",
         kind: Kind::List,
         default: ".env* *.pem *.key id_*",

@@ -68,4 +68,44 @@ fn a_fork_has_the_chat_and_an_undone_finish_gives_it_back() {
         2,
         "and is there once"
     );
+    // To and fro as often as one likes, and nothing waits behind a finished session.
+    for _ in 0..2 {
+        world.checkpoint(["undo"]).success().stdout_has("finished session s");
+        assert_eq!(messages(&world).len(), 2);
+        world.checkpoint(["redo"]).success();
+    }
+    let list = world.checkpoint(["list", "--all", "--json"]).success().stdout_json();
+    let finished = list["sessions"].as_array().unwrap().iter().find(|s| s["name"] == "s");
+    assert_eq!(finished.unwrap()["status"], "completed");
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["decision", "add", "keep v1"]).success();
+    world
+        .checkpoint(["redo"])
+        .code(4)
+        .stderr_has("the record was changed or saved since");
+    world.checkpoint(["save"]).success();
+    let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+    assert!(
+        document.contains("keep v1") && document.contains("\"messages\": 2"),
+        "{document}"
+    );
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_restored_record_is_undone_and_redone_as_often_as_one_likes() {
+    let world = session();
+    world.checkpoint(["save", "-d", "first", "--name", "one"]).success();
+    world.checkpoint(["save", "-d", "second"]).success();
+    world.checkpoint(["restore", "one", "--record-only"]).success();
+    let decisions = || {
+        let shown = world.checkpoint(["decision", "list", "--json"]);
+        shown.success().stdout().matches("second").count()
+    };
+    for _ in 0..2 {
+        assert_eq!(decisions(), 0);
+        world.checkpoint(["undo"]).success();
+        assert_eq!(decisions(), 1);
+        world.checkpoint(["redo"]).success();
+    }
 }

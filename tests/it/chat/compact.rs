@@ -242,6 +242,33 @@ fn whatever_a_program_does_wrong_everything_stays_as_it_was() {
 }
 
 #[test]
+fn a_slow_program_is_ended_when_its_time_is_over() {
+    let world = session();
+    long_chat(&world, 30);
+    world.git(["config", "checkpoint.compactTimeout", "400ms"]).success();
+    // What it started is ended with it.
+    summarizer(&world, "(sleep 2; : > late) & cat > /dev/null; sleep 30");
+    let started = std::time::Instant::now();
+    world
+        .checkpoint(["compact", "--force"])
+        .code(128)
+        .stderr_has("took longer than checkpoint.compactTimeout, 400ms");
+    assert!(started.elapsed() < Duration::from_secs(15));
+    assert_eq!(document(&world)["kind"], "start");
+    assert_eq!(messages(&world).len(), 30);
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(!world.repo().join("late").exists());
+    // A save goes on without it, and a quick program is taken afterwards.
+    world.git(["config", "checkpoint.compactAt", "1000"]).success();
+    world
+        .checkpoint(["save"])
+        .success()
+        .stderr_has("the chat was not compacted");
+    summarizer(&world, "cat > /dev/null; echo '{\"completed\":[\"x\"]}'");
+    world.checkpoint(["compact"]).success().stdout_has("Compacted");
+}
+
+#[test]
 fn a_slow_program_can_be_cancelled() {
     let world = session();
     long_chat(&world, 30);

@@ -116,6 +116,34 @@ fn secrets_across_the_borders_of_chunks_are_in_no_object_and_no_file() {
 }
 
 #[test]
+fn secrets_across_the_borders_of_blocks_do_not_stay() {
+    let world = session();
+    let (head, tail) = ("ghp_Q2r8sT5vXz1y", "B4nM7kL9pW3cF6hJ0dGa");
+    let text = |text: String| json!({ "type": "text", "text": text });
+    let blocks = json!([
+        text(format!("the token is {head}")),
+        text(format!("{tail}, keep it")),
+        { "type": "tool_result", "content": [text(format!("x {head}")), text(format!("{tail} y"))] },
+        text("plain".to_owned()),
+    ]);
+    let added = world
+        .command(
+            crate::support::PROGRAM,
+            ["message", "add", "--role", "user", "--blocks", "-"],
+        )
+        .input(blocks.to_string())
+        .run();
+    added.success();
+    world.checkpoint(["save"]).success();
+    let stored = everything(&world);
+    assert!(!holds(&stored, head) && !holds(&stored, tail));
+    let shown = world.checkpoint(["message", "show"]).success().stdout().to_owned();
+    for part in ["the token is [REDACTED:", ", keep it", "plain"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
 fn many_add_at_once_and_none_is_lost() {
     let world = session();
     std::thread::scope(|scope| {

@@ -316,11 +316,45 @@ fn tokens_say_how_they_are_known() {
     world
         .checkpoint(["tokens", "--model", "claude-x"])
         .success()
-        .stdout_has("estimated: 127 recorded, and the 1 messages after");
+        .stdout_has("estimated: 127 recorded, and the 1 message after");
     world
         .checkpoint(["tokens", "--model", "gpt-4o"])
         .success()
         .stdout_has("exact");
+    // A transcript brings its usage, the helper's beside it apart; what was recorded before a compaction counts no more.
+    let line = |uuid: &str, role: &str, side: bool, usage: Value| {
+        let message = json!({ "role": role, "content": "word ".repeat(60), "model": "claude-y", "usage": usage });
+        json!({ "uuid": uuid, "type": role, "isSidechain": side, "timestamp": "2026-01-02T03:04:05Z", "message": message })
+            .to_string()
+    };
+    let lines = [
+        line("1", "user", false, Value::Null),
+        line(
+            "2",
+            "assistant",
+            false,
+            json!({ "input_tokens": 3, "cache_creation_input_tokens": 4000, "output_tokens": 50 }),
+        ),
+        line("3", "assistant", true, json!({ "input_tokens": 9, "output_tokens": 9 })),
+        line(
+            "4",
+            "assistant",
+            false,
+            json!({ "input_tokens": 0, "output_tokens": 0 }),
+        ),
+    ];
+    world.file("transcript.jsonl", &(lines.join("\n") + "\n"));
+    world.checkpoint(["message", "import", "transcript.jsonl"]).success();
+    let model = ["tokens", "--model", "claude-y"];
+    world
+        .checkpoint(model)
+        .success()
+        .stdout_has("estimated: 4053 recorded, and the 2 messages after");
+    world.checkpoint(["compact", "--force"]).success();
+    world
+        .checkpoint(model)
+        .success()
+        .stdout_has("estimated: o200k_base times");
 }
 
 #[test]

@@ -50,8 +50,8 @@ step fail parser --error 'it loops'
 replay --correction 'count the depth'
 step retry parser --correction 'count the depth'
 step invalidate design --reason 'no type after all'
-? step run --json --title build -- false
-? step run --json -- sh -c 'echo made >made.txt'
+? step run --title build -- false
+? step run -- sh -c 'echo made >made.txt'
 step list
 step show build
 replay
@@ -77,6 +77,89 @@ finish -m 'merged'
 ? finish --status failed -m again
 $ git config checkpoint.maxfilesiz 3
 status
+start record --task 'port the parser'
+task add 'read the grammar' --agent claude --issue 7
+task add 'write it'
+task start 1
+task edit 2 --notes 'after the grammar'
+task done 1
+task block 2
+task reopen 2
+task drop 2
+task list
+task remove 2
+todo add 'docs'
+todo done 1
+todo reopen 1
+todo list
+todo remove 1
+decision add 'keep v1' --reason 'callers'
+decision list
+decision remove 1
+blocker add 'no access' --needs 'a token'
+blocker list
+blocker clear 1
+question add 'which port?'
+question answer 1 8080
+question reopen 1
+question list
+question remove 1
+approval ask 'deploy?' --provider slack --channel ops
+approval answer 1 approve --by ana
+approval reopen 1
+approval list
+approval remove 1
+phase 2/5 'port the queries'
+phase
+delegation add claude --issue 7 --tokens 1200
+delegation edit 1 --status done
+delegation list
+delegation remove 1
+partition set claude src/a
+partition set codex src/a
+partition list
+partition clear codex
+instruction add 'run the tests first'
+instruction list
+instruction remove 1
+memory add notes.md
+memory list
+memory remove 1
+open-file README.md:3
+open-file
+note 'switched to staging'
+log --notes
+state set '{\"queue\": [\"a\"]}'
+state patch '{\"turn\": 3}'
+state get /turn
+? state get /nowhere
+state get
+check tests fail --text '3 failed'
+check list
+check remove 1
+check
+iteration next
+iteration
+fork-point add 'Which parser?' --option nom:combinators --option winnow:successor
+fork-point list
+fork-point decide 1 nom --reason fast
+fork-point reopen 1
+fork-point remove 1
+agent note 'read it' --agent claude
+agent list
+agent remove 1
+open-file --close README.md
+status
+$ git config checkpoint.saveOn task-complete
+task add 'port it'
+task done 2
+$ git config --unset checkpoint.saveOn
+$ printf '[{\"role\":\"user\",\"content\":\"a\"}]' >../old.json; echo '{' >../broken.json
+import ../old.json --dry-run
+import ../old.json
+import ../old.json
+? import ../broken.json
+? import --all --dry-run
 start talk
 $ printf '{\"role\":\"user\",\"content\":\"a\",\"x\":1}\\n{\"role\":\"tool\",\"content\":\"\\\\ud800\"}\\nnot json' >chat.jsonl; echo context >context.md
 message add --role user hello

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{at, clone, save, shared};
+use super::{at, clone, no_quarantine, save, shared};
 use crate::support::{Spawned, World};
 
 /// A token of a well-known form, put together so that it does not stand in this file.
@@ -152,10 +152,35 @@ fn a_remote_that_dies_in_the_middle_leaves_everything_and_a_repetition_finishes(
     );
     world.git(["config", "remote.origin.uploadpack", &dies]).success();
     world.checkpoint(["fetch"]).code(5);
-    super::no_quarantine(&world);
+    no_quarantine(&world);
     world.git(["for-each-ref", "refs/checkpoints-remote"]).no_stdout();
     world.git(["config", "--unset", "remote.origin.uploadpack"]).success();
     world.checkpoint(["fetch"]).success();
+}
+
+#[test]
+fn a_remote_whose_ref_is_locked_may_be_tried_again() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let folder = world.root().join("hub/refs/checkpoints");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("auth.lock"), "").unwrap();
+    world
+        .checkpoint(["push"])
+        .code(5)
+        .stderr_has("auth.lock")
+        .stderr_has("another push to session 'auth'")
+        .stderr_has("git checkpoint push origin auth");
+    fs::remove_file(folder.join("auth.lock")).unwrap();
+    world.checkpoint(["push"]).success();
+    // What a git of ours that was killed left behind stands in nobody's way.
+    clone(&world, "bob");
+    let waiting = world.path(".git/refs/checkpoints-incoming/origin");
+    fs::create_dir_all(&waiting).unwrap();
+    fs::write(waiting.join("auth.lock"), "").unwrap();
+    world.checkpoint(["fetch"]).success();
+    no_quarantine(&world);
+    assert!(!waiting.join("auth.lock").exists());
 }
 
 #[test]
@@ -309,7 +334,7 @@ fn ctrl_c_leaves_everything_as_it_was() {
         assert!(has_ended(git), "{line:?}");
         assert_eq!(before, world.fingerprint());
         assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), "");
-        super::no_quarantine(&world);
+        no_quarantine(&world);
     }
     assert_eq!(super::log(&world, "auth"), ["two", "one", "start auth"]);
 }
@@ -337,4 +362,35 @@ fn git_does_not_wait_for_ever_when_we_are_killed() {
     world.checkpoint(["push"]).success();
     world.checkpoint(["fetch"]).success();
     world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_killed_fetch_stops_no_later_one() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    // As git leaves it when it is killed while it writes the ref.
+    let locks = world.path(".git/refs/checkpoints-incoming/origin");
+    fs::create_dir_all(&locks).unwrap();
+    let lock = locks.join("other.lock");
+    fs::write(&lock, "").unwrap();
+    let other = "refs/checkpoints/auth:refs/checkpoints/other";
+    world.git(["push", "--quiet", "origin", other]).success();
+    world.checkpoint(["fetch"]).success();
+    assert!(!lock.exists());
+    // A save clears it away as well, so that the user's gc goes on, whichever remote it was of.
+    fs::create_dir_all(world.path(".git/refs/checkpoints-incoming/gone")).unwrap();
+    let lock = world.path(".git/refs/checkpoints-incoming/gone/auth.lock");
+    fs::write(&lock, "").unwrap();
+    save(&world, "two");
+    assert!(!lock.exists());
+    no_quarantine(&world);
+}
+
+#[test]
+fn a_descriptor_is_no_remote() {
+    let world = shared();
+    world.git(["config", "remote.origin.url", "fd::17"]).success();
+    world.checkpoint(["fetch"]).code(5).stderr_has("transport 'fd' not allowed");
 }

@@ -127,3 +127,45 @@ fn a_torn_line_is_passed_over_and_told() {
         .stderr_has("unreadable lines (4)");
     assert_eq!(todos(&world, "s").len(), 3);
 }
+
+#[test]
+fn an_operation_that_fits_no_record_is_passed_over_told_and_kept() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["todo", "add", "one"]).success();
+    let drafts = world.path(".git/checkpoint/drafts");
+    let path = std::fs::read_dir(drafts).unwrap().next().unwrap().unwrap().path();
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    let broken = [
+        serde_json::json!({"record": {"phase": {"n": "two", "of": 3}}}),
+        serde_json::json!({"record": {"todos": "none"}}),
+        serde_json::json!({"session": {"status": "dancing"}}),
+        serde_json::json!({"step": {"id": "x", "at": "2026-01-02T03:04:05Z", "by": "a", "patch": {"status": 5}}}),
+    ];
+    for (mut operation, n) in broken.clone().into_iter().zip(2..) {
+        for (key, value) in [("id", "x"), ("at", "2026-01-02T03:04:05Z"), ("by", "a")] {
+            operation[key] = value.into();
+        }
+        operation["n"] = n.into();
+        text += &(operation.to_string() + "\n");
+    }
+    std::fs::write(&path, text).unwrap();
+    world.checkpoint(["todo", "add", "two"]).success();
+    assert_eq!(
+        world.checkpoint(["status", "--json"]).success().stdout_json()["current"]["draft_unreadable"],
+        serde_json::json!([3, 4, 5, 6])
+    );
+    world.checkpoint(["step", "list"]).success();
+    world
+        .checkpoint(["save", "-m", "x"])
+        .success()
+        .stderr_has("unreadable lines (3, 4, 5, 6)");
+    assert_eq!(todos(&world, "s").len(), 2);
+    // They stay for whoever wants to mend them, and stop nothing.
+    world.checkpoint(["todo", "add", "three"]).success();
+    world.checkpoint(["save", "-m", "y"]).success();
+    assert_eq!(todos(&world, "s").len(), 3);
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(kept.lines().count(), 1 + broken.len(), "{kept}");
+    world.checkpoint(["verify", "--all"]).success();
+}

@@ -82,18 +82,28 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["start", "storage", "--task", "where tokens are kept"])
         .success();
-    let record = serde_json::json!({ "fork_points": [{
-        "title": "where to keep tokens", "decider": "lead",
-        "options": [
-            {"key": "memory", "title": "in memory", "pros": ["simple"], "cons": ["gone at a restart"]},
-            {"key": "disk", "title": "on disk", "pros": ["stays"]},
-        ]
-    }]});
     world
-        .command("git-checkpoint", ["save", "-m", "two ways", "--record", "-"])
-        .input(record.to_string())
-        .run()
+        .checkpoint([
+            "fork-point",
+            "add",
+            "where to keep tokens",
+            "--decider",
+            "lead",
+            "--option",
+            "memory:in memory",
+            "--pros",
+            "simple",
+            "--cons",
+            "gone at a restart",
+            "--option",
+            "disk:on disk",
+            "--pros",
+            "stays",
+            "--files",
+            "src/disk.rs",
+        ])
         .success();
+    world.checkpoint(["save", "-m", "two ways"]).success();
     world
         .checkpoint(["fork", "@", "--option", "memory", "--option", "disk"])
         .success();
@@ -128,7 +138,36 @@ fn a_feature_over_three_sessions() {
         .success()
         .stdout_has("try it");
 
-    // The third: the decision, in the session of the option that won, and the hand-off.
+    // The decision stands in the session that asked, which tells what became of each option.
+    world.checkpoint(["switch", "storage"]).success();
+    let decided = [
+        "fork-point",
+        "decide",
+        "1",
+        "disk",
+        "--reason",
+        "a restart loses nothing",
+    ];
+    world.checkpoint(decided).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("+ decision    where to keep tokens: disk");
+    world.checkpoint(["finish", "-m", "decided: on disk"]).success();
+    world
+        .checkpoint(["show", "storage"])
+        .success()
+        .stdout_has("decided: disk")
+        .stdout_has("because a restart loses nothing")
+        .stdout_has("memory  in memory  -> storage-memory")
+        .stdout_has("*  disk  on disk  -> storage-disk");
+    world
+        .checkpoint(["log", "storage", "--graph"])
+        .success()
+        .stdout_has("option memory")
+        .stdout_has("option disk");
+
+    // The third: in the session of the option that won, and the hand-off.
     world
         .checkpoint(["fork", "storage-disk", "--name", "token-storage"])
         .success();
@@ -153,7 +192,7 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["export", "--format", "markdown"])
         .success()
-        .stdout_has("| where to keep tokens | disk: on disk | stays | - | - | chosen |")
+        .stdout_has("| where to keep tokens | disk: on disk | stays | - | src/disk.rs | chosen |")
         .stdout_has("| where to keep tokens | memory: in memory | simple | gone at a restart | - | not chosen |")
         .stdout_has("| tokens are kept on disk |");
     world

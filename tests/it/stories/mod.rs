@@ -19,6 +19,7 @@ mod prune;
 mod purge;
 mod record;
 mod record_more;
+mod record_seen;
 mod record_session;
 mod restore;
 mod save;

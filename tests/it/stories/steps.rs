@@ -284,12 +284,18 @@ fn output_is_bounded_and_without_secrets() {
 
 #[test]
 fn signals_reach_the_command_and_it_is_recorded() {
+    for signal in ["TERM", "INT", "HUP", "QUIT"] {
+        signal_reaches_the_command(signal);
+    }
+}
+
+fn signal_reaches_the_command(signal: &str) {
     use std::io::BufRead as _;
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     let mut command = std::process::Command::new(crate::support::PROGRAM);
-    let script = "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
-    command.args(["step", "run", "--title", "server", "--", "sh", "-c", script]);
+    let script = format!("trap 'echo caught; exit 7' {signal}; echo ready; while :; do sleep 0.05; done");
+    command.args(["step", "run", "--title", "server", "--", "sh", "-c", &script]);
     command.current_dir(world.repo()).env_clear().envs(world.environment());
     let mut child = command
         .stdin(std::process::Stdio::null())
@@ -306,7 +312,7 @@ fn signals_reach_the_command_and_it_is_recorded() {
     // It is on disk before it has ended.
     world.checkpoint(["step", "list"]).success().stdout_has("running");
     world
-        .command("kill", ["-TERM", &child.id().to_string()])
+        .command("kill", [&format!("-{signal}"), &child.id().to_string()])
         .run()
         .success();
     assert_eq!(lines.next().unwrap().unwrap(), "caught");

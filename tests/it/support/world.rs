@@ -146,7 +146,9 @@ impl World {
             path.push(":");
             path.push(rest);
         }
-        vec![
+        // Where a build that counts which lines ran leaves its counts (scripts/coverage).
+        let counts = std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file));
+        let mut variables = vec![
             ("PATH", path),
             ("HOME", self.home().into()),
             ("XDG_CONFIG_HOME", self.home().join(".config").into()),
@@ -161,7 +163,9 @@ impl World {
             ("GIT_COMMITTER_DATE", date),
             ("TZ", "UTC".into()),
             ("LC_ALL", "C".into()),
-        ]
+        ];
+        variables.extend(counts);
+        variables
     }
 
     /// Everything of the repository that a save must not change.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Error, MARK, Scene, TIME};
+use super::{Error, MARK, Scene};
 use crate::{
     model::{
         chat::{Message, Summary},
@@ -54,14 +54,19 @@ pub(super) fn ask(scene: &Scene<'_>, command: &str, prompt: &Prompt) -> Result<V
         variables: &[(MARK, "1")],
         input: prompt.0.as_bytes(),
         limit: ANSWER,
-        time: TIME,
+        time: scene.settings.compact_timeout,
     })
     .map_err(|error| fail(format!("'{command}' cannot be run: {}", os::reason(&error))))?;
     let text = match answer {
         Answer::Text(text) => text,
         Answer::Failed(Some(status)) => return Err(fail(format!("'{command}' failed with status {status}"))),
         Answer::Failed(None) => return Err(fail(format!("'{command}' was ended"))),
-        Answer::Late => return Err(fail(format!("'{command}' took longer than {} seconds", TIME.as_secs()))),
+        Answer::Late => {
+            let limit = scene.settings.compact_timeout;
+            return Err(fail(format!(
+                "'{command}' took longer than checkpoint.compactTimeout, {limit:?}"
+            )));
+        }
         Answer::TooLong => return Err(fail(format!("'{command}' gave more than {ANSWER} bytes"))),
         Answer::Interrupted => return Err(fail("it was interrupted".to_owned())),
     };

@@ -8,11 +8,9 @@
 mod command;
 mod extract;
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
-use super::{COUNTED, Chat, Error, Length, Scene, compaction, is_near, running, tokens};
+use super::{COUNTED, Chat, Error, Length, Scene, compaction, is_near, running, spoken, tokens};
 use crate::{
     model::{
         chat::{Compaction, Message, Role, Summary},
@@ -191,8 +189,8 @@ pub fn compact(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<(O
     save.status = running(scene)?.tip.document.session.status;
     save.start = false;
     save.summary = Some(format!(
-        "compacted {} messages of the chat",
-        prepared.compaction.messages
+        "compacted {} of the chat",
+        spoken(prepared.compaction.messages)
     ));
     save.chat = super::Change::Compact(Box::new(prepared.clone()));
     let outcome = save::save(scene, save)?;
@@ -317,6 +315,3 @@ fn note(scene: &Scene<'_>, session: &Name, error: &Error) -> Result<(), Error> {
     };
     draft::append(scene, vec![log]).map(drop)
 }
-
-/// How long a summarising program may take.
-const TIME: Duration = Duration::from_secs(30);

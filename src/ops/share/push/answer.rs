@@ -27,21 +27,27 @@ impl Answer {
             "needs force",
             "remote ref updated since checkout",
         ];
-        let raced = [
-            "cannot lock ref",
-            "failed to update ref",
-            "incorrect old value",
-            "reference already exists",
-            "failed to lock",
-        ];
         let answer = match flag {
             " " | "+" | "*" | "-" => Self::Done,
             "=" => Self::UpToDate,
-            _ if moved.iter().chain(&raced).any(|word| reason.contains(word)) => Self::Moved(reason),
+            _ if is_busy(&reason) || moved.iter().any(|word| reason.contains(word)) => Self::Moved(reason),
             _ => Self::Refused(reason),
         };
         Some((target.to_owned(), answer))
     }
+}
+
+/// Whether another push stands in the way: it moved the ref meanwhile, or holds its lock.
+pub(super) fn is_busy(why: &str) -> bool {
+    [
+        "cannot lock ref",
+        "failed to update ref",
+        "incorrect old value",
+        "reference already exists",
+        "failed to lock",
+    ]
+    .iter()
+    .any(|word| why.contains(word))
 }
 
 /// Whether a remote refuses every ref outside of branches and tags.

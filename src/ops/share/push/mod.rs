@@ -118,6 +118,11 @@ impl Fate {
         !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
     }
 
+    /// Whether another push stands in the way, so that it may work later.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Refused { why, .. } if answer::is_busy(why))
+    }
+
     /// A word for programs.
     pub fn word(&self) -> &'static str {
         match self {

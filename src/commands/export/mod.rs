@@ -1,5 +1,7 @@
 //! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
 
+mod several;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -11,9 +13,9 @@ use super::{
     opened::{self, Whom},
 };
 use crate::{
-    formats::{Outgoing, System},
-    model::json as stored,
-    ops::export::{self, Exported},
+    formats::{Attachment, Outgoing, System},
+    model::{base64, json as stored},
+    ops::export::{self, Exported, Scope},
     os,
     render::{
         document::{self, Source, block},
@@ -30,8 +32,21 @@ struct Format {
     name: &'static str,
     /// What it is, in a line.
     about: &'static str,
-    /// Makes the document.
-    make: fn(&Exported) -> Result<Vec<u8>, CommandError>,
+    /// Makes it.
+    make: Make,
+}
+
+/// How a format is made.
+#[derive(Clone, Copy)]
+enum Make {
+    /// A document of ours.
+    Note(fn(&Source<'_>) -> String),
+    /// Everything, as JSON.
+    Json,
+    /// The one file of another system.
+    File(System),
+    /// The folder of another system.
+    Folder(System, Scope),
 }
 
 /// The formats there are.
@@ -39,27 +54,37 @@ const FORMATS: &[Format] = &[
     Format {
         name: "markdown",
         about: "the session checkpoint with all its tables",
-        make: |exported| Ok(with_source(exported, document::markdown).into_bytes()),
+        make: Make::Note(document::markdown),
     },
     Format {
         name: "handoff",
         about: "a note on a page for whoever takes the work over",
-        make: |exported| Ok(with_source(exported, document::handoff).into_bytes()),
+        make: Make::Note(document::handoff),
     },
     Format {
         name: "json",
-        about: "everything: document, steps, log, chat, lists",
-        make: |exported| Ok(everything(exported)),
+        about: "everything: document, steps, log, chat, attachments, lists",
+        make: Make::Json,
     },
     Format {
         name: "claude-mpm",
         about: "a pause session that claude-mpm reads: session-<time>.json",
-        make: |exported| Ok(foreign(exported, System::ClaudeMpm)),
+        make: Make::File(System::ClaudeMpm),
     },
     Format {
         name: "opencastle",
         about: "SESSION-CHECKPOINT.md of OpenCastle",
-        make: |exported| Ok(foreign(exported, System::Opencastle)),
+        make: Make::File(System::Opencastle),
+    },
+    Format {
+        name: "folder",
+        about: "a session folder: session.json, checkpoints, artifacts; needs -o DIR",
+        make: Make::Folder(System::Folder, Scope::Chain),
+    },
+    Format {
+        name: "dagent",
+        about: "the files of a dagent session with its chat; needs -o DIR",
+        make: Make::Folder(System::Dagent, Scope::Note),
     },
 ];
 
@@ -104,7 +129,9 @@ Examples:
   Kept up to date in a file of the project, between two markers:
     git checkpoint export --format handoff --into HANDOFF.md
   Everything, for a program:
-    git checkpoint export --format json auth -o auth.json")]
+    git checkpoint export --format json auth -o auth.json
+  A folder with a file for each checkpoint:
+    git checkpoint export --format folder auth -o ../auth-session")]
 pub(super) struct Args {
     /// The session or checkpoint; the newest of the current session by default
     #[arg(default_value = "@")]
@@ -112,9 +139,12 @@ pub(super) struct Args {
     /// What to make of it
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: FormatName,
-    /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "into")]
+    /// Write to this file instead of standard output; a format of several files needs a folder here
+    #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
+    /// Write into a folder that has files already; what the format does not write stays
+    #[arg(long)]
+    force: bool,
     /// Put a hand-off note between two markers of this file, and leave the rest as it is
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     into: Option<PathBuf>,
@@ -127,15 +157,35 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 .hint("write a file of its own: -o FILE"),
         );
     }
+    let scope = match args.format.0.make {
+        Make::Folder(_, scope) => {
+            several::room(&args, context)?;
+            scope
+        }
+        Make::Json => Scope::Files,
+        Make::Note(_) | Make::File(_) => Scope::Note,
+    };
     let opened = opened::open(context, &Whom::default())?;
-    let exported = export::export(&opened.scene(), &failure::selector(&args.selector)?)?;
+    let exported = export::export(&opened.scene(), &failure::selector(&args.selector)?, scope)?;
     if exported.unsaved > 0 {
         let changes = crate::render::count::Count::new(exported.unsaved, "change");
         context.ui.warning(&format!(
             "{changes} of the draft not in it: 'git checkpoint save' first"
         ));
     }
-    let bytes = (args.format.0.make)(&exported)?;
+    let bytes = match args.format.0.make {
+        Make::Note(make) => with_source(&exported, make).into_bytes(),
+        Make::Json => everything(&exported),
+        Make::File(system) => {
+            several::left_out(&exported, system, context);
+            let files = foreign(&exported, system).into_iter();
+            files.map(|(_, bytes)| bytes).next().unwrap_or_default()
+        }
+        Make::Folder(system, _) => {
+            several::left_out(&exported, system, context);
+            return several::write(&args, &exported, &foreign(&exported, system), context);
+        }
+    };
     let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
@@ -221,14 +271,27 @@ fn with_source(exported: &Exported, make: fn(&Source<'_>) -> String) -> String {
     })
 }
 
-/// The checkpoint in another system's form. Only for systems whose form is one file.
-fn foreign(exported: &Exported, system: System) -> Vec<u8> {
+/// The files of the checkpoint in another system's form.
+fn foreign(exported: &Exported, system: System) -> Vec<(String, Vec<u8>)> {
+    let mut documents = exported.earlier.clone();
+    documents.push(exported.checkpoint.document.clone());
     let written = system.write(&Outgoing {
-        documents: std::slice::from_ref(&exported.checkpoint.document),
+        documents: &documents,
         messages: &exported.messages,
+        log: &exported.log,
+        attachments: &exported.attachments,
+        context: exported.context.as_deref(),
+        agent: exported.agent.as_deref(),
     });
-    let first = written.and_then(|written| written.0.into_iter().next());
-    first.map(|(_, bytes)| bytes).unwrap_or_default()
+    written.map(|written| written.0).unwrap_or_default()
+}
+
+/// A file as JSON: as text where it is one.
+fn attached(attachment: &Attachment) -> serde_json::Value {
+    match std::str::from_utf8(&attachment.bytes) {
+        Ok(text) => json!({ "name": attachment.name, "text": text }),
+        Err(_) => json!({ "name": attachment.name, "base64": base64::encode(&attachment.bytes) }),
+    }
 }
 
 fn everything(exported: &Exported) -> Vec<u8> {
@@ -252,6 +315,7 @@ fn everything(exported: &Exported) -> Vec<u8> {
         "messages": exported.messages,
         "context": exported.context,
         "agent": exported.agent,
+        "attachments": exported.attachments.iter().map(attached).collect::<Vec<_>>(),
         "lists": {
             "skipped": skipped,
             "modes": modes.collect::<Vec<_>>(),

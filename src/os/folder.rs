@@ -1,0 +1,108 @@
+//! A folder of files for the user, put in place as a whole.
+//!
+//! A new folder appears complete or not at all: it is written beside its place, made durable and renamed. Into one that
+//! has files already, each file is put by itself, and what else is there stays.
+
+use std::{fs, io, path::Path};
+
+use super::{Sharing, create_dir_durable, random_token, replace_users, sync_dir};
+
+/// Whether a folder may be put at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Nothing is there, or an empty folder.
+    Free,
+    /// A folder with something in it.
+    Taken,
+    /// Something that is no folder.
+    Other,
+}
+
+/// Looks what is at a path. A link to a folder counts as that folder.
+pub fn room(path: &Path) -> io::Result<Room> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(if fs::read_dir(path)?.next().is_some() {
+            Room::Taken
+        } else {
+            Room::Free
+        }),
+        Ok(_) => Ok(Room::Other),
+        // A link that leads nowhere is something.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(if fs::symlink_metadata(path).is_ok() {
+            Room::Other
+        } else {
+            Room::Free
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts files, named by paths relative to `path` with `/`, where [`Room::Free`] was found.
+pub fn put_folder(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    create_dir_durable(parent, Sharing::default())?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = parent.join(format!(".{name}.{}.new", random_token()?));
+    let put = fs::create_dir(&new).and_then(|()| fill(&new, files)).and_then(|()| {
+        // An empty folder in the place goes only when the new one is whole.
+        match fs::remove_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&new, &path),
+        }
+    });
+    if let Err(error) = put {
+        let _ = fs::remove_dir_all(&new);
+        return Err(error);
+    }
+    sync_dir(parent)
+}
+
+/// Puts files into a folder that has some; each is replaced as a whole. Folders in it that are links are not followed.
+pub fn fill(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
+    for (name, bytes) in files {
+        let mut at = path.to_owned();
+        let mut parts = name.split('/').peekable();
+        while let Some(part) = parts.next() {
+            at.push(part);
+            if parts.peek().is_some() {
+                if fs::symlink_metadata(&at).is_ok_and(|found| !found.is_dir()) {
+                    return Err(io::Error::other(format!("'{}' is no folder", at.display())));
+                }
+                create_dir_durable(&at, Sharing::default())?;
+            }
+        }
+        replace_users(&at, bytes)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_appears_whole_and_what_is_there_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("a/out");
+        let files = vec![("x.json".to_owned(), b"1".to_vec()), ("in/y".to_owned(), b"2".to_vec())];
+        assert_eq!(room(&place).unwrap(), Room::Free);
+        put_folder(&place, &files).unwrap();
+        assert_eq!(fs::read(place.join("in/y")).unwrap(), b"2");
+        assert_eq!(room(&place).unwrap(), Room::Taken);
+        assert!(put_folder(&place, &files).is_err(), "what is there is not removed");
+        fs::write(place.join("own"), "mine").unwrap();
+        fill(&place, &[("x.json".to_owned(), b"3".to_vec())]).unwrap();
+        assert_eq!(fs::read(place.join("x.json")).unwrap(), b"3");
+        assert_eq!(fs::read(place.join("own")).unwrap(), b"mine");
+        assert_eq!(room(&place.join("own")).unwrap(), Room::Other);
+        let empty = dir.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        put_folder(&empty, &files).unwrap();
+        let left = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(left, 2, "nothing is left beside");
+    }
+}
