@@ -51,8 +51,6 @@ fn find(scene: &Scene<'_>, name: Option<&str>, push: bool) -> Result<Remote, Err
 
 /// Runs a git child that talks to a remote, and passes on what it says. `limit` bounds what it may receive, in bytes.
 fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Error> {
-    // It reads descriptors that only the one who starts git could give it, and waits for them for ever.
-    let git = git.config("protocol.fd.allow=never");
     let mut too_much = None;
     let mut said = |line: &str, redrawn: bool| {
         if let Some(words) = line.strip_prefix("remote: ") {
