@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Who besides the owner may use what we create: git's `core.sharedRepository`.
 ///
@@ -149,6 +149,17 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
     let dir = File::open(path)?;
     set_private_mode(&dir, 0o700, sharing)?;
     path.parent().map_or(Ok(()), sync_dir)
+}
+
+/// Creates a folder for our own use among the system's temporary files: mode 0700, and a name that nobody can guess. It
+/// is the caller's to remove.
+#[expect(clippy::disallowed_methods, reason = "nothing in it is renamed to anywhere")]
+pub fn temporary_dir() -> io::Result<PathBuf> {
+    let path = std::env::temp_dir().join(format!("git-checkpoint-{}", super::random_token()?));
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&path).map(|()| path)
 }
 
 /// Opens the file at `path` for reading and writing, creating it empty if missing: mode 0600 whatever the creation

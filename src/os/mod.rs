@@ -30,7 +30,7 @@ pub use ask::{Answer, Question, Stopwatch, ask};
 pub use change::set_mode;
 pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
-    same_file, sync_dir, touch, without_waiting,
+    same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
 pub use folder::{Room, fill, put_folder, room};
 pub use guard::Guard;

@@ -1,8 +1,9 @@
 //! Objects that a repository holds in memory, put where a git child can read them.
 //!
 //! The present files are hashed into memory by commands that only look; git's own patches of them need objects in a
-//! folder. It is a folder of ours beside the repository's, read with the real one as its alternate, and removed again.
-//! Nothing in it is made durable. One whose owner was killed is removed by the next.
+//! folder. It is a folder of ours beside the repository's, read with the real one as its alternate, and removed again;
+//! where nothing can be written, one in the system's folder for temporary files. Nothing
+//! in it is made durable. One of ours whose owner was killed is removed by the next.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -30,12 +31,14 @@ impl Spilled {
             return Ok(None);
         };
         let sharing = place::sharing(repo);
-        let all = place::private_dir(repo)?.join("spilled");
-        os::private_dir(&all, sharing).map_err(Error::io("create", &all))?;
-        sweep(&all, sharing);
-        let token = os::random_token().map_err(Error::io("name", &all))?;
-        let folder = all.join(token);
-        os::private_dir(&folder, sharing).map_err(Error::io("create", &folder))?;
+        let folder = match own(repo, sharing) {
+            // Whoever may only read the repository may look all the same.
+            Err(Error::Io { source, .. }) if is_read_only(&source) => os::temporary_dir().map_err(Error::io(
+                "create a folder for temporary files beside",
+                place::private_path(repo),
+            ))?,
+            folder => folder?,
+        };
         let lock = lock_path(&folder);
         let alive = os::Lock::acquire(&lock, sharing, Duration::ZERO).map_err(Error::io("lock", &lock))?;
         let busy = || Error::io("lock", &lock)(io::Error::other("another process holds it"));
@@ -90,6 +93,23 @@ impl Drop for Spilled {
         // What stays behind is swept by the next.
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// A new folder among ours; those whose owners are gone are removed.
+fn own(repo: &Repository, sharing: os::Sharing) -> Result<PathBuf, Error> {
+    let all = place::private_dir(repo)?.join("spilled");
+    os::private_dir(&all, sharing).map_err(Error::io("create", &all))?;
+    sweep(&all, sharing);
+    let folder = all.join(os::random_token().map_err(Error::io("name", &all))?);
+    os::private_dir(&folder, sharing).map_err(Error::io("create", &folder))?;
+    Ok(folder)
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+    )
 }
 
 fn lock_path(folder: &Path) -> PathBuf {

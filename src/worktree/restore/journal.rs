@@ -89,10 +89,14 @@ pub fn write(repo: &Repository, journal: &Journal) -> Result<(), Error> {
         file.sync_all()
     });
     written.map_err(Error::io("write", &fresh))?;
+    let another = path.exists();
     fs::rename(&fresh, &path).map_err(Error::io("write", &path))?;
-    path.parent()
-        .map_or(Ok(()), os::sync_dir)
-        .map_err(Error::io("write", &path))
+    let synced = path.parent().map_or(Ok(()), os::sync_dir);
+    if synced.is_err() && !another {
+        // Nothing was begun, so nothing is there to be gone on with.
+        let _ = fs::remove_file(&path);
+    }
+    synced.map_err(Error::io("write", &path))
 }
 
 /// Removes the journal: the restore is finished.
