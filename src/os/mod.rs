@@ -10,8 +10,8 @@ mod change;
 pub mod child;
 pub mod dir;
 mod file;
-mod guard;
 mod folder;
+mod guard;
 pub mod interrupt;
 mod leftover;
 mod lock;
@@ -32,8 +32,8 @@ pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
     same_file, sync_dir, touch, without_waiting,
 };
-pub use guard::Guard;
 pub use folder::{Room, fill, put_folder, room};
+pub use guard::Guard;
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, is_running, random_token, umask};

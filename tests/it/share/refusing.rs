@@ -392,5 +392,8 @@ fn a_killed_fetch_stops_no_later_one() {
 fn a_descriptor_is_no_remote() {
     let world = shared();
     world.git(["config", "remote.origin.url", "fd::17"]).success();
-    world.checkpoint(["fetch"]).code(5).stderr_has("transport 'fd' not allowed");
+    world
+        .checkpoint(["fetch"])
+        .code(5)
+        .stderr_has("transport 'fd' not allowed");
 }
