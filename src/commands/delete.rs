@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
+    /// Say what would happen, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 /// Keep a checkpoint, whatever a prune removes around it
@@ -45,6 +48,9 @@ pub(super) struct PinArgs {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", default_value = "@")]
     selector: String,
+    /// Say what would happen, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 /// Let a checkpoint be pruned like any other
@@ -57,6 +63,9 @@ pub(super) struct UnpinArgs {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", default_value = "@")]
     selector: String,
+    /// Say what would happen, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -64,7 +73,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut deleted = Vec::new();
     let mut failed = None;
     for selector in &args.selectors {
-        match failure::selector(selector).and_then(|s| Ok(delete::delete(&opened.scene(), &s)?)) {
+        match failure::selector(selector).and_then(|s| Ok(delete::delete(&opened.scene(), &s, args.dry_run)?)) {
             Ok(done) => deleted.push(done),
             Err(error) => {
                 failed = Some(error);
@@ -86,13 +95,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         };
         context.ui.json(&json!({
             "schema": "git-checkpoint.delete/1",
+            "dry_run": args.dry_run,
             "deleted": deleted.iter().map(of).collect::<Vec<_>>(),
         }))?;
     } else if context.ui.options().quiet == 0 {
         let mut text = Text::new();
         for done in &deleted {
             let mut line = Line::new()
-                .with(Slot::Removed, "Deleted")
+                .with(Slot::Removed, if args.dry_run { "Would delete" } else { "Deleted" })
                 .with(Slot::Plain, " session ");
             line.push(Slot::Session, done.name.as_str());
             if let Some(checkpoints) = done.checkpoints {
@@ -107,21 +117,24 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if let Some(error) = failed {
         return Err(error);
     }
+    if args.dry_run {
+        return Ok(());
+    }
     context.ui.hint("Undo", "bring it back with: git checkpoint undo");
     Ok(())
 }
 
 pub(super) fn pin(args: PinArgs, context: &mut Context) -> Result<(), CommandError> {
-    set(&args.selector, true, context)
+    set(&args.selector, true, args.dry_run, context)
 }
 
 pub(super) fn unpin(args: UnpinArgs, context: &mut Context) -> Result<(), CommandError> {
-    set(&args.selector, false, context)
+    set(&args.selector, false, args.dry_run, context)
 }
 
-fn set(selector: &str, pinned: bool, context: &mut Context) -> Result<(), CommandError> {
+fn set(selector: &str, pinned: bool, dry_run: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let found = pin::pin(&opened.scene(), &failure::selector(selector)?, pinned)?;
+    let found = pin::pin(&opened.scene(), &failure::selector(selector)?, pinned, dry_run)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.pin/1",
@@ -130,10 +143,13 @@ fn set(selector: &str, pinned: bool, context: &mut Context) -> Result<(), Comman
             "session": found.session,
             "pinned": pinned,
             "changed": found.changed,
+            "dry_run": dry_run,
         }));
     }
     if context.ui.options().quiet == 0 {
         let word = match (pinned, found.changed) {
+            (true, true) if dry_run => "Would pin",
+            (false, true) if dry_run => "Would unpin",
             (true, true) => "Pinned",
             (true, false) => "Pinned already:",
             (false, true) => "Unpinned",

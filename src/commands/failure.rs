@@ -175,7 +175,7 @@ impl From<Error> for CommandError {
             Error::FirstOfSession { ref session } => {
                 of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
             }
-            Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
+            Error::NoPlace { .. } | Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
             Error::NoOption { in_draft: true, .. } => {

@@ -1,6 +1,9 @@
 //! `fork` and `compare`: a session from any checkpoint, and two checkpoints side by side.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
@@ -115,7 +118,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .map(|n| Wanted {
             name: args.names.get(n).cloned(),
             option: args.options.get(n).cloned(),
-            worktree: args.worktrees.get(n).map(|path| context.env.cwd.join(path)),
+            worktree: args.worktrees.get(n).map(|path| plain(&context.env.cwd.join(path))),
             branch: args.branches.get(n).cloned(),
         })
         .collect();
@@ -161,6 +164,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .hint("Fork", "compare forks later with: git checkpoint compare <one> <other>"),
     }
     Ok(())
+}
+
+/// The path without the `..` of its parents, as far as those are there.
+fn plain(path: &Path) -> PathBuf {
+    let parts = path.parent().zip(path.file_name());
+    let real = parts.and_then(|(parent, name)| Some(parent.canonicalize().ok()?.join(name)));
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 fn text_of(forked: &Forked) -> Text {

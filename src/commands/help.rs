@@ -38,6 +38,12 @@ Examples:
     git checkpoint help settings
 
 Pages besides those of commands:
+  tutorial         from the first save to two ways at once
+  architecture     how it works, and why it can be trusted
+  recovery         what to do when something went wrong
+  compaction       long chats, and how they fit
+  migration        taking over what other tools left
+  troubleshooting  what messages mean, and what to do
   format           how sessions are stored
   exit-codes       what the exit codes mean
   settings         the settings checkpoint.*
@@ -61,12 +67,50 @@ pub(super) struct Guide {
 }
 
 /// All of them, in the order in which they are listed.
-pub(super) const GUIDES: &[Guide] = &[Guide {
-    name: "format",
-    about: "how sessions are stored",
-    section: 5,
-    source: include_str!("../store/FORMAT.md"),
-}];
+pub(super) const GUIDES: &[Guide] = &[
+    Guide {
+        name: "tutorial",
+        about: "from the first save to two ways at once",
+        section: 7,
+        source: include_str!("guides/tutorial.md"),
+    },
+    Guide {
+        name: "architecture",
+        about: "how it works, and why it can be trusted",
+        section: 7,
+        source: include_str!("guides/architecture.md"),
+    },
+    Guide {
+        name: "recovery",
+        about: "what to do when something went wrong",
+        section: 7,
+        source: include_str!("guides/recovery.md"),
+    },
+    Guide {
+        name: "compaction",
+        about: "long chats, and how they fit",
+        section: 7,
+        source: include_str!("guides/compaction.md"),
+    },
+    Guide {
+        name: "migration",
+        about: "taking over what other tools left",
+        section: 7,
+        source: include_str!("guides/migration.md"),
+    },
+    Guide {
+        name: "troubleshooting",
+        about: "what messages mean, and what to do",
+        section: 7,
+        source: include_str!("guides/troubleshooting.md"),
+    },
+    Guide {
+        name: "format",
+        about: "how sessions are stored",
+        section: 5,
+        source: include_str!("../store/FORMAT.md"),
+    },
+];
 
 /// Pages that are made from the program itself.
 const REFERENCE: [&str; 3] = ["exit-codes", "settings", "schemas"];

@@ -18,6 +18,7 @@ mod export;
 mod failure;
 mod finish;
 mod fork;
+mod groups;
 mod help;
 mod hooks;
 mod import;
@@ -49,7 +50,7 @@ mod verify;
 mod views;
 mod watch;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode, time::Instant};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -58,7 +59,7 @@ use self::{
     error::{CommandError, Kind},
     ui::{Options, Streams, Ui, When},
 };
-use crate::render::text::Text;
+use crate::render::text::{Line, Text};
 
 /// Save and resume work sessions, with the exact state of the files, in your own repository
 #[derive(Debug, Parser)]
@@ -70,7 +71,7 @@ use crate::render::text::Text;
     infer_long_args = true,
     disable_help_subcommand = true,
     after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
-    after_long_help = EXAMPLES,
+    after_long_help = groups::EXAMPLES,
 )]
 struct Cli {
     #[command(flatten)]
@@ -78,47 +79,6 @@ struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  Save what you have, whatever state it is in:
-    git checkpoint save -m 'parser done, tests red'
-  Put the work aside and take it up again, tomorrow or elsewhere:
-    git checkpoint pause -n 'make refresh tests green'
-    git checkpoint resume
-  See what there is:
-    git checkpoint list
-    git checkpoint log
-
-Words:
-  session     a line of work: one ref, refs/checkpoints/<session>
-  checkpoint  one commit of it: a record, and the files as they were
-  record      what people and agents wrote: summary, next steps, decisions ...
-  draft       changes of the record that are not saved yet
-  current     the session that save, pause and finish use in this work tree
-
-Selectors, for sessions and checkpoints:
-  @                   the newest checkpoint of the current session
-  -                   the session that was current before
-  auth                a session, or the beginning of its name
-  before-merge        a checkpoint by its name, in the current session
-  auth@before-merge   the same in another session
-  auth~2              two checkpoints before the newest
-  auth@{1}            where the session stood one update ago
-  auth@{yesterday}    where it stood then, in any form git reads
-  :/parser            the newest checkpoint whose summary holds the text
-  7f3ad2e1            the beginning of a commit id or of a digest
-  origin/auth         what was fetched of a session from a remote
-
-Environment:
-  CHECKPOINT_SESSION  the session to use instead of the current one
-  CHECKPOINT_AGENT    the agent that calls
-
-Exit codes:
-  0 done, or nothing to do        5 locked or no network: may be tried again
-  1 the answer is no              6 something drifted, and --fail-on-drift was given
-  3 not found, or ambiguous       7 saved, but partial
-  4 refused, work would be lost   128 fatal, 129 wrong usage";
 
 /// Options of every command.
 #[derive(Debug, clap::Args)]
@@ -252,7 +212,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json");
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
-    let parsed = Cli::command()
+    let parsed = program(&env)
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -273,11 +233,20 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
         env,
     };
+    let begun = Instant::now();
     let result = dispatch(
         cli.command.unwrap_or(Command::Status(status::Args::default())),
         &mut context,
     );
+    let took = begun.elapsed().as_millis();
+    context.ui.detail(1, Line::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
+}
+
+/// The definition of the whole program.
+fn program(env: &Environment) -> clap::Command {
+    let columns = env.terminals.columns.map_or(80, usize::from);
+    groups::grouped(Cli::command(), columns.clamp(40, 80))
 }
 
 fn options(globals: &Globals) -> Options {
@@ -362,8 +331,8 @@ fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError>
         Command::Fetch(args) => share::fetch::run(args, context),
         Command::Pull(args) => share::pull::run(args, context),
         Command::Remote(args) => share::remote::run(args, context),
-        Command::Setup(args) => setup::run(args, &Cli::command(), context),
-        Command::Help(args) => help::run(args, &Cli::command(), context),
+        Command::Setup(args) => setup::run(args, &program(&context.env), context),
+        Command::Help(args) => help::run(args, &program(&context.env), context),
     }
 }
 

@@ -28,11 +28,19 @@ pub(super) struct Args {
     session: String,
     /// Its new name
     to: Name,
+    /// Say what would happen, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let renamed = switch::rename(&opened.scene(), &failure::selector(&args.session)?, &args.to)?;
+    let renamed = switch::rename(
+        &opened.scene(),
+        &failure::selector(&args.session)?,
+        &args.to,
+        args.dry_run,
+    )?;
     let (from, tip) = (renamed.from, renamed.tip);
     failure::warn_leftovers(&context.ui, &renamed.leftovers);
     if context.ui.options().json {
@@ -41,9 +49,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "session": args.to,
             "before": from,
             "id": oid(tip),
+            "dry_run": args.dry_run,
         }));
     }
-    let line = Line::plain("Renamed session ").with(Slot::Session, from.as_str());
+    let word = if args.dry_run { "Would rename" } else { "Renamed" };
+    let line = Line::plain(word)
+        .with(Slot::Plain, " session ")
+        .with(Slot::Session, from.as_str());
     context
         .ui
         .receipt(line.with(Slot::Plain, " to ").with(Slot::Session, args.to.as_str()));

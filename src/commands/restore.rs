@@ -19,7 +19,7 @@ use crate::{
     },
     render::{
         age,
-        restore::{Conflict, Counts, Failed, From, Moved, Receipt, Refused},
+        restore::{Conflict, Counts, Failed, From, Moved, Receipt, Refused, WorkTree},
     },
     store::{self, checkpoint::oid},
 };
@@ -349,6 +349,12 @@ fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result
             Ok(())
         }
         "done" => {
+            for tree in &receipt.stays {
+                let remove = format!("git worktree remove {} && git branch -d {}", tree.path, tree.branch);
+                context
+                    .ui
+                    .hint("WorkTree", &format!("remove it when it is not needed: {remove}"));
+            }
             context.ui.hint("Redo", "do it again with: git checkpoint redo");
             Ok(())
         }
@@ -405,6 +411,11 @@ fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
         ));
     }
     error
+}
+
+fn stays(taken: &TakenBack) -> Vec<WorkTree<'_>> {
+    let stays = taken.stays.iter();
+    stays.map(|(path, branch)| WorkTree { path, branch }).collect()
 }
 
 fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
@@ -476,6 +487,7 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
                 to: to.clone(),
             })
             .collect(),
+        stays: report.taken.map(stays).unwrap_or_default(),
         conflicts: report
             .conflicts
             .iter()

@@ -24,23 +24,33 @@ Examples:
 pub(super) struct Args {
     /// The session; '-' is the one before
     session: String,
+    /// Say what would happen, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let (name, document) = switch::switch(&opened.scene(), &failure::selector(&args.session)?)?;
+    let (name, document) = switch::switch(&opened.scene(), &failure::selector(&args.session)?, args.dry_run)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.switch/1",
             "session": name,
             "session_id": document.session.id,
             "status": document.session.status,
+            "dry_run": args.dry_run,
         }));
     }
-    let line = Line::plain("Switched to session ").with(Slot::Session, name.as_str());
+    let word = if args.dry_run { "Would switch" } else { "Switched" };
+    let line = Line::plain(word)
+        .with(Slot::Plain, " to session ")
+        .with(Slot::Session, name.as_str());
     context
         .ui
         .receipt(line.with(Slot::Plain, format!(", {}", document.session.status.word())));
+    if args.dry_run {
+        return Ok(());
+    }
     context.ui.hint("Switch", "see where it stands: git checkpoint resume");
     Ok(())
 }

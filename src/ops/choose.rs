@@ -91,6 +91,11 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
     {
         return Ok(Some(chosen));
     }
+    of_identity(scene, &wanted.id)
+}
+
+/// The session of this identity.
+pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<Chosen>, Error> {
     for session in session::all(scene.repo)? {
         let (Ok(tip), Ok(name)) = (session.tip, Name::new(session.name)) else {
             continue;
@@ -99,7 +104,7 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
         let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
             continue;
         };
-        if tip.document.session.id == wanted.id {
+        if tip.document.session.id == id {
             return Ok(Some(Chosen {
                 name,
                 tip,

@@ -28,8 +28,8 @@ pub struct Deleted {
     pub left: Vec<Leftover>,
 }
 
-/// Deletes a session.
-pub fn delete(scene: &Scene<'_>, selector: &Selector) -> Result<Deleted, Error> {
+/// Deletes a session, or in a dry run only finds out what that would take.
+pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<Deleted, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let (name, tip) = select::session(scene, selector)?;
     let found = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
@@ -56,28 +56,32 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector) -> Result<Deleted, Error> 
         moves.push((trash, None, Some(oid(target))));
         moves.push((full, Some(oid(target)), None));
     }
-    let left = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-    let before = current::read(scene.repo)?;
-    let after = before.left(&id);
-    current::write(scene.repo, &after)?;
     let trash = edits[0].name.clone();
     let own = session::chain(scene.repo, tip)
         .map(Result::ok)
         .collect::<Option<Vec<_>>>();
-    taking_back::note_refs(
-        scene,
-        "delete",
-        format!("deleted session {name}"),
-        moves,
-        Some((before, after)),
-    )?;
-    Ok(Deleted {
+    let mut deleted = Deleted {
         name,
         tip,
         checkpoints: own.map(|own| own.len()),
         trash,
-        left,
-    })
+        left: Vec::new(),
+    };
+    if dry_run {
+        return Ok(deleted);
+    }
+    deleted.left = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    let before = current::read(scene.repo)?;
+    let after = before.left(&id);
+    current::write(scene.repo, &after)?;
+    taking_back::note_refs(
+        scene,
+        "delete",
+        format!("deleted session {}", deleted.name),
+        moves,
+        Some((before, after)),
+    )?;
+    Ok(deleted)
 }
 
 fn edit(name: &str, expected: Expected, new: Option<ObjectId>, message: &str) -> Edit {

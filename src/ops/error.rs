@@ -187,6 +187,12 @@ pub enum Error {
         /// Its name.
         name: Name,
     },
+    /// What a fork is to have is there already, or cannot be.
+    #[error("{what}")]
+    NoPlace {
+        /// The sentence: which, and why not.
+        what: String,
+    },
     /// The session has a checkpoint of this name already.
     #[error("session '{session}' has a checkpoint named '{name}' already")]
     NameTaken {

@@ -27,6 +27,7 @@ use crate::{
         current, lock,
         objects::{self, Writer},
         refs, session,
+        undo::Effect,
     },
 };
 
@@ -98,6 +99,7 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
         let plan = prepare(scene, wanted, &checkpoint, &subject);
         plans.push(plan.map_err(|error| with_draft(scene, error, session.as_ref()))?);
     }
+    check_places(scene, &request.forks)?;
     let (mut made, mut moves) = (Vec::new(), Vec::new());
     for (wanted, mut document) in request.forks.iter().zip(plans) {
         let name = match &wanted.name {
@@ -112,21 +114,82 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
         moves.push((session::ref_name(&forked.name), None, Some(oid(forked.id))));
         made.push(forked);
     }
-    let mut here = None;
-    for (wanted, forked) in request.forks.iter().zip(&mut made) {
-        match &wanted.worktree {
-            Some(path) => forked.worktree = Some(work_tree(scene, forked, wanted, path, progress)?),
-            None => here = Some((forked.document.clone(), forked.name.clone())),
-        }
-    }
     // One fork is what is worked in from now on; of several each is as good.
-    if let (Some((document, name)), 1) = (here, made.len()) {
-        start::make_current(scene, &document, &name)?;
+    if let ([forked], [Wanted { worktree: None, .. }]) = (made.as_slice(), request.forks.as_slice()) {
+        start::make_current(scene, &forked.document, &forked.name)?;
     }
     let names: Vec<_> = made.iter().map(|forked| forked.name.to_string()).collect();
     let what = format!("forked {} to {}", restore::short(checkpoint.entry.id), names.join(", "));
-    taking_back::note_refs(scene, "fork", what, moves, Some((before, current::read(scene.repo)?)))?;
+    let trees = request.forks.iter().zip(&made).filter_map(|(wanted, forked)| {
+        Some(Effect::WorkTree {
+            path: wanted.worktree.as_ref()?.display().to_string(),
+            branch: branch_of(wanted, &forked.name),
+        })
+    });
+    let current = Some((before, current::read(scene.repo)?));
+    // Before the work trees: if one cannot be made, the sessions can still be taken back.
+    taking_back::note(scene, "fork", what, moves, current, trees.collect())?;
+    for (wanted, forked) in request.forks.iter().zip(&mut made) {
+        if let Some(path) = &wanted.worktree {
+            forked.worktree = Some(work_tree(scene, forked, wanted, path, progress)?);
+        }
+    }
     Ok(made)
+}
+
+/// The branch of a fork in a work tree.
+fn branch_of(wanted: &Wanted, name: &Name) -> String {
+    let branch = wanted.branch.clone();
+    branch.unwrap_or_else(|| format!("checkpoint/{name}"))
+}
+
+/// Before anything is written: that names, folders and branches are free.
+fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Error> {
+    let taken = |what: String| Err(Error::NoPlace { what });
+    for (at, wanted) in forks.iter().enumerate() {
+        let earlier = &forks[..at];
+        if let Some(name) = &wanted.name
+            && (session::tip(scene.repo, name)?.is_some()
+                || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
+        {
+            return Err(Error::Exists { name: name.clone() });
+        }
+        let Some(path) = &wanted.worktree else { continue };
+        let is_free = match std::fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        if !is_free || earlier.iter().any(|other| other.worktree.as_ref() == Some(path)) {
+            return taken(format!(
+                "'{}' is there already; a work tree needs a folder of its own",
+                path.display()
+            ));
+        }
+        let Some(branch) = wanted
+            .branch
+            .clone()
+            .or_else(|| wanted.name.as_ref().map(|name| branch_of(wanted, name)))
+        else {
+            continue;
+        };
+        let full = format!("refs/heads/{branch}");
+        let is_name = store::git(scene.repo)
+            .args(["check-ref-format", "--branch"])
+            .arg(&branch)
+            .run()
+            .is_ok();
+        if !is_name || branch.starts_with('-') {
+            return taken(format!("'{branch}' is no name for a branch"));
+        }
+        if refs::read(scene.repo, &full)?.is_some()
+            || earlier.iter().any(|other| other.branch.as_ref() == Some(&branch))
+        {
+            return taken(format!(
+                "branch '{branch}' exists already; name another one with --branch"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// An option that is missing may be in the session's draft, and only wait for a save.
@@ -298,10 +361,7 @@ fn work_tree(
     progress: Progress<'_>,
 ) -> Result<Made, Error> {
     let head = forked.document.git.head.as_ref();
-    let branch = wanted
-        .branch
-        .clone()
-        .unwrap_or_else(|| format!("checkpoint/{}", forked.name));
+    let branch = branch_of(wanted, &forked.name);
     let mut git = store::git(scene.repo)
         .args(["worktree", "add", "--quiet", "-b"])
         .arg(&branch);

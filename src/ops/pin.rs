@@ -19,17 +19,21 @@ pub struct Pinned {
     pub changed: bool,
 }
 
-/// Pins a checkpoint, or takes its pin away.
-pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool) -> Result<Pinned, Error> {
+/// Pins a checkpoint, or takes its pin away; in a dry run only finds out whether that would change anything.
+pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool, dry_run: bool) -> Result<Pinned, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let digest = selected.checkpoint.digest.clone();
-    let changed = pins::update(scene.repo, scene.wait, |pins| {
-        if pinned {
-            pins.insert(digest.clone())
-        } else {
-            pins.remove(&digest)
-        }
-    })?;
+    let changed = if dry_run {
+        pins::read(scene.repo)?.contains(&digest) != pinned
+    } else {
+        pins::update(scene.repo, scene.wait, |pins| {
+            if pinned {
+                pins.insert(digest.clone())
+            } else {
+                pins.remove(&digest)
+            }
+        })?
+    };
     Ok(Pinned {
         id: selected.checkpoint.entry.id,
         digest,

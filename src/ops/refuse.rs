@@ -13,7 +13,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id},
-        graph, session, tree, walk,
+        graph, restored, session, tree, walk,
     },
     worktree::restore::Plan,
 };
@@ -151,7 +151,10 @@ pub(super) fn by_place(scene: &Scene<'_>, checkpoint: &Checkpoint, present: &Pre
         });
     }
     let own = store::worktree_id(scene.repo);
-    if document.host == scene.host
+    // What a work tree was brought to once, as the work tree of a fork was when it was made, is no surprise there.
+    let is_known = restored::read(scene.repo)?.is_some_and(|digest| digest == checkpoint.digest);
+    if !is_known
+        && document.host == scene.host
         && document.worktree.id != own
         && let Some(path) = store::worktree_path(scene.repo, &document.worktree.id)
         && RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted() == document.worktree.path

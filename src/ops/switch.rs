@@ -13,11 +13,13 @@ use crate::{
     },
 };
 
-/// Makes a session the current one of this work tree; changes no file and saves nothing.
-pub fn switch(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, Document), Error> {
+/// Makes a session the current one of this work tree, or in a dry run only finds it; changes no file and saves nothing.
+pub fn switch(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<(Name, Document), Error> {
     let (name, tip) = select::session(scene, selector)?;
     let document = choose::load(scene, name.as_str(), tip)?.document;
-    start::make_current(scene, &document, &name)?;
+    if !dry_run {
+        start::make_current(scene, &document, &name)?;
+    }
     Ok((name, document))
 }
 
@@ -35,8 +37,9 @@ pub struct Renamed {
     pub leftovers: Vec<Leftover>,
 }
 
-/// Gives a session another name. Its checkpoints stay as they are: the ref alone gives the name.
-pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renamed, Error> {
+/// Gives a session another name, or in a dry run only checks whether it could be done. Its checkpoints stay as they are:
+/// the ref alone gives the name.
+pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) -> Result<Renamed, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
@@ -51,6 +54,10 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name) -> Result<Renam
     for _ in 0..TRIES {
         if session::tip(scene.repo, to)?.is_some() {
             return Err(Error::Exists { name: to.clone() });
+        }
+        if dry_run {
+            let leftovers = Vec::new();
+            return Ok(Renamed { from, tip, leftovers });
         }
         match move_ref(scene, &from, to, tip) {
             Err(Error::Store(store::Error::Moved { .. })) => {}

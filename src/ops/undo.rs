@@ -75,6 +75,8 @@ pub struct TakenBack {
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
+    /// Work trees that stay although what made them was taken back: folder and branch. Those that are gone are left out.
+    pub stays: Vec<(String, String)>,
     /// Files of ours that could not be removed.
     pub left: Vec<Leftover>,
 }
@@ -210,6 +212,7 @@ impl Taking<'_> {
                 .collect(),
             record: record.is_some(),
             files: None,
+            stays: self.stays(),
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
@@ -247,6 +250,15 @@ impl Taking<'_> {
 
     fn is_undo(&self) -> bool {
         self.request.direction == Direction::Undo
+    }
+
+    fn stays(&self) -> Vec<(String, String)> {
+        let made = self.entry.effects.iter().filter_map(|effect| match effect {
+            Effect::WorkTree { path, branch } => Some((path.clone(), branch.clone())),
+            _ => None,
+        });
+        let is_there = |(path, _): &(String, String)| std::path::Path::new(path).join(".git").exists();
+        made.filter(|_| self.is_undo()).filter(is_there).collect()
     }
 
     fn changed(&self, why: String) -> Error {
@@ -506,6 +518,18 @@ pub(super) fn note_refs(
     moves: Vec<(String, Option<Oid>, Option<Oid>)>,
     current: Option<(Current, Current)>,
 ) -> Result<(), Error> {
+    note(scene, operation, what, moves, current, Vec::new())
+}
+
+/// The same with further effects.
+pub(super) fn note(
+    scene: &Scene<'_>,
+    operation: &str,
+    what: String,
+    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
+    current: Option<(Current, Current)>,
+    more: Vec<Effect>,
+) -> Result<(), Error> {
     let mut effects: Vec<Effect> = moves
         .into_iter()
         .map(|(name, old, new)| Effect::Ref { name, old, new })
@@ -513,6 +537,7 @@ pub(super) fn note_refs(
     if let Some((before, after)) = current.filter(|(before, after)| before != after) {
         effects.push(Effect::Current { before, after });
     }
+    effects.extend(more);
     let entry = Entry {
         n: undo::next(scene.repo)?,
         at: scene.now,

@@ -45,6 +45,8 @@ pub struct Receipt<'a> {
     pub record: &'static str,
     /// Refs that moved.
     pub refs: Vec<Moved>,
+    /// Work trees that stay although the fork they were made for was taken back.
+    pub stays: Vec<WorkTree<'a>>,
     /// Paths on which both sides of a merge do not fit together.
     pub conflicts: Vec<Conflict>,
     /// Paths that kept changing and were left alone.
@@ -108,6 +110,15 @@ pub struct Moved {
     pub to: Option<Oid>,
 }
 
+/// A work tree.
+#[derive(Debug, Serialize)]
+pub struct WorkTree<'a> {
+    /// Its folder.
+    pub path: &'a str,
+    /// Its branch.
+    pub branch: &'a str,
+}
+
 /// A path on which both sides of a merge do not fit together.
 #[derive(Debug, Serialize)]
 pub struct Conflict {
@@ -145,6 +156,14 @@ impl Receipt<'_> {
         }
         for moved in &self.refs {
             text.push(moved_line(moved));
+        }
+        for tree in &self.stays {
+            let mut line = Line::plain("  stays");
+            line.pad_to(11);
+            line.push(Slot::Path, tree.path);
+            line.push(Slot::Plain, ", the work tree, with branch ");
+            line.push(Slot::Branch, tree.branch);
+            text.push(line);
         }
         self.details(&mut text);
         text

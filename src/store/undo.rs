@@ -72,6 +72,13 @@ pub enum Effect {
         /// The file afterwards.
         after: Current,
     },
+    /// A work tree was made. It stays when the rest is taken back, for it may hold work; it is told.
+    WorkTree {
+        /// Its folder.
+        path: String,
+        /// Its branch.
+        branch: String,
+    },
     /// The record of a session became another one, in its draft.
     Record {
         /// The session's identity.

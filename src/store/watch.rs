@@ -16,6 +16,8 @@ use crate::os;
 
 const LOCK: &str = "watch.lock";
 const STATE: &str = "watch.json";
+/// More than such a file ever has.
+const MOST: usize = 1 << 20;
 
 /// What a watcher says about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,7 +152,24 @@ fn read(folder: &Path) -> Result<Option<Watcher>, Error> {
 /// Notes what the watcher says. Not synced: it says nothing that anything rests on.
 pub fn write(repo: &Repository, state: &State) -> Result<(), Error> {
     let path: PathBuf = worktree_private_dir(repo)?.join(STATE);
-    os::replace(&path, &json::to_bytes(state), sharing(repo), false).map_err(Error::io("write", path))
+    let bytes = json::to_bytes(state);
+    match os::replace(&path, &bytes, sharing(repo), false) {
+        // That a disk is full is just what is to be told: the place that the file has will do.
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => overwrite(&path, bytes),
+        other => other,
+    }
+    .map_err(Error::io("write", path))
+}
+
+/// Writes over a file without needing more room; what is left of the old text becomes blanks.
+fn overwrite(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
+    let before = fs::symlink_metadata(path)?;
+    if !before.is_file() {
+        return Err(io::ErrorKind::StorageFull.into());
+    }
+    let length = usize::try_from(before.len()).unwrap_or(0).min(MOST);
+    bytes.resize(bytes.len().max(length), b' ');
+    io::Write::write_all(&mut fs::OpenOptions::new().write(true).open(path)?, &bytes)
 }
 
 /// Forgets a watcher that is gone: what it was at was taken up again.

@@ -53,7 +53,7 @@ impl Shell {
 pub(super) enum Kind {
     /// A session's name: an argument called `session`.
     Session,
-    /// Anything that names a checkpoint: an argument called `selector`, `old` or `new`.
+    /// Anything that names a checkpoint: an argument called `selector`, `old`, `new`, `a` or `b`.
     Selector,
     /// An item of the record: an argument called `item` or `depends_on` of the command that deals with such items.
     Item(&'static ItemKind),
@@ -70,8 +70,9 @@ impl Kind {
         match argument {
             "item" | "depends_on" => ItemKind::of(command).map(Self::Item),
             "session" | "sessions" => Some(Self::Session),
+            "selectors" if command == "delete" => Some(Self::Session),
             "remote" => Some(Self::Remote),
-            "selector" | "old" | "new" => Some(Self::Selector),
+            "selector" | "selectors" | "old" | "new" | "a" | "b" => Some(Self::Selector),
             "options" if command == "fork" => Some(Self::ForkOption),
             "key" if command == "fork-point" => Some(Self::ForkOption),
             "step" | "from" | "again" | "uses" => Some(Self::Step),
@@ -245,6 +246,8 @@ mod tests {
             )
             .subcommand(Command::new("resume").arg(clap::Arg::new("selector")))
             .subcommand(Command::new("log").arg(session()))
+            .subcommand(Command::new("compare").args([clap::Arg::new("a"), clap::Arg::new("b")]))
+            .subcommand(Command::new("delete").arg(clap::Arg::new("selectors").num_args(1..)))
             .subcommand(
                 Command::new("task")
                     .subcommand(Command::new("add"))
@@ -281,13 +284,17 @@ mod tests {
 
     #[test]
     fn commands_options_and_live_values() {
-        assert_eq!(complete(&[""]), ["save", "resume", "log", "task"]);
+        assert_eq!(complete(&[""]), ["save", "resume", "log", "compare", "delete", "task"]);
         assert_eq!(complete(&["re"]), ["resume"]);
         assert_eq!(complete(&["task", ""]), ["add", "done"]);
         assert_eq!(complete(&["resume", ""]), ["auth-refactor", "@", "7f3ad2e1"]);
         assert_eq!(complete(&["task", "done", ""]), ["k3v9x2ab"]);
         assert_eq!(complete(&["resume", "7"]), ["7f3ad2e1"]);
         assert_eq!(complete(&["log", "c"]), ["ci-speedup"]);
+        assert_eq!(complete(&["compare", "7"]), ["7f3ad2e1"]);
+        assert_eq!(complete(&["compare", "auth-refactor", "7"]), ["7f3ad2e1"]);
+        assert_eq!(complete(&["delete", ""]), ["auth-refactor", "ci-speedup"]);
+        assert_eq!(complete(&["delete", "auth-refactor", "c"]), ["ci-speedup"]);
         assert_eq!(complete(&["save", "--s"]), ["--session=", "--summary="]);
         assert_eq!(complete(&["save", "--session", "a"]), ["auth-refactor"]);
         assert_eq!(complete(&["save", "--session=a"]), ["--session=auth-refactor"]);

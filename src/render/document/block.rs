@@ -25,7 +25,8 @@ pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, Damaged> {
     let file = file.unwrap_or_default();
     let mut block = format!("{BEGIN}\n{}{END}\n", harmless(text));
     // The line end that a last line is given below may make the file one with CRLF: what is put in again is the same.
-    if file.windows(2).any(|pair| pair == b"\r\n") || file.ends_with(b"\r") {
+    let crlf = file.windows(2).any(|pair| pair == b"\r\n") || file.ends_with(b"\r");
+    if crlf {
         block = block.replace('\n', "\r\n");
     }
     let mut out = Vec::with_capacity(file.len() + block.len() + 2);
@@ -37,7 +38,7 @@ pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, Damaged> {
     }
     out.extend_from_slice(file);
     if !file.is_empty() {
-        let end = if block.contains('\r') { "\r\n" } else { "\n" };
+        let end = if crlf { "\r\n" } else { "\n" };
         if !file.ends_with(b"\n") {
             out.extend_from_slice(end.as_bytes());
         }

@@ -64,13 +64,14 @@ proptest! {
         before in proptest::collection::vec(any::<u8>(), 0..40),
         after in proptest::collection::vec(any::<u8>(), 0..40),
         texts in proptest::collection::vec(prop_oneof![
-            ".{0,20}", Just(block::BEGIN.to_owned()), Just(format!("x\n {}\r\n", block::END)),
+            ".{0,20}", "[a\r\n]{0,9}", Just(block::BEGIN.to_owned()), Just(format!("x\n {}\r\n", block::END)),
         ], 2),
         crlf in any::<bool>(),
     ) {
         // As an append makes it, then with bytes of others before and after.
         let first = block::put(Some(&before), &texts[0]).expect("no markers");
         prop_assert!(first.starts_with(&before));
+        prop_assert_eq!(&block::put(Some(&first), &texts[0]).expect("one block"), &first);
         let mut file = first.clone();
         if crlf {
             file.extend_from_slice(b"\r\n");

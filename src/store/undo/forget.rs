@@ -103,7 +103,7 @@ fn update(line: &mut Line, purged: &Purged<'_>) -> bool {
                 match effect {
                     Effect::Files { before } | Effect::Index { before, .. } => replace(before),
                     Effect::Ref { old, new, .. } => old.iter_mut().chain(new).for_each(&mut replace),
-                    Effect::Current { .. } => {}
+                    Effect::Current { .. } | Effect::WorkTree { .. } => {}
                     Effect::Record { session, .. } => of_session |= purged.session == Some(session),
                 }
             }

@@ -75,7 +75,11 @@ fn a_fork_has_the_chat_and_an_undone_finish_gives_it_back() {
         world.checkpoint(["redo"]).success();
     }
     let list = world.checkpoint(["list", "--all", "--json"]).success().stdout_json();
-    let finished = list["sessions"].as_array().unwrap().iter().find(|s| s["name"] == "s");
+    let finished = list["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|s| s["session"] == "s");
     assert_eq!(finished.unwrap()["status"], "completed");
     world.checkpoint(["undo"]).success();
     world.checkpoint(["decision", "add", "keep v1"]).success();

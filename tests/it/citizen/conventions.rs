@@ -319,3 +319,47 @@ fn narrow_and_dumb_terminals() {
         }
     }
 }
+
+#[test]
+fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
+    let world = session();
+    world.checkpoint(["start", "other"]).success();
+    let all = || {
+        let refs = world.git(["for-each-ref"]).success().stdout().to_owned();
+        let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+        let pins = std::fs::read(world.repo().join(".git/checkpoint/pins")).unwrap_or_default();
+        (refs, status["current"]["session"].clone(), pins)
+    };
+    let before = all();
+    for (line, said) in [
+        (&["rename", "auth", "login"][..], "Would rename session auth to login\n"),
+        (&["switch", "auth"], "Would switch to session auth, active\n"),
+        (&["delete", "auth"], "Would delete session auth, 2 checkpoints, last "),
+        (&["pin", "auth@half"], "Would pin "),
+        (&["unpin", "auth@half"], "Not pinned: "),
+    ] {
+        let out = world.checkpoint(line.iter().chain(&["--dry-run"]));
+        assert!(out.success().stdout().starts_with(said), "{out}");
+        assert_eq!(all(), before, "{line:?}");
+    }
+    for line in [
+        &["rename", "auth", "other"][..],
+        &["switch", "nowhere"],
+        &["delete", "nowhere"],
+        &["pin", "nowhere"],
+    ] {
+        let dry = world.checkpoint(line.iter().chain(&["-n"]));
+        let real = world.checkpoint(line);
+        assert!(!dry.is_success(), "{dry}");
+        assert_eq!(dry.stderr(), real.stderr());
+    }
+}
+
+#[test]
+fn verbose_tells_the_time_on_standard_error() {
+    let world = session();
+    let plain = world.checkpoint(["list"]).success().stdout().to_owned();
+    let out = world.checkpoint(["list", "-v"]);
+    out.success().stdout_is(&plain).stderr_has("It took ");
+    world.checkpoint(["list", "-v", "--json"]).success().no_stderr();
+}

@@ -1,4 +1,4 @@
-//! Every code block of the README is run, in order, on a terminal of 80 columns, and what is shown
+//! Every code block of the README and of the guides is run, in order, on a terminal of 80 columns, and what is shown
 //! there is compared with what stands in the text; so they cannot rot.
 //!
 //! A block `console` has commands behind `$ ` (going on behind `> `) and what they print; a block `sh` has commands that
@@ -40,6 +40,8 @@ impl Reader {
         fs::create_dir(&bin).unwrap();
         fs::write(bin.join("cargo"), CARGO).unwrap();
         fs::set_permissions(bin.join("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats");
+        std::os::unix::fs::symlink(samples, world.root().join("fixtures")).unwrap();
         let program = Path::new(PROGRAM).parent().unwrap().display().to_string();
         let bin = format!("{}:{program}:{}", bin.display(), std::env::var("PATH").unwrap());
         Self { world, bin }
@@ -179,6 +181,28 @@ fn console(reader: &Reader, path: &str, block: &[&str], out: &mut String, faults
 fn the_readme_shows_what_is_printed() {
     let faults = check("README.md");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_guides_show_what_is_printed() {
+    let folder = "src/commands/guides";
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    let mut names: Vec<_> = files
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 6, "{names:?}");
+    let faults: Vec<_> = names
+        .iter()
+        .flat_map(|name| check(&format!("{folder}/{name}")))
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let world = World::without_repository();
+    for name in &names {
+        let topic = name.trim_end_matches(".md");
+        let page = world.checkpoint(["help", topic]);
+        assert!(!page.success().stdout().contains("<!--"), "{topic}");
+    }
 }
 
 /// What the README tells about commands and settings is complete.

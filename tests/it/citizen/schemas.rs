@@ -42,6 +42,7 @@ fork auth --name try --worktree ../try
 fork auth --name try2
 compare try try2
 compare auth try
+switch auth --dry-run
 switch auth
 step start design --objective 'types first'
 step done design --context 'a type' --created made.txt=it --check lint=pass
@@ -61,11 +62,16 @@ export --format json
 export --format handoff
 export --format handoff --into HANDOFF.md
 export --format markdown -o session.md
+export --format folder -o session-folder
+rename try2 tried --dry-run
 rename try2 tried
+pin auth@before-merge --dry-run
 pin auth@before-merge
+unpin auth@before-merge --dry-run
 unpin auth@before-merge
 verify --all
 repair
+delete tried --dry-run
 delete tried
 pause -n 'go on'
 $ git commit -qam 'went on'; git switch -qc side

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::World;
+use crate::support::{PROGRAM, World};
 
 fn save(world: &World, arguments: &[&str]) -> String {
     let line = [&["save", "--json"], arguments].concat();
@@ -312,4 +312,58 @@ fn pins_are_kept_by_digest() {
         (&false.into(), &true.into())
     );
     assert_eq!(world.read(".git/checkpoint/pins"), b"");
+}
+
+#[test]
+fn a_fork_that_has_no_place_leaves_nothing_behind() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, &["-m", "one", "--allow-empty"]);
+    world.file("../full/file", "mine");
+    world.git(["branch", "taken"]).success();
+    let refs = || world.git_line(["for-each-ref", "--format=%(refname) %(objectname)"]);
+    let before = refs();
+    let fork = |args: &[&str]| world.checkpoint([&["fork", "@", "--name", "try"], args].concat());
+    fork(&["--worktree", "../full"])
+        .code(128)
+        .stderr_has("full' is there already");
+    fork(&["--worktree", "../new", "--branch", "taken"])
+        .code(128)
+        .stderr_has("branch 'taken' exists already");
+    fork(&["--worktree", "../new", "--branch", "a..b"])
+        .code(128)
+        .stderr_has("'a..b' is no name for a branch");
+    fork(&["--worktree", "../new", "--name", "more", "--worktree", "../new"])
+        .code(128)
+        .stderr_has("new' is there already");
+    fork(&["--name", "try"])
+        .code(128)
+        .stderr_has("session 'try' exists already");
+    assert_eq!(refs(), before);
+    assert!(!world.path("../new").exists());
+    world.checkpoint(["undo"]).code(1).stderr_has("nothing to undo");
+}
+
+#[test]
+fn taking_a_fork_back_tells_of_its_work_tree() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("README.md", "edited\n");
+    save(&world, &["-m", "one"]);
+    let made = world.checkpoint(["fork", "@", "--name", "try", "--worktree", "../try", "--json"]);
+    let path = made.success().stdout_json()["forks"][0]["worktree"]["path"].clone();
+    assert!(!path.as_str().unwrap().contains(".."), "{path}");
+    let undone = world.checkpoint(["undo", "--advice"]);
+    undone
+        .success()
+        .stdout_has("the work tree, with branch checkpoint/try")
+        .stderr_has("git worktree remove");
+    assert_eq!(world.read("../try/README.md"), b"edited\n");
+    world.checkpoint(["redo"]).success().stdout_lacks("the work tree");
+    let there = |args: &[&str]| world.command(PROGRAM, args).within("../try").run();
+    there(&["status"]).success().stdout_has("try");
+    // Gone, it is not told any more.
+    world.git(["worktree", "remove", "--force", "../try"]).success();
+    let undone = world.checkpoint(["undo", "--json"]).success().stdout_json();
+    assert_eq!(undone["stays"], serde_json::json!([]));
 }

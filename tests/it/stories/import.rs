@@ -1,4 +1,5 @@
-//! Sessions of other tools taken over: from their files to `show`, again, damaged, taken back.
+//! Sessions of other tools taken over: from their files to `show`, again, damaged, taken back, and out again.
+//! Over 400 lines because what comes in and what goes out is shown on the same sessions.
 
 use std::{fs, path::Path};
 
@@ -315,4 +316,87 @@ fn links_in_a_folder_are_not_followed() {
         .checkpoint(["import", "place"])
         .code(3)
         .stderr_has("is a link, which is not followed");
+}
+
+/// What `export` writes comes in again: everything of the JSON, and of the folder what it can hold.
+#[test]
+fn exports_come_in_again() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "Please do"])
+        .success();
+    world.checkpoint(["note", "watch out"]).success();
+    world.checkpoint(["step", "run", "--", "git", "version"]).success();
+    world.file("bin.dat", [0_u8, 255]);
+    world
+        .checkpoint(["save", "-m", "One", "-a", "did one", "--no-files"])
+        .success();
+    world
+        .checkpoint(["save", "-m", "Two", "--attach", "bin.dat", "--no-files"])
+        .success();
+    world
+        .checkpoint(["export", "--format", "json", "-o", "auth.json"])
+        .success();
+    world
+        .checkpoint(["import", "auth.json", "--session", "again"])
+        .success()
+        .stdout_has("1 message");
+    let first: Value = serde_json::from_slice(&world.read("auth.json")).unwrap();
+    let again = world
+        .checkpoint(["export", "--format", "json", "again"])
+        .success()
+        .stdout_json();
+    for part in ["steps", "log", "messages", "attachments"] {
+        assert_eq!(first[part], again[part], "{part}");
+        assert!(!first[part].as_array().unwrap().is_empty(), "{part}");
+    }
+    assert_eq!(
+        first["document"]["record"]["accomplishments"],
+        again["document"]["record"]["accomplishments"]
+    );
+
+    // Several files need a folder, and none that has something in it.
+    world
+        .checkpoint(["export", "--format", "folder"])
+        .code(129)
+        .stderr_has("-o DIR");
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "out/auth", "auth"])
+        .success()
+        .stdout_has("to out/auth")
+        .stderr_has("the chat of 1 message");
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "out/auth", "auth"])
+        .code(4)
+        .stderr_has("is not empty");
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "out/auth", "--force", "auth"])
+        .success();
+    world
+        .checkpoint(["import", "out/auth", "--session", "folder"])
+        .success()
+        .stdout_has("2 checkpoints");
+    assert_eq!(world.read("out/auth/artifacts/bin.dat"), [0_u8, 255]);
+    world
+        .checkpoint(["export", "--format", "dagent", "-o", "out/d", "auth"])
+        .success();
+    world
+        .checkpoint(["import", "out/d", "--session", "dagent"])
+        .success()
+        .stdout_has("1 message");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+/// A commit that is not here is told as such, and not as the first one.
+#[test]
+fn resuming_an_import_does_not_call_the_branch_new() {
+    let world = World::with_commit();
+    fixture(&world, "claude-mpm/good-411", ".");
+    world.checkpoint(["import", "--all", "--session", "tides"]).success();
+    world
+        .checkpoint(["resume", "tides"])
+        .success()
+        .stdout_has("the commit of then is not known here")
+        .stdout_lacks("first commits");
 }

@@ -1,0 +1,164 @@
+//! The program's own help: what stands below it, and the commands by groups, since sixty in one list are for nobody.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// Examples, words and tables that the long help ends with.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  Save what you have, whatever state it is in:
+    git checkpoint save -m 'parser done, tests red'
+  Put the work aside and take it up again, tomorrow or elsewhere:
+    git checkpoint pause -n 'make refresh tests green'
+    git checkpoint resume
+  See what there is:
+    git checkpoint list
+    git checkpoint log
+
+Words:
+  session     a line of work: one ref, refs/checkpoints/<session>
+  checkpoint  one commit of it: a record, and the files as they were
+  record      what people and agents wrote: summary, next steps, decisions ...
+  draft       changes of the record that are not saved yet
+  current     the session that save, pause and finish use in this work tree
+
+Selectors, for sessions and checkpoints:
+  @                   the newest checkpoint of the current session
+  -                   the session that was current before
+  auth                a session, or the beginning of its name
+  before-merge        a checkpoint by its name, in the current session
+  auth@before-merge   the same in another session
+  auth~2              two checkpoints before the newest
+  auth@{1}            where the session stood one update ago
+  auth@{yesterday}    where it stood then, in any form git reads
+  :/parser            the newest checkpoint whose summary holds the text
+  7f3ad2e1            the beginning of a commit id or of a digest
+  origin/auth         what was fetched of a session from a remote
+
+Environment:
+  CHECKPOINT_SESSION  the session to use instead of the current one
+  CHECKPOINT_AGENT    the agent that calls
+
+Exit codes:
+  0 done, or nothing to do        5 locked or no network: may be tried again
+  1 the answer is no              6 something drifted, and --fail-on-drift was given
+  3 not found, or ambiguous       7 saved, but partial
+  4 refused, work would be lost   128 fatal, 129 wrong usage";
+
+/// The groups in their order, and the commands of each in theirs. A test holds this against the commands there are.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Everyday",
+        &[
+            "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "finish", "switch", "rename",
+            "delete", "pin", "unpin",
+        ],
+    ),
+    ("Time travel", &["restore", "apply", "undo", "redo", "fork", "compare"]),
+    (
+        "Record",
+        &[
+            "task",
+            "todo",
+            "decision",
+            "blocker",
+            "question",
+            "approval",
+            "fork-point",
+            "phase",
+            "iteration",
+            "delegation",
+            "partition",
+            "instruction",
+            "memory",
+            "open-file",
+            "note",
+            "check",
+            "state",
+            "context",
+            "agent",
+            "step",
+            "replay",
+        ],
+    ),
+    ("Chat", &["message", "tokens", "request", "compact", "clear"]),
+    (
+        "Sharing and automation",
+        &["push", "fetch", "pull", "remote", "hooks", "watch"],
+    ),
+    (
+        "Exchange and care",
+        &[
+            "import", "export", "verify", "repair", "prune", "purge", "setup", "help",
+        ],
+    ),
+];
+
+/// The program with a help that shows its commands by groups, on lines of at most `columns`.
+pub(super) fn grouped(command: Command, columns: usize) -> Command {
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    let listed = |name: &str| command.get_subcommands().find(|sub| sub.get_name() == name);
+    let longest = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len());
+    let indent = longest.max().unwrap_or(0) + 4;
+    for (title, names) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{title}:\n");
+        for sub in names.iter().filter_map(|name| listed(name)) {
+            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+            let mut line = format!("  {:1$}", sub.get_name(), indent - 2);
+            let mut empty = true;
+            for word in about.split(' ') {
+                if !empty && line.chars().count() + 1 + word.chars().count() > columns {
+                    text.push_str(line.trim_end());
+                    text.push('\n');
+                    line = " ".repeat(indent);
+                    empty = true;
+                }
+                if !empty {
+                    line.push(' ');
+                }
+                line.push_str(word);
+                empty = false;
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text.push_str("\nOptions:\n{options}{after-help}");
+    command.help_template(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::commands::Cli;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        let mut all: Vec<_> = shown.map(|sub| sub.get_name().to_owned()).collect();
+        let mut grouped: Vec<_> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .map(|name| (*name).to_owned())
+            .collect();
+        all.sort();
+        grouped.sort();
+        assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn lines_are_as_long_as_they_may_be() {
+        for columns in [40, 80] {
+            let help = grouped(Cli::command(), columns).render_help().to_string();
+            let list = help.split("\nOptions:").next().expect("there is a first part");
+            let list = list.split("\nEveryday:").nth(1).expect("the first group");
+            assert!(list.lines().all(|line| line.len() <= columns), "{list}");
+            assert!(list.contains("\nTime travel:\n  restore "), "{list}");
+        }
+    }
+}
