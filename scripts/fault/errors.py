@@ -59,7 +59,11 @@ def sweep(program, name, arguments):
                     break
                 points[call] += 1
                 try:
-                    survived(call, ended)
+                    died = gave_up(call, ended)
+                    if (world.repo / ".git/checkpoint/restore.journal").exists():
+                        # Begun and not finished: unless it could no longer speak, it has said how to go back.
+                        assert died or b"--abort" in ended.stderr, f"a restore is pending, unsaid: {ended.stderr.decode()}"
+                        world.checkpoint("restore", "--abort")
                     look(world, before, known, name, ended)
                 except AssertionError as wrong:
                     broken.append(f"{error} at {call} {when}: {wrong}")
@@ -69,14 +73,15 @@ def sweep(program, name, arguments):
         return sum(points.values()), len(broken)
 
 
-def survived(call, ended):
+def gave_up(call, ended):
     """A process may end at once only where Rust's own library or the loader gives up: no memory, or a close that fails.
 
     That is a kill, then, and the rest is looked at all the same.
     """
-    given_up = call in ("mmap", "close") and (ended.returncode < 0 or b"panicked at /rustc/" in ended.stderr)
-    assert given_up or b"panicked" not in ended.stderr, ended.stderr.decode()
-    assert given_up or ended.returncode >= 0, f"ended by signal {-ended.returncode}"
+    gives_up = call in ("mmap", "close") and (ended.returncode < 0 or b"panicked at /rustc/" in ended.stderr)
+    assert gives_up or b"panicked" not in ended.stderr, ended.stderr.decode()
+    assert gives_up or ended.returncode >= 0, f"ended by signal {-ended.returncode}"
+    return gives_up
 
 
 def look(world, before, known, name, ended):
@@ -85,8 +90,9 @@ def look(world, before, known, name, ended):
     if name == "restore" and ended.returncode == 0:
         assert changed, "said that it restored, and did not"
     elif name == "restore" and changed:
-        # Begun and not finished: it says so and goes back. Where only the receipt could not be written, it is finished.
-        world.checkpoint(*(["undo"] if b"standard output" in ended.stderr else ["restore", "--abort"]))
+        # It was gone back already, with new times; or only the receipt could not be written.
+        if b"standard output" in ended.stderr:
+            world.checkpoint("undo")
         now = {key: value[:2] for key, value in w.theirs(world).items()}
         was = {key: value[:2] for key, value in before.items()}
         assert now == was, "going back did not bring everything back"

@@ -146,7 +146,7 @@ struct How {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
-    let restored = with_progress(context, |progress| {
+    let restored = bringing(context, &opened, |progress| {
         let how = restore::Resume {
             force: args.force,
             dry_run: args.dry_run,
@@ -187,7 +187,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
-    let applied = with_progress(context, |progress| {
+    let applied = bringing(context, &opened, |progress| {
         let request = apply::Request {
             selector: failure::selector(&args.selector)?,
             pathspecs: bytes(&args.pathspecs),
@@ -234,7 +234,9 @@ fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), Com
         dry_run: how.dry_run,
         force: how.force,
     };
-    let taken = with_progress(context, |progress| Ok(undo::run(&opened.scene(), request, progress)?))?;
+    let taken = bringing(context, &opened, |progress| {
+        Ok(undo::run(&opened.scene(), request, progress)?)
+    })?;
     let force = format!("git checkpoint {} --force", direction.word());
     report(
         context,
@@ -247,6 +249,24 @@ fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), Com
             ..Report::default()
         },
     )
+}
+
+/// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
+fn bringing<T>(
+    context: &Context,
+    opened: &Opened,
+    run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let unfinished = || restore::interrupted(&opened.scene()).unwrap_or_default();
+    let before = unfinished();
+    with_progress(context, run).map_err(|error| match unfinished() {
+        Some(operation) if before.is_none() => error
+            .hint(format!(
+                "the {operation} is not finished; finish it: git checkpoint restore --continue"
+            ))
+            .hint("or go back: git checkpoint restore --abort"),
+        _ => error,
+    })
 }
 
 /// Shows how far it is, if it takes long.

@@ -168,3 +168,21 @@ fn newer_work_is_not_replaced_by_an_apply_or_an_undo_either() {
         assert_eq!(world.read("fresh.txt"), b"not theirs\n");
     }
 }
+
+#[test]
+fn an_error_after_the_first_change_says_how_to_go_on() {
+    let world = World::with_commit();
+    world.file("n.txt", "one\n");
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.file("n.txt", "two\n");
+    // A file stands where the folder of the undo list is to be.
+    world.file(".git/checkpoint/undo", "");
+    world
+        .checkpoint(["restore", "@"])
+        .code(128)
+        .stderr_has("the restore is not finished; finish it: git checkpoint restore --continue")
+        .stderr_has("git checkpoint restore --abort");
+    std::fs::remove_file(world.path(".git/checkpoint/undo")).unwrap();
+    world.checkpoint(["restore", "--abort"]).success();
+    assert_eq!(world.read("n.txt"), b"two\n");
+}
