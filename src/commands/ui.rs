@@ -54,6 +54,8 @@ pub struct Options {
     pub verbose: u8,
     /// `--json`: standard output is for a program, and messages are JSON lines.
     pub json: bool,
+    /// `--json=lines`: one object a line where something is listed; [`json`](Self::json) is set as well.
+    pub lines: bool,
     /// `--advice` and `--no-advice`.
     pub advice: Option<bool>,
 }
