@@ -184,14 +184,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         roots: &roots,
     };
     let reads = reader.read(repo, &candidates, threads)?;
-    trace::say(1, || {
-        let known = if options.cache.is_some() {
-            "index and the last save knew"
-        } else {
-            "index knew"
-        };
-        format!("{met} files were not as {known}: {} of them read", candidates.len())
-    });
+    trace::say(1, || format!("{met} files are not as in the index, or new"));
     staged.check(writer, &index, ground.partial)?;
     let results = Results {
         candidates: &candidates,
