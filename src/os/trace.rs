@@ -1,7 +1,7 @@
 //! What a command does on its way, for `--verbose`: kept while it runs, shown at its end.
 //!
 //! One list for the whole process, as layers that must not know of the command line say what they did. Nothing is kept
-//! unless it was asked for, and never more than [`LIMIT`] lines; nothing of it decides anything.
+//! unless it was asked for, and never more than ten thousand lines; nothing of it decides anything.
 
 use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
