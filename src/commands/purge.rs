@@ -81,7 +81,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(CommandError::new(Kind::Negative, "nothing was removed"));
     }
     let purged = {
-        let _progress = context.ui.progress("Purging", None);
+        let _counting = context.ui.counting("Purging");
         purge::purge(&scene, &request(false))?
     };
     report(context, &purged)

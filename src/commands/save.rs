@@ -216,7 +216,10 @@ fn report_and(
     push: bool,
 ) -> Result<(), CommandError> {
     let change = request.chat.clone();
-    let outcome = save::save(&opened.scene(), request)?;
+    let outcome = {
+        let _counting = context.ui.counting("Looking at files");
+        save::save(&opened.scene(), request)?
+    };
     let receipt = outcome.receipt();
     if let Change::Compact(prepared) = change {
         compact::completed(context, events, &prepared, receipt);

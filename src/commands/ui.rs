@@ -19,7 +19,7 @@ mod tests;
 use std::time::Duration;
 
 pub use colour::When;
-pub use progress::Progress;
+pub use progress::{Counting, Progress};
 pub use sink::{Captured, Streams};
 
 use self::colour::Palette;
@@ -267,6 +267,11 @@ impl Ui {
             self.width(),
             Duration::from_secs(delay),
         )
+    }
+
+    /// The same for work that knows of no terminal: what it counts is shown while the result lives.
+    pub fn counting(&self, title: &str) -> Counting {
+        Counting::start(self.progress(title, None))
     }
 
     /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.

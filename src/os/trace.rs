@@ -1,10 +1,14 @@
-//! What a command does on its way, for `--verbose`: kept while it runs, shown at its end.
+//! What a command does on its way, for `--verbose`: kept while it runs, shown at its end; and how much it has done, for
+//! the progress of work that knows of no terminal.
 //!
 //! One list for the whole process, as layers that must not know of the command line say what they did. Nothing is kept
 //! unless it was asked for, and never more than ten thousand lines; nothing of it decides anything.
 
 use std::{
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -26,6 +30,18 @@ struct Trace {
     level: u8,
     begun: Instant,
     lines: Mutex<Vec<Said>>,
+}
+
+static DONE: AtomicU64 = AtomicU64::new(0);
+
+/// Counts something that was done: a folder looked through, a file read, an object written.
+pub fn count() {
+    DONE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How much was counted since the beginning of the process.
+pub fn counted() -> u64 {
+    DONE.load(Ordering::Relaxed)
 }
 
 static TRACE: OnceLock<Trace> = OnceLock::new();

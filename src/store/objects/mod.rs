@@ -147,6 +147,7 @@ impl Writer {
 
     /// Stores an object and gives its id.
     pub fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
+        trace::count();
         let id = self.hash_only(kind, data)?;
         match &self.target {
             Target::Memory => self.keep(id, kind, data),

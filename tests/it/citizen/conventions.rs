@@ -11,7 +11,7 @@
 //! | 6, 26 | folders and aliases | `row_06_and_26` |
 //! | 7 | selectors | `stories::session`, `selectors_that_are_too_short_say_so` |
 //! | 8 | what goes to which stream | `every::row_08_and_10`, `schemas` |
-//! | 9 | progress | `terminal`, `stories::history` |
+//! | 9 | progress | `row_09`, `terminal` |
 //! | 10 | colour | `every::row_08_and_10`, `terminal` |
 //! | 11 | glyphs | `row_11` |
 //! | 12 | pager | `row_12`, `terminal` |
@@ -32,6 +32,8 @@
 //! | 28 | no text of git's is read that is translated | `store::children` |
 //! | 29 | suggestions | `every::row_29`, `scripts::row_29` |
 //! | 30 | nothing in the background, no network unasked | `every::row_30` |
+//!
+//! Over 400 lines because the list of all thirty stands here.
 
 use crate::support::{Terminal, World};
 
@@ -125,6 +127,31 @@ fn row_06_and_26_folders_and_aliases() {
         .env("GIT_WORK_TREE", &repo)
         .run();
     variables.success().stdout_is(&plain);
+}
+
+/// Progress of work that takes long: only on a terminal, and gone when the work is done. Here it shows at once.
+#[test]
+fn row_09_a_save_of_many_files_shows_how_far_it_is() {
+    let world = session();
+    for n in 0..4000 {
+        world.file(format!("many/{}/{n}", n % 40), format!("{n}\n"));
+    }
+    let save = |args: &[&str]| {
+        let args = [&["checkpoint", "save", "--allow-empty", "--color=never"], args].concat();
+        let terminal = Terminal::new(80, "xterm").env("GIT_PROGRESS_DELAY", "0");
+        terminal.run(&world, "git", args).text()
+    };
+    for switch in ["--no-progress", "--quiet", "--progress"] {
+        let text = save(&["--dry-run", switch]);
+        assert_eq!(
+            text.contains("\rLooking at files: "),
+            switch == "--progress",
+            "{switch}: {text:?}"
+        );
+    }
+    let text = save(&["-m", "many"]);
+    assert!(text.contains("\r\x1b[KSaved "), "{text:?}");
+    world.checkpoint(["save", "-m", "in a pipe"]).success().no_stderr();
 }
 
 #[test]
