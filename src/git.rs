@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 pub use network::{Exchange, STDOUT_LIMIT};
 pub use running::Running;
@@ -345,6 +346,17 @@ impl Git {
         let words: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
         words.join(" ")
     }
+}
+
+/// Tells of a child that ended, for those who want to know.
+fn told(command: &str, begun: Instant, code: Option<i32>) {
+    crate::os::trace::say(2, || {
+        let ended = match code {
+            Some(0) => String::new(),
+            code => format!(", {}", describe(code)),
+        };
+        format!("git {command} ({} ms{ended})", begun.elapsed().as_millis())
+    });
 }
 
 fn joined(option: &str, path: &Path) -> OsString {

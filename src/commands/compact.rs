@@ -21,12 +21,7 @@ use crate::{
         },
         receipt::Receipt,
     },
-    render::{
-        chat as render,
-        count::Count,
-        slot::Slot,
-        text::{Line, Text},
-    },
+    render::{chat as render, count::Count, slot::Slot, text::Line},
     store,
 };
 
@@ -86,6 +81,9 @@ pub(super) struct ClearArgs {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
+    /// Say what would be cleared, and clear nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 /// Prints events as they happen.
@@ -306,6 +304,23 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
         chat.session,
         messages(chat.len())
     );
+    if args.dry_run {
+        let nothing = chat.is_empty() && !args.all;
+        if context.ui.options().json {
+            return context.ui.json(&json!({
+                "schema": "git-checkpoint.clear/1",
+                "outcome": if nothing { "nothing" } else { "planned" },
+                "session": chat.session,
+                "all": args.all,
+            }));
+        }
+        context.ui.receipt(Line::plain(if nothing {
+            "nothing to clear: there are no messages".to_owned()
+        } else {
+            format!("Would clear {words} of {} ({})", chat.session, messages(chat.len()))
+        }));
+        return Ok(());
+    }
     if !args.yes && !context.ui.confirm(&question, "--yes")? {
         return Err(CommandError::silent(Kind::Negative));
     }
@@ -340,7 +355,7 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
     let mut line = Line::new().with(Slot::Removed, "Cleared");
     line.push(Slot::Plain, format!(" {words} of "));
     line.push(Slot::Session, receipt.session.as_str());
-    context.ui.data(Text::from(line));
+    context.ui.receipt(line);
     context.ui.hint("Undo", "bring it back with: git checkpoint undo");
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! `diff`: two checkpoints, or a checkpoint and the present.
 
-use std::ffi::OsString;
-
 use serde_json::json;
 
 use super::{
@@ -9,10 +7,14 @@ use super::{
     error::{CommandError, Kind},
     failure,
     opened::{self, Whom},
+    pathspecs::Pathspecs,
 };
 use crate::{
-    ops::diff::{self, Diff, Request},
-    render::{diff as render, patch},
+    ops::{
+        diff::{self, Diff, Request},
+        range::{self, Range},
+    },
+    render::{diff as render, patch, text::Line},
     store::patch::{Format, PatchOptions},
 };
 
@@ -27,15 +29,16 @@ Examples:
   What one checkpoint added to the one before, in one folder:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
-    git checkpoint diff auth~1 auth --no-record | git -C ../other apply")]
+    git checkpoint diff auth~1 auth --no-record | git -C ../other apply
+  The commits of two forks, matched by what they change:
+    git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
     /// The older checkpoint; the newest of the current session by default
     old: Option<String>,
     /// The newer one; the present by default
     new: Option<String>,
-    /// Only these files, as pathspecs
-    #[arg(last = true, value_name = "PATHSPEC")]
-    pathspecs: Vec<OsString>,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     /// Show how much each file changes
     #[arg(long, group = "form")]
     stat: bool,
@@ -51,9 +54,15 @@ pub(super) struct Args {
     /// End records with NUL and quote no names
     #[arg(short = 'z')]
     nul: bool,
+    /// Match the commits that the two sides made since they parted, as 'git range-diff' does
+    #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames", "pathspecs", "pathspec_from_file"])]
+    range: bool,
     /// Look for renamed files that are alike to this many per cent
     #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     renames: Option<u8>,
+    /// Use the diff programs and text conversions that are set up, as 'git diff' does; such a patch does not apply
+    #[arg(long, conflicts_with = "range")]
+    ext_diff: bool,
     /// Leave the record out
     #[arg(long)]
     no_record: bool,
@@ -64,6 +73,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
+    if let (true, Some(old), Some(new)) = (args.range, &args.old, &args.new) {
+        let range = range::range(&opened.scene(), &failure::selector(old)?, &failure::selector(new)?)?;
+        return matched(&range, args.exit_code, context);
+    }
     let format = match () {
         () if args.stat => Format::Stat,
         () if args.numstat => Format::NumStat,
@@ -78,8 +91,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             format,
             nul: args.nul,
             renames: args.renames,
+            converted: args.ext_diff,
             width: (format == Format::Stat).then(|| context.ui.width()),
-            pathspecs: args.pathspecs,
+            pathspecs: args.pathspecs.read(context)?,
             folder: Some(context.env.cwd.clone()),
             ..PatchOptions::default()
         },
@@ -101,6 +115,38 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else {
         Ok(())
     }
+}
+
+/// The commits of two forks.
+fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        let end = |end: &range::End| json!({ "id": end.id, "session": end.session, "head": end.head });
+        let commit = |commit: &range::Matched| json!({ "verdict": commit.verdict, "old": commit.old, "new": commit.new, "subject": commit.subject });
+        context.ui.json(&json!({
+            "schema": "git-checkpoint.range/1",
+            "old": end(&range.old),
+            "new": end(&range.new),
+            "base": range.base,
+            "commits": range.commits.iter().map(commit).collect::<Vec<_>>(),
+        }))?;
+    } else if range.commits.is_empty() {
+        let base = range.base.short();
+        context
+            .ui
+            .status(Line::plain(format!("Neither side has a commit since {base}.")));
+    } else {
+        context.ui.page();
+        if context.ui.for_people() {
+            context.ui.verbatim(&patch::range(&range.text));
+        } else {
+            context.ui.bytes(&range.text);
+        }
+    }
+    let differs = range.commits.iter().any(|commit| commit.verdict != "same");
+    if exit_code && differs {
+        return Err(CommandError::silent(Kind::Negative));
+    }
+    Ok(())
 }
 
 fn write(context: &mut Context, diff: &Diff, format: Format, no_record: bool) {

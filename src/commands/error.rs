@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::os;
 use crate::render::escape;
 use crate::render::slot::Slot;
 use crate::render::text::{Line, Text};
@@ -209,7 +210,9 @@ impl CommandError {
         while let Some(error) = next {
             let text = error.to_string();
             // The library's text of an error of the system ends with its number, which tells nobody anything.
-            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            // Nor does what gix adds for those who write programs.
+            let text = os::clause(text.split(", input=").next().unwrap_or_default());
             let known = self.message.to_lowercase().contains(&text.to_lowercase());
             if !known && !self.causes.contains(&text) {
                 self.causes.push(text);

@@ -56,6 +56,10 @@ impl From<Error> for CommandError {
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
                     .hint("go on from the newest whole checkpoint: git checkpoint repair")
             }
+            Error::NotFound { ref text, .. } if text == "-" => {
+                Self::new(Kind::NotFound, "no session was current before in this work tree")
+                    .hint("see what there is: git checkpoint list")
+            }
             Error::NotFound {
                 ref candidates,
                 ref text,
@@ -120,9 +124,9 @@ impl From<Error> for CommandError {
             Error::Exists { ref name } => of(Kind::Fatal)
                 .hint(format!("take it up: git checkpoint resume {name}"))
                 .hint("or choose another name"),
-            Error::NameTaken { ref session, .. } => {
-                of(Kind::Fatal).hint(format!("see its checkpoints: git checkpoint log {session}"))
-            }
+            Error::NameTaken { ref session, .. } => of(Kind::Fatal)
+                .hint("choose another name, or leave --name out")
+                .hint(format!("see its checkpoints: git checkpoint log {session}")),
             Error::NotADate { .. } => {
                 of(Kind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
             }
@@ -174,6 +178,9 @@ impl From<Error> for CommandError {
             Error::Child(_) => of(Kind::Step),
             Error::FirstOfSession { ref session } => {
                 of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+            }
+            Error::NoCommits { .. } | Error::Unrelated { .. } => {
+                of(Kind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
             }
             Error::NoPlace { .. } | Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),

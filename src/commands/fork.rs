@@ -1,9 +1,6 @@
 //! `fork` and `compare`: a session from any checkpoint, and two checkpoints side by side.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -12,13 +9,14 @@ use super::{
     error::{CommandError, Kind},
     failure,
     opened::{self, Whom},
+    pathspecs::Pathspecs,
     restore::with_progress,
 };
 use crate::{
-    model::name::Name,
+    model::{document::Document, name::Name},
     ops::{
         compare::{self, Compared, Since},
-        fork::{self, Forked, Wanted},
+        fork::{self, Forked, Planned, Wanted},
     },
     render::{
         diff, fork as render, patch,
@@ -61,6 +59,9 @@ pub(super) struct Args {
     /// The new branch in that work tree; 'checkpoint/' and the session's name, unless given
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
+    /// Say what would be made, and make nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     #[command(flatten)]
     whom: Whom,
 }
@@ -80,9 +81,8 @@ pub(super) struct CompareArgs {
     /// The other
     #[arg(value_name = "B")]
     b: String,
-    /// Only these files, as pathspecs
-    #[arg(last = true, value_name = "PATHSPEC")]
-    pathspecs: Vec<OsString>,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     /// Show the files as a patch instead of numbers of lines
     #[arg(short, long)]
     patch: bool,
@@ -126,10 +126,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         selector: failure::selector(&args.selector)?,
         forks,
     };
+    if args.dry_run {
+        return told(&fork::plan(&opened.scene(), &request)?, context);
+    }
     let made = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
     if context.ui.options().json {
         context.ui.json(&json!({
             "schema": "git-checkpoint.fork/1",
+            "dry_run": false,
             "forks": made.iter().map(json_of).collect::<Vec<_>>(),
         }))?;
     } else if context.ui.options().quiet == 0 {
@@ -166,6 +170,60 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
+/// What a dry run tells.
+fn told(planned: &[Planned], context: &Context) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        let forks: Vec<_> = planned
+            .iter()
+            .map(|planned| {
+                json!({
+                    "id": null,
+                    "digest": null,
+                    "session": planned.name,
+                    "session_id": planned.document.session.id,
+                    "source": oid(planned.source),
+                    "source_session": planned.source_session,
+                    "option": option_of(&planned.document),
+                    "worktree": planned.worktree.as_ref().map(|(path, branch)| json!({
+                        "path": path.display().to_string(),
+                        "branch": branch,
+                        "complete": false,
+                    })),
+                })
+            })
+            .collect();
+        return context
+            .ui
+            .json(&json!({ "schema": "git-checkpoint.fork/1", "dry_run": true, "forks": forks }));
+    }
+    if context.ui.options().quiet > 0 {
+        return Ok(());
+    }
+    for planned in planned {
+        let worktree = planned.worktree.as_ref().map(|(path, branch)| render::Worktree {
+            path: path.display().to_string(),
+            branch: Some(branch),
+            written: None,
+        });
+        context.ui.data(render::text(&render::Fork {
+            source: &oid(planned.source),
+            id: None,
+            name: planned.name.as_str(),
+            document: &planned.document,
+            worktree,
+        }));
+    }
+    Ok(())
+}
+
+fn option_of(document: &Document) -> Option<&String> {
+    document
+        .session
+        .forked_from
+        .as_ref()
+        .and_then(|from| from.option.as_ref())
+}
+
 /// The path without the `..` of its parents, as far as those are there.
 fn plain(path: &Path) -> PathBuf {
     let parts = path.parent().zip(path.file_name());
@@ -177,11 +235,11 @@ fn text_of(forked: &Forked) -> Text {
     let worktree = forked.worktree.as_ref().map(|made| render::Worktree {
         path: made.path.display().to_string(),
         branch: made.branch.as_deref(),
-        written: made.brought.done.written,
+        written: Some(made.brought.done.written),
     });
     render::text(&render::Fork {
         source: &oid(forked.source),
-        id: &oid(forked.id),
+        id: Some(&oid(forked.id)),
         name: forked.name.as_str(),
         document: &forked.document,
         worktree,
@@ -196,7 +254,7 @@ fn json_of(forked: &Forked) -> serde_json::Value {
         "session_id": forked.document.session.id,
         "source": oid(forked.source),
         "source_session": forked.source_session,
-        "option": forked.document.session.forked_from.as_ref().and_then(|from| from.option.as_ref()),
+        "option": option_of(&forked.document),
         "worktree": forked.worktree.as_ref().map(|made| json!({
             "path": made.path.display().to_string(),
             "branch": made.branch,
@@ -215,7 +273,7 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
             format,
             renames: args.renames,
             width: (!args.patch).then(|| context.ui.width()),
-            pathspecs: args.pathspecs,
+            pathspecs: args.pathspecs.read(context)?,
             folder: Some(context.env.cwd.clone()),
             ..PatchOptions::default()
         },

@@ -212,6 +212,19 @@ pub(super) fn manual_name(guide: &Guide) -> String {
     format!("{join}-{}", guide.name)
 }
 
+/// All pages that are not of commands, with what they are about.
+pub(super) fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let made = [
+        "what the exit codes mean",
+        "the settings checkpoint.*",
+        "the JSON schemas of --json",
+    ];
+    GUIDES
+        .iter()
+        .map(|guide| (guide.name, guide.about))
+        .chain(REFERENCE.into_iter().zip(made))
+}
+
 /// The names of all pages that are not of commands.
 fn topics() -> impl Iterator<Item = &'static str> {
     GUIDES.iter().map(|guide| guide.name).chain(REFERENCE)
@@ -302,11 +315,16 @@ fn schema_list() -> String {
     let mut out = String::from(
         "# Schemas\n\nWhat `--json` prints, as JSON Schema 2020-12; `git checkpoint help schemas receipt` prints one. The member \
          `schema` of each output names its own; errors and warnings have none and stand on standard error. Ignore members \
-         that you do not know: later versions add some.\n\n",
+         that you do not know: later versions add some.\n\nWith `--json=lines` what a command lists is printed an object a \
+         line: the elements of the member that the schema names in `x-lines`. What else the document holds is left out; \
+         where nothing is listed the document is one line.\n\n",
     );
     for name in schemas::names() {
         let title = schemas::title(name).unwrap_or_default();
-        let _ = writeln!(out, "| `{name}` | {title} |");
+        let lines = schemas::lines(name)
+            .map(|member| format!(" (lines: `{member}`)"))
+            .unwrap_or_default();
+        let _ = writeln!(out, "| `{name}` | {title}{lines} |");
     }
     out
 }

@@ -55,7 +55,12 @@ Examples:
   Whether they are really at work:
     git checkpoint hooks status
   One commit without:
-    CHECKPOINT_HOOK=off git commit -m 'no checkpoint'")]
+    CHECKPOINT_HOOK=off git commit -m 'no checkpoint'
+  Commits that tell their checkpoint, in a note or in their message:
+    git config checkpoint.commitNotes on
+    git log --notes=checkpoints
+    git config checkpoint.commitTrailer on
+    git checkpoint hooks install")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: HooksCommand,
@@ -98,6 +103,12 @@ struct Which {
     /// After a merge or pull
     #[arg(long)]
     post_merge: bool,
+    /// Before a commit, for the trailer of checkpoint.commitTrailer
+    #[arg(long)]
+    commit_msg: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 impl Which {
@@ -108,6 +119,7 @@ impl Which {
             Hook::PostMerge => self.post_merge,
             Hook::PostCheckout => self.post_checkout,
             Hook::PrePush => self.pre_push,
+            Hook::CommitMsg => self.commit_msg,
         };
         let given: Vec<Hook> = Hook::ALL.into_iter().filter(given).collect();
         if given.is_empty() { default.to_vec() } else { given }
@@ -116,8 +128,8 @@ impl Which {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
-        HooksCommand::Install(which) => install(&which.hooks(&Hook::DEFAULT), context),
-        HooksCommand::Uninstall(which) => uninstall(&which.hooks(&Hook::ALL), context),
+        HooksCommand::Install(which) => install(&which, context),
+        HooksCommand::Uninstall(which) => uninstall(&which.hooks(&Hook::ALL), which.dry_run, context),
         HooksCommand::Status => status(context),
         HooksCommand::Run { hook, args } => {
             // Whatever goes wrong, the commit is made: a failure here is none of the caller's.
@@ -127,8 +139,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
+fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
+    let mut default = Hook::DEFAULT.to_vec();
+    if opened.scene().settings.commit_trailer {
+        default.push(Hook::CommitMsg);
+    }
+    let wanted = &which.hooks(&default);
     let repo = opened.scene().repo;
     crate::store::work_tree(repo)?;
     let folder = hooks::folder(repo);
@@ -155,9 +172,18 @@ fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
     };
     let mut done = Vec::new();
     for hook in wanted {
-        done.push((*hook, hooks::install(repo, *hook, &program)?));
+        done.push((*hook, hooks::install(repo, *hook, &program, which.dry_run)?));
     }
-    report(context, "install", &done)?;
+    report(context, "install", &done, which.dry_run)?;
+    if which.dry_run {
+        return Ok(());
+    }
+    if wanted.contains(&Hook::CommitMsg) && !opened.scene().settings.commit_trailer {
+        context.ui.hint(
+            "Hooks",
+            "commit-msg does nothing yet; switch it on: git config checkpoint.commitTrailer on",
+        );
+    }
     if opened.scene().session.is_none() && !work::is_wanted(&opened.scene()) {
         context.ui.hint(
             "Hooks",
@@ -167,14 +193,14 @@ fn install(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn uninstall(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError> {
+fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
     let repo = opened.scene().repo;
     let mut done = Vec::new();
     for hook in wanted {
-        done.push((*hook, hooks::uninstall(repo, *hook)?));
+        done.push((*hook, hooks::uninstall(repo, *hook, dry_run)?));
     }
-    report(context, "uninstall", &done)?;
+    report(context, "uninstall", &done, dry_run)?;
     for hook in wanted {
         if let State::Managed(manager) = hooks::state(repo, *hook) {
             context.ui.warning(&format!(
@@ -187,7 +213,7 @@ fn uninstall(wanted: &[Hook], context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-fn report(context: &Context, what: &str, done: &[(Hook, Done)]) -> Result<(), CommandError> {
+fn report(context: &Context, what: &str, done: &[(Hook, Done)], dry_run: bool) -> Result<(), CommandError> {
     let word = |done: &Done| match done {
         Done::Created => "created",
         Done::Added => "added",
@@ -203,7 +229,7 @@ fn report(context: &Context, what: &str, done: &[(Hook, Done)]) -> Result<(), Co
             .collect();
         return context
             .ui
-            .json(&json!({ "schema": "git-checkpoint.hooks/1", "action": what, "hooks": rows }));
+            .json(&json!({ "schema": "git-checkpoint.hooks/1", "action": what, "dry_run": dry_run, "hooks": rows }));
     }
     if context.ui.options().quiet > 0 {
         return Ok(());
@@ -211,11 +237,13 @@ fn report(context: &Context, what: &str, done: &[(Hook, Done)]) -> Result<(), Co
     let mut text = Text::new();
     for (hook, done) in done {
         let says = match done {
+            Done::Unchanged if what == "install" => "is installed already",
+            Done::Unchanged => continue,
+            Done::Created | Done::Added | Done::Chained if dry_run => "would be installed",
+            Done::Restored | Done::Removed if dry_run => "would be taken out",
             Done::Created => "installed",
             Done::Added => "installed; your own hook runs after it",
             Done::Chained => "installed; your own hook is kept beside it and runs after it",
-            Done::Unchanged if what == "install" => "is installed already",
-            Done::Unchanged => continue,
             Done::Restored => "taken out; your own hook is as it was",
             Done::Removed => "removed",
         };
@@ -245,7 +273,7 @@ fn show_snippet(
         .collect();
     if missing.is_empty() {
         let done: Vec<_> = wanted.iter().map(|hook| (*hook, Done::Unchanged)).collect();
-        return report(context, "install", &done);
+        return report(context, "install", &done, false);
     }
     let (place, text) = snippet(manager, &missing);
     if context.ui.options().json {
@@ -447,6 +475,10 @@ fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), Comman
     } else {
         Vec::new()
     };
+    if hook == Hook::CommitMsg {
+        let Some(file) = args.first() else { return Ok(()) };
+        return Ok(crate::ops::link::trailer(&opened.scene(), &context.env.cwd.join(file))?);
+    }
     if is_worker {
         return work_on(hook, args, &input, &opened);
     }
@@ -485,6 +517,13 @@ fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &Opened) -> Result
     hooks::note(scene.repo, &note(hook, scene.now, "running", String::new(), begun))?;
     let (outcome, what) = match work::run(&scene, hook, args, input) {
         Ok(Ran::Saved(id)) => ("saved", oid(id).to_string()),
+        Ok(Ran::SavedOnly(id, why)) => (
+            "failed",
+            format!(
+                "saved {}, but the commit's note of it could not be written: {why}",
+                oid(id).short()
+            ),
+        ),
         Ok(Ran::Unchanged) => ("unchanged", "there was nothing new".to_owned()),
         Ok(Ran::Skipped(why)) => ("skipped", why.to_owned()),
         Err(error) => ("failed", error.to_string()),

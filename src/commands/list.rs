@@ -64,7 +64,7 @@ pub(super) struct Args {
 /// A line a row instead of a table.
 #[derive(Debug, clap::Args)]
 pub(super) struct FormatArg {
-    /// Print a line of this form each, with atoms such as %(session) and %(date:short)
+    /// Print a line of this form each, with atoms such as %(session) and %(date:short); or oneline, short or full
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// End lines with NUL
@@ -72,10 +72,17 @@ pub(super) struct FormatArg {
     nul: bool,
 }
 
+/// Formats by their names.
+pub(super) type Named = [(&'static str, &'static str)];
+
 impl FormatArg {
-    /// The format asked for, with these atoms.
-    pub(super) fn template(&self, atoms: &[&str]) -> Result<Option<Template>, CommandError> {
-        let parse = |text: &String| Template::parse(text, atoms).map_err(|e| CommandError::of(Kind::Usage, &e));
+    /// The format asked for, with these atoms; `named` are the formats that have a name.
+    pub(super) fn template(&self, atoms: &[&str], named: &Named) -> Result<Option<Template>, CommandError> {
+        let parse = |text: &String| {
+            let found = named.iter().find(|(name, _)| name == text);
+            let text = found.map_or(text.as_str(), |(_, form)| form);
+            Template::parse(text, atoms).map_err(|e| CommandError::of(Kind::Usage, &e))
+        };
         self.format.as_ref().map(parse).transpose()
     }
 
@@ -145,7 +152,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    if let Some(template) = args.form.template(&ATOMS)? {
+    if let Some(template) = args.form.template(&ATOMS, &NAMED)? {
         for row in &view.sessions {
             args.form.write(
                 context,
@@ -171,6 +178,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     Ok(())
 }
+
+/// The formats that have a name.
+const NAMED: [(&str, &str); 3] = [
+    ("oneline", "%(session) %(status) %(summary)"),
+    ("short", "%(session) %(status), %(date)\n    %(summary)\n"),
+    (
+        "full",
+        "session %(session)\nStatus:  %(status)\nId:      %(id)\nDate:    %(date)\nAuthor:  %(author)\nAgent:   \
+         %(agent)\nTask:    %(task)\nBranch:  %(branch)\nHost:    %(host)\n\n    %(summary)\n",
+    ),
+];
 
 /// The atoms of `--format`.
 const ATOMS: [&str; 10] = [

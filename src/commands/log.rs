@@ -85,9 +85,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     if context.ui.options().json {
+        // What no line tells.
+        if let (true, Some(damage)) = (context.ui.options().lines, &view.damage) {
+            context.ui.warning(&format!("the chain breaks after these: {damage}"));
+        }
         return context.ui.json(&view);
     }
-    if let Some(template) = args.form.template(&ATOMS)? {
+    if let Some(template) = args.form.template(&ATOMS, &NAMED)? {
         for row in &view.checkpoints {
             let line = template.fill(|name, form| atom(&view, row, name, form, &dates, scene.now));
             args.form.write(context, &line);
@@ -189,6 +193,17 @@ fn notes(
     context.ui.data(table.render(context.ui.table_width()));
     Ok(())
 }
+
+/// The formats that have a name.
+const NAMED: [(&str, &str); 3] = [
+    ("oneline", "%(id:short) %(summary)"),
+    ("short", "checkpoint %(id)\nAuthor: %(author)\n\n    %(summary)\n"),
+    (
+        "full",
+        "checkpoint %(id)\nDigest: %(digest)\nKind:   %(kind)\nName:   %(name)\nAuthor: %(author)\nAgent:  \
+         %(agent)\nDate:   %(date)\n\n    %(summary)\n",
+    ),
+];
 
 /// The atoms of `--format`.
 const ATOMS: [&str; 10] = [

@@ -26,6 +26,7 @@ mod list;
 mod log;
 mod message;
 mod opened;
+mod pathspecs;
 mod prune;
 mod purge;
 mod record;
@@ -59,7 +60,10 @@ use self::{
     error::{CommandError, Kind},
     ui::{Options, Streams, Ui, When},
 };
-use crate::render::text::{Line, Text};
+use crate::{
+    os,
+    render::text::{Line, Text},
+};
 
 /// Save and resume work sessions, with the exact state of the files, in your own repository
 #[derive(Debug, Parser)]
@@ -83,9 +87,18 @@ struct Cli {
 /// Options of every command.
 #[derive(Debug, clap::Args)]
 struct Globals {
-    /// Print one JSON document, and errors as JSON
-    #[arg(long, global = true, help_heading = "Output")]
-    json: bool,
+    /// Print one JSON document, or with '=lines' one object a line for what is listed; errors are JSON too
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "document",
+        help_heading = "Output",
+        value_parser = ["document", "lines"],
+    )]
+    json: Option<String>,
     /// When to use colour
     #[arg(
         long,
@@ -101,7 +114,7 @@ struct Globals {
     /// Never page the output
     #[arg(long, global = true, help_heading = "Output")]
     no_pager: bool,
-    /// Say more about what is done; given twice, even more
+    /// Say what was looked at and how long it took; given twice, also which git commands were run
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     verbose: u8,
     /// Print no receipt and no hints; given twice, no warnings either
@@ -199,7 +212,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Without a current folder there is no repository; the rest of the environment does not matter any more.
             let ui = Ui::new(&Environment::unknown(), Options::default(), Streams::standard());
-            let error = CommandError::of(Kind::Fatal, &error);
+            let error = CommandError::of(Kind::Fatal, &error).hint("it may have been removed; go to another one: cd");
             ui.error(&error);
             return error.exit_code();
         }
@@ -210,8 +223,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         .iter()
         .skip(1)
         .take_while(|arg| *arg != "--")
-        .any(|arg| arg == "--json");
+        .any(|arg| arg == "--json" || arg.as_encoded_bytes().starts_with(b"--json="));
+    let color = args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .find_map(|arg| match arg.to_str()? {
+            "--color" => Some(When::Always),
+            arg => When::parse(arg.strip_prefix("--color=")?),
+        });
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
+    let words = usage::command_of(&program(&env), &args);
     let parsed = program(&env)
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -221,12 +242,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let ui = Ui::new(
                 &env,
                 Options {
+                    color,
                     json,
                     ..Options::default()
                 },
                 Streams::standard(),
             );
-            return usage(ui, &error, long_help);
+            return usage(ui, &error, &words, long_help);
         }
     };
     let mut context = Context {
@@ -234,11 +256,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         env,
     };
     let begun = Instant::now();
+    if cli.globals.verbose > 0 {
+        os::trace::begin(cli.globals.verbose);
+    }
     let result = dispatch(
         cli.command.unwrap_or(Command::Status(status::Args::default())),
         &mut context,
     );
     let took = begun.elapsed().as_millis();
+    for said in os::trace::taken() {
+        let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
+        context.ui.detail(said.level, Line::plain(line));
+    }
     context.ui.detail(1, Line::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
 }
@@ -256,7 +285,8 @@ fn options(globals: &Globals) -> Options {
         progress: either(globals.progress, globals.no_progress),
         quiet: globals.quiet,
         verbose: globals.verbose,
-        json: globals.json,
+        json: globals.json.is_some(),
+        lines: globals.json.as_deref() == Some("lines"),
         advice: either(globals.advice, globals.no_advice),
     }
 }
@@ -354,7 +384,7 @@ fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
 
 /// Help and version on standard output, wrong usage on standard error with git's exit code. As with git's own commands,
 /// `--help` at a terminal opens the manual page where there is one.
-fn usage(mut ui: Ui, error: &clap::Error, long_help: bool) -> ExitCode {
+fn usage(mut ui: Ui, error: &clap::Error, words: &str, long_help: bool) -> ExitCode {
     if !error.use_stderr() {
         if long_help && help::manual(&ui, &usage::page(&error.render().to_string())) {
             return ExitCode::SUCCESS;
@@ -362,5 +392,5 @@ fn usage(mut ui: Ui, error: &clap::Error, long_help: bool) -> ExitCode {
         ui.data(Text::block(&error.render().to_string()));
         return conclude(&mut ui, Ok(()));
     }
-    conclude(&mut ui, Err(usage::error(error)))
+    conclude(&mut ui, Err(usage::error(error, words)))
 }

@@ -114,7 +114,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         trash: args.trash,
         force: args.force,
     };
-    let pruned = prune::prune(&scene, &rules, args.dry_run)?;
+    let pruned = {
+        let _counting = context.ui.counting("Pruning");
+        prune::prune(&scene, &rules, args.dry_run)?
+    };
     for session in &pruned.damaged {
         context.ui.warning(&format!(
             "session '{session}' is damaged and was left alone; see: git checkpoint verify {session}"

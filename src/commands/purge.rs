@@ -1,13 +1,12 @@
 //! `purge`: content removed for good.
 
-use std::ffi::OsString;
-
 use super::{
     Context,
     error::{CommandError, Kind},
     failure,
     opened::{self, Whom},
-    restore::{bytes, folder},
+    pathspecs::Pathspecs,
+    restore::folder,
 };
 use crate::{
     ops::purge::{self, Meant, Purged, Request, What},
@@ -35,13 +34,12 @@ pub(super) struct Args {
     /// A session by its name, or a checkpoint
     #[arg(
         value_name = "CHECKPOINT",
-        required_unless_present = "pathspecs",
-        conflicts_with = "pathspecs"
+        required_unless_present_any = ["pathspecs", "pathspec_from_file"],
+        conflicts_with_all = ["pathspecs", "pathspec_from_file"]
     )]
     selector: Option<String>,
-    /// Files, as pathspecs, from all sessions
-    #[arg(last = true, value_name = "PATHSPEC")]
-    pathspecs: Vec<OsString>,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     /// Say what would be removed, and remove nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -55,7 +53,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let what = match &args.selector {
         Some(selector) => What::Selected(failure::selector(selector)?),
         None => What::Paths {
-            specs: bytes(&args.pathspecs),
+            specs: args.pathspecs.bytes(context)?,
             folder: folder(context, &opened)?,
         },
     };
@@ -83,7 +81,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(CommandError::new(Kind::Negative, "nothing was removed"));
     }
     let purged = {
-        let _progress = context.ui.progress("Purging", None);
+        let _counting = context.ui.counting("Purging");
         purge::purge(&scene, &request(false))?
     };
     report(context, &purged)

@@ -1,13 +1,14 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
 //! Over 400 lines because four commands share one receipt.
 
-use std::{ffi::OsString, path::Path, sync::Mutex};
+use std::{path::Path, sync::Mutex};
 
 use super::{
     Context,
     error::{CommandError, Kind},
     failure,
     opened::{self, Opened, Whom},
+    pathspecs::Pathspecs,
 };
 use crate::{
     model::{path::RepoPath, report::MergeVerdict},
@@ -46,9 +47,8 @@ pub(super) struct Args {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["continued", "abort"])]
     selector: Option<String>,
-    /// Only these files, as pathspecs
-    #[arg(last = true, value_name = "PATHSPEC")]
-    pathspecs: Vec<OsString>,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "record_only")]
     files_only: bool,
     /// Restore the record of the session alone
-    #[arg(long, conflicts_with_all = ["index", "overlay", "pathspecs"])]
+    #[arg(long, conflicts_with_all = ["index", "overlay", "pathspecs", "pathspec_from_file"])]
     record_only: bool,
     /// Keep files that the checkpoint does not have
     #[arg(long)]
@@ -94,9 +94,8 @@ pub(super) struct ApplyArgs {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT")]
     selector: String,
-    /// Only these files, as pathspecs
-    #[arg(last = true, value_name = "PATHSPEC")]
-    pathspecs: Vec<OsString>,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -159,7 +158,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         let request = restore::Request {
             selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
-            pathspecs: bytes(&args.pathspecs),
+            pathspecs: args.pathspecs.bytes(context)?,
             folder: folder(context, &opened)?,
             dry_run: args.dry_run,
             index: args.index,
@@ -179,6 +178,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         &opened,
         &Report {
             restored: Some(&restored),
+            paths: !args.pathspecs.is_empty(),
             force: &force,
             ..Report::default()
         },
@@ -190,7 +190,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     let applied = bringing(context, &opened, |progress| {
         let request = apply::Request {
             selector: failure::selector(&args.selector)?,
-            pathspecs: bytes(&args.pathspecs),
+            pathspecs: args.pathspecs.bytes(context)?,
             folder: folder(context, &opened)?,
             dry_run: args.dry_run,
             force: args.force,
@@ -204,6 +204,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         &opened,
         &Report {
             restored: Some(&applied.restored),
+            paths: !args.pathspecs.is_empty(),
             conflicts,
             force: &force,
             ..Report::default()
@@ -286,10 +287,6 @@ pub(super) fn with_progress<T>(
     })
 }
 
-pub(super) fn bytes(pathspecs: &[OsString]) -> Vec<Vec<u8>> {
-    pathspecs.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect()
-}
-
 /// The current folder, relative to the root of the work tree; the root if it is outside.
 pub(super) fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, CommandError> {
     let root = store::work_tree(opened.scene().repo)?;
@@ -307,6 +304,8 @@ struct Report<'a> {
     conflicts: &'a [(RepoPath, MergeVerdict)],
     /// Of an undo that changes no files.
     dry_run: bool,
+    /// Whether only some paths are meant.
+    paths: bool,
     /// The command that does it all the same.
     force: &'a str,
 }
@@ -329,6 +328,11 @@ fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result
         context.ui.json(&receipt)?;
     } else if context.ui.options().quiet == 0 {
         context.ui.data(receipt.text());
+    }
+    if receipt.outcome == "nothing" && report.paths {
+        context
+            .ui
+            .warning("the pathspecs choose no file that differs; 'git checkpoint diff' shows which do");
     }
     match receipt.outcome {
         "refused" => Err(refusal(&receipt, report)),

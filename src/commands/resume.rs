@@ -115,7 +115,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let selector = selector
         .map(|selector| fetched(context, &opened, selector))
         .transpose()?;
-    let resumed = resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?;
+    let resumed = {
+        let _counting = context.ui.counting("Looking at files");
+        resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?
+    };
     let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
     if args.fail_on_drift && resumed.report.drift.drifted {

@@ -216,7 +216,10 @@ fn report_and(
     push: bool,
 ) -> Result<(), CommandError> {
     let change = request.chat.clone();
-    let outcome = save::save(&opened.scene(), request)?;
+    let outcome = {
+        let _counting = context.ui.counting("Looking at files");
+        save::save(&opened.scene(), request)?
+    };
     let receipt = outcome.receipt();
     if let Change::Compact(prepared) = change {
         compact::completed(context, events, &prepared, receipt);
@@ -338,11 +341,12 @@ pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -
         read_file(context, path, json::INPUT_LIMIT as u64, what)?
     };
     json::parse_input(&bytes).map_err(|source| {
-        crate::ops::Error::Json {
-            what: what.to_owned(),
-            source,
-        }
-        .into()
+        let what = if path.as_os_str() == "-" {
+            format!("{what} on standard input")
+        } else {
+            format!("{what} '{}'", path.display())
+        };
+        crate::ops::Error::Json { what, source }.into()
     })
 }
 

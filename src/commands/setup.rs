@@ -5,6 +5,7 @@
 
 mod completion;
 mod guides;
+mod html;
 mod install;
 mod live;
 mod man;
@@ -31,6 +32,8 @@ enum Target {
     Man,
     /// completion of `git checkpoint <TAB>`
     Completion,
+    /// pages that `git help --web checkpoint` opens, among git's own; only when named
+    Html,
 }
 
 /// Install manual pages and shell completion
@@ -71,6 +74,7 @@ const EXAMPLES: &str = "\
 Examples:
   git checkpoint setup
   git checkpoint setup man
+  sudo git checkpoint setup html
   git checkpoint setup completion --shell zsh
   git checkpoint setup --uninstall --dry-run
   git checkpoint setup completion --shell bash --print >~/.bash_completion.d/git-checkpoint";
@@ -115,7 +119,7 @@ pub(super) fn run(args: Args, command: &clap::Command, context: &mut Context) ->
 /// What has to be done, in the order in which it is told.
 fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<Step>, CommandError> {
     let places = Places::new(env, args.prefix.clone());
-    let wanted = |target| args.what.is_empty() || args.what.contains(&target);
+    let wanted = |target| args.what.is_empty() && target != Target::Html || args.what.contains(&target);
     let step = |path, content| {
         if args.uninstall {
             Step::remove(path)
@@ -131,6 +135,12 @@ fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<S
         for page in man::pages(command).into_iter().chain(guides::pages(version)) {
             let section = page.file.rsplit('.').next().unwrap_or("1");
             out.push(step(folder.join(format!("man{section}")).join(&page.file), page.text)?);
+        }
+    }
+    if wanted(Target::Html) {
+        let folder = places.html()?;
+        for page in html::pages(command) {
+            out.push(step(folder.join(&page.file), page.text)?);
         }
     }
     if wanted(Target::Completion) {

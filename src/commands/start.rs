@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// Take the session of this name when there is one
     #[arg(long)]
     if_missing: bool,
+    /// Say what would be started, and start nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -71,14 +74,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         name: args.name,
         session: Value::Object(session),
         if_missing: args.if_missing,
+        dry_run: args.dry_run,
     };
     let started = ops::start::start(&opened.scene(), request)?;
-    let ids = views::Ids::tip(started.id, started.digest.clone());
-    let mut view = views::document(
-        if started.existed { "existing" } else { "started" },
-        &started.document,
-        &ids,
-    );
+    let (outcome, ids) = match (started.existed, started.planned) {
+        (true, _) => ("existing", views::Ids::tip(started.id, started.digest.clone())),
+        (false, true) => ("planned", views::Ids::none()),
+        (false, false) => ("started", views::Ids::tip(started.id, started.digest.clone())),
+    };
+    let mut view = views::document(outcome, &started.document, &ids);
     view.session = started.name.as_str();
     view.session_is = if started.existed { "meant" } else { "started" };
     view.redactions = views::redactions(&started.redactions);
@@ -89,6 +93,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if context.ui.options().quiet == 0 {
         context.ui.data(view.text());
+    }
+    if started.planned {
+        return Ok(());
     }
     context
         .ui

@@ -41,7 +41,10 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
     let scene = opened.scene();
-    let status = status::status(&scene)?;
+    let status = {
+        let _counting = context.ui.counting("Looking at files");
+        status::status(&scene)?
+    };
     let dirty = status.session.as_ref().is_none_or(Current::is_dirty);
     let unknown = crate::store::config::unknown(scene.repo);
     if context.ui.options().json {

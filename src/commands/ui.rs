@@ -19,7 +19,7 @@ mod tests;
 use std::time::Duration;
 
 pub use colour::When;
-pub use progress::Progress;
+pub use progress::{Counting, Progress};
 pub use sink::{Captured, Streams};
 
 use self::colour::Palette;
@@ -54,6 +54,8 @@ pub struct Options {
     pub verbose: u8,
     /// `--json`: standard output is for a program, and messages are JSON lines.
     pub json: bool,
+    /// `--json=lines`: one object a line where something is listed; [`json`](Self::json) is set as well.
+    pub lines: bool,
     /// `--advice` and `--no-advice`.
     pub advice: Option<bool>,
 }
@@ -265,6 +267,11 @@ impl Ui {
             self.width(),
             Duration::from_secs(delay),
         )
+    }
+
+    /// The same for work that knows of no terminal: what it counts is shown while the result lives.
+    pub fn counting(&self, title: &str) -> Counting {
+        Counting::start(self.progress(title, None))
     }
 
     /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.

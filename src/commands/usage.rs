@@ -6,10 +6,40 @@ use std::ffi::OsString;
 use super::error::{CommandError, Kind};
 use crate::secrets::{Scanner, Settings};
 
-/// The error for arguments that clap refuses.
-pub(super) fn error(error: &clap::Error) -> CommandError {
-    from_text(&without_secrets(&error.render().to_string()))
+/// The error for arguments that clap refuses; `words` are those of the command they were given to.
+pub(super) fn error(error: &clap::Error, words: &str) -> CommandError {
+    let out = from_text(&without_secrets(&error.render().to_string()));
+    // What is wrong with a value leads clap to show no usage.
+    if out.hints().iter().any(|hint| hint.starts_with("more with")) {
+        return out;
+    }
+    out.hint(format!("more with \"{words} -h\""))
 }
+
+/// The command that arguments are for, as it is typed.
+pub(super) fn command_of(program: &clap::Command, args: &[OsString]) -> String {
+    let (mut at, mut out) = (program, "git checkpoint".to_owned());
+    for arg in args.iter().skip(1).take_while(|arg| *arg != "--") {
+        if let Some(sub) = arg.to_str().and_then(|word| at.find_subcommand(word)) {
+            out.push(' ');
+            out.push_str(sub.get_name());
+            at = sub;
+        }
+    }
+    out
+}
+
+/// The words of the standard library for what is no number, as we would say it.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "it must be a whole number"),
+    ("cannot parse integer from empty string", "it must be a whole number"),
+    ("number too large to fit in target type", "it is too large"),
+    ("number too small to fit in target type", "it is too small"),
+    (
+        "invalid UTF-8 was found in one or more arguments",
+        "an argument is not UTF-8",
+    ),
+];
 
 /// Arguments without `--end-of-options`, git's way to say in scripts that what follows, up to `--`, is no option. It is
 /// left in where something that begins with a dash follows: no session and no checkpoint does, so that is refused.
@@ -46,6 +76,10 @@ fn without_secrets(text: &str) -> String {
 
 fn from_text(text: &str) -> CommandError {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
+    let text = NUMBERS
+        .iter()
+        .fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    let text = text.as_str();
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     // Missing arguments and possible values stand below, indented.
     let message: Vec<&str> = first.lines().map(str::trim).collect();
@@ -116,9 +150,12 @@ mod tests {
                     ),
             );
         let args = ["git-checkpoint"].iter().chain(args);
-        error(&command.try_get_matches_from(args).unwrap_err())
-            .render(true)
-            .to_string()
+        error(
+            &command.try_get_matches_from(args).unwrap_err(),
+            "git checkpoint rename",
+        )
+        .render(true)
+        .to_string()
     }
 
     #[test]

@@ -32,6 +32,15 @@ impl Ids {
         }
     }
 
+    /// Of a checkpoint that is not made.
+    pub(super) fn none() -> Self {
+        Self {
+            id: None,
+            digest: None,
+            parent: None,
+        }
+    }
+
     /// The ids of a session's newest checkpoint.
     pub(super) fn tip(id: ObjectId, digest: Digest) -> Self {
         Self {

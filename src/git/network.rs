@@ -71,6 +71,7 @@ impl Git {
         let input = self.input.clone();
         let mut command = self.command(program);
         command.stderr(Stdio::piped());
+        let begun = Instant::now();
         let mut child = command.spawn().map_err(|source| failed(&shown, source))?;
         // Without one all works, but for what happens when we are killed.
         let mut guard = os::Guard::over(&child).ok();
@@ -143,6 +144,7 @@ impl Git {
             let status = child.wait().map_err(|source| failed(&shown, source))?;
             exchange.code = status.code();
         }
+        super::told(&shown, begun, exchange.code);
         // Ctrl-C on a terminal also reaches the child itself.
         exchange.stopped |= exchange.code != Some(0) && stopped();
         Ok(exchange)

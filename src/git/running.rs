@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, ChildStdout, Command};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use super::{Error, Output};
 
@@ -20,6 +21,7 @@ pub struct Running {
     stderr: Option<JoinHandle<String>>,
     shown: String,
     codes: Vec<i32>,
+    begun: Instant,
 }
 
 /// What a finished child gave, and its command for messages.
@@ -54,6 +56,7 @@ impl Running {
             stderr,
             shown,
             codes,
+            begun: Instant::now(),
         })
     }
 
@@ -85,6 +88,7 @@ impl Running {
             command: command.clone(),
             source,
         })?;
+        super::told(&command, self.begun, status.code());
         let stderr = self
             .stderr
             .take()

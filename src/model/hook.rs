@@ -4,7 +4,7 @@
 //! changes neither the variables, the options, the exit status nor the standard input of what follows, and taking it out
 //! gives the bytes that were there before.
 
-/// A hook of git's that can make checkpoints.
+/// A hook of git's that can make checkpoints, or tie commits to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hook {
     /// After a commit was made.
@@ -17,16 +17,19 @@ pub enum Hook {
     PostCheckout,
     /// Before refs are pushed.
     PrePush,
+    /// Before a commit is made, with the file of its message.
+    CommitMsg,
 }
 
 impl Hook {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::PostCommit,
         Self::PostRewrite,
         Self::PostMerge,
         Self::PostCheckout,
         Self::PrePush,
+        Self::CommitMsg,
     ];
     /// Those that together give a checkpoint for each commit.
     pub const DEFAULT: [Self; 3] = [Self::PostCommit, Self::PostRewrite, Self::PostMerge];
@@ -39,6 +42,7 @@ impl Hook {
             Self::PostMerge => "post-merge",
             Self::PostCheckout => "post-checkout",
             Self::PrePush => "pre-push",
+            Self::CommitMsg => "commit-msg",
         }
     }
 

@@ -32,6 +32,13 @@ pub enum Error {
     Invalid(String),
 }
 
+/// The reader's words for people: no signs of its language, and no jargon.
+pub(crate) fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace('`', "'");
+    text.replace("EOF while parsing", "it ends within")
+        .replace("expected ident", "expected 'true', 'false' or 'null'")
+}
+
 /// The most bytes of JSON taken from outside (`--record`, `--state`): 16 MiB, far above any record seen.
 pub const INPUT_LIMIT: usize = 16 << 20;
 
@@ -76,10 +83,8 @@ pub fn parse(bytes: &[u8], limit: usize) -> Result<Value, Error> {
         return Err(Error::Invalid(format!("the key '{NUMBER_TOKEN}' is reserved")));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict
-        .deserialize(&mut reader)
-        .map_err(|e| Error::Invalid(e.to_string()))?;
-    reader.end().map_err(|e| Error::Invalid(e.to_string()))?;
+    let value = Strict.deserialize(&mut reader).map_err(|e| Error::Invalid(words(&e)))?;
+    reader.end().map_err(|e| Error::Invalid(words(&e)))?;
     Ok(value)
 }
 
@@ -233,7 +238,7 @@ mod tests {
             (r#"{"a":1,"a":2}"#, "stands twice"),
             (r#"{"x":{"a":1,"b":2,"a":3}}"#, "stands twice"),
             (deep.as_str(), "recursion limit"),
-            ("{", "EOF"),
+            ("{", "it ends within an object"),
             ("1 2", "trailing"),
             (r#""\ud83c""#, "not valid"),
             ("NaN", "expected"),

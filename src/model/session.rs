@@ -92,7 +92,7 @@ impl Session {
         json::merge_patch(&mut value, Value::Object(patch));
         serde_json::from_value(value).map_err(|e| patch::Error::Member {
             member: "session".into(),
-            reason: e.to_string(),
+            reason: json::words(&e),
         })
     }
 }

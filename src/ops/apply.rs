@@ -13,7 +13,7 @@ use super::{
     goal::Goal,
     newer::{self, Aim},
     refuse,
-    restore::{self, Progress, RecordIs, Restored, Source, os_string, short},
+    restore::{self, Progress, RecordIs, Restored, Source, short},
     save,
     select::{self, Selected},
 };
@@ -238,7 +238,7 @@ fn run(
 }
 
 fn filter(scene: &Scene<'_>, note: &Note) -> Result<Option<Filter>, Error> {
-    let folder = std::path::PathBuf::from(os_string(note.folder.as_bytes()));
+    let folder = std::path::PathBuf::from(crate::os::os_string(note.folder.as_bytes()));
     let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
     Ok(if specs.is_empty() {
         None

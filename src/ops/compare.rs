@@ -107,7 +107,7 @@ pub fn compare(scene: &Scene<'_>, request: &Request) -> Result<Compared, Error> 
 }
 
 /// The newest checkpoint that both come from by first parents, and how many steps it is back on each side.
-fn nearest(scene: &Scene<'_>, a: ObjectId, b: ObjectId) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
+pub(super) fn nearest(scene: &Scene<'_>, a: ObjectId, b: ObjectId) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
     let mut back = HashMap::new();
     for (steps, id) in ancestors(scene, a).enumerate().take(CHAIN) {
         back.insert(id?, steps);

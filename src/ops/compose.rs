@@ -255,6 +255,9 @@ pub(super) fn attach_snapshot(
         && let (Some(commit), Some(old), Some(new)) = (tip.snapshot(), &tip.document.snapshot, &document.snapshot)
         && (&old.tree, &old.index, &tip.document.git.head) == (&new.tree, &new.index, &document.git.head)
     {
+        os::trace::say(1, || {
+            "the files are as in the checkpoint before, whose snapshot is used again".to_owned()
+        });
         return Ok(Some(commit));
     }
     let head = document.git.head.as_ref().map(checkpoint::object_id);

@@ -263,6 +263,7 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         }
     }
     let request = start::Request {
+        dry_run: false,
         name: scene.session.cloned(),
         session: Value::Object(Map::new()),
         if_missing: true,

@@ -187,6 +187,20 @@ pub enum Error {
         /// Its name.
         name: Name,
     },
+    /// A checkpoint was saved before the repository had a commit.
+    #[error("checkpoint {id} was saved before there was a commit")]
+    NoCommits {
+        /// Its first digits.
+        id: String,
+    },
+    /// Two checkpoints were saved at commits that come from no common one.
+    #[error("the commits of {old} and {new} come from no common commit")]
+    Unrelated {
+        /// The first digits of one.
+        old: String,
+        /// The first digits of the other.
+        new: String,
+    },
     /// What a fork is to have is there already, or cannot be.
     #[error("{what}")]
     NoPlace {

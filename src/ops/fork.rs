@@ -2,6 +2,7 @@
 //!
 //! The first checkpoint of a fork has the source as its parent and holds what the source holds: record, chat, steps and
 //! the very snapshot commit. The source stays as it is.
+//! Over 400 lines because what is planned and what is done must make the same checks.
 
 use std::path::PathBuf;
 
@@ -83,28 +84,80 @@ pub struct Made {
     pub brought: Brought,
 }
 
+/// A fork that a dry run tells of.
+#[derive(Debug)]
+pub struct Planned {
+    /// Its name.
+    pub name: Name,
+    /// What its first checkpoint would hold.
+    pub document: Document,
+    /// The source.
+    pub source: ObjectId,
+    /// The session the source was found through.
+    pub source_session: Option<Name>,
+    /// The work tree that would be made for it, and its branch.
+    pub worktree: Option<(PathBuf, String)>,
+}
+
+/// What [`fork`] would do, with the same checks; nothing is changed.
+pub fn plan(scene: &Scene<'_>, request: &Request) -> Result<Vec<Planned>, Error> {
+    let source = select::checkpoint(scene, &request.selector)?;
+    let documents = prepared(scene, request, &source)?;
+    let mut planned: Vec<Planned> = Vec::new();
+    for (wanted, mut document) in request.forks.iter().zip(documents) {
+        let taken: Vec<&Name> = planned.iter().map(|fork| &fork.name).collect();
+        let name = match &wanted.name {
+            Some(name) => name.clone(),
+            None => free_name(scene, &source.checkpoint, wanted.option.as_deref(), &taken)?,
+        };
+        document.session.name = name.clone();
+        planned.push(Planned {
+            worktree: wanted.worktree.clone().map(|path| (path, branch_of(wanted, &name))),
+            name,
+            document,
+            source: source.checkpoint.entry.id,
+            source_session: source.session.clone(),
+        });
+    }
+    Ok(planned)
+}
+
+/// The documents of all forks, but for their names; fails where something is in the way.
+fn prepared(scene: &Scene<'_>, request: &Request, source: &Selected) -> Result<Vec<Document>, Error> {
+    let subject = subject(source);
+    let mut plans = Vec::new();
+    for wanted in &request.forks {
+        let plan = prepare(scene, wanted, &source.checkpoint, &subject);
+        plans.push(plan.map_err(|error| with_draft(scene, error, source.session.as_ref()))?);
+    }
+    check_places(scene, &request.forks)?;
+    Ok(plans)
+}
+
+/// How messages call the source.
+fn subject(source: &Selected) -> String {
+    let id = source.checkpoint.entry.id;
+    source
+        .session
+        .as_ref()
+        .map_or_else(|| restore::short(id), ToString::to_string)
+}
+
 /// Forks.
 pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Vec<Forked>, Error> {
     let before = current::read(scene.repo)?;
     refs::recover(scene.repo, scene.wait)?;
     objects::sweep(scene.repo)?;
+    let source = select::checkpoint(scene, &request.selector)?;
+    let (subject, plans) = (subject(&source), prepared(scene, request, &source)?);
     let Selected {
         session, checkpoint, ..
-    } = select::checkpoint(scene, &request.selector)?;
-    let subject = session
-        .as_ref()
-        .map_or_else(|| restore::short(checkpoint.entry.id), ToString::to_string);
-    let mut plans = Vec::new();
-    for wanted in &request.forks {
-        let plan = prepare(scene, wanted, &checkpoint, &subject);
-        plans.push(plan.map_err(|error| with_draft(scene, error, session.as_ref()))?);
-    }
-    check_places(scene, &request.forks)?;
+    } = source;
     let (mut made, mut moves) = (Vec::new(), Vec::new());
     for (wanted, mut document) in request.forks.iter().zip(plans) {
         let name = match &wanted.name {
             Some(name) => name.clone(),
-            None => free_name(scene, &checkpoint, wanted.option.as_deref())?,
+            None => free_name(scene, &checkpoint, wanted.option.as_deref(), &[])?,
         };
         if session::tip(scene.repo, &name)?.is_some() {
             return Err(Error::Exists { name });
@@ -302,8 +355,8 @@ fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Resul
     }
 }
 
-/// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken.
-fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>) -> Result<Name, Error> {
+/// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken, also by one that is only planned.
+fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>, taken: &[&Name]) -> Result<Name, Error> {
     let base = source.document.session.name.as_str();
     for n in 1.. {
         let suffix = match option {
@@ -312,7 +365,7 @@ fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>) -> Re
             None => format!("fork-{n}"),
         };
         let name = Name::slug(base, &suffix);
-        if session::tip(scene.repo, &name)?.is_none() {
+        if !taken.contains(&&name) && session::tip(scene.repo, &name)?.is_none() {
             return Ok(name);
         }
     }

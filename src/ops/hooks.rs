@@ -4,7 +4,7 @@
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
-use super::{Error, Scene, choose, receipt::Outcome, save};
+use super::{Error, Scene, choose, link, receipt::Outcome, save};
 use crate::{
     model::{document::Kind, hook::Hook},
     store::{ObjectId, facts, hooks},
@@ -15,6 +15,8 @@ use crate::{
 pub enum Ran {
     /// It made a checkpoint.
     Saved(ObjectId),
+    /// It made a checkpoint, but the commit's note of it could not be written; the reason.
+    SavedOnly(ObjectId, String),
     /// There was nothing new.
     Unchanged,
     /// Nothing was to be done; the reason.
@@ -43,7 +45,10 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     request.start = false;
     request.status = chosen.tip.document.session.status;
     request.trigger = Some(hook.name().to_owned());
+    let commit = facts.head.clone();
     match hook {
+        // Its work is done before a commit, see `link::trailer`.
+        Hook::CommitMsg => return Ok(Ran::Skipped("it makes no checkpoint")),
         Hook::PostRewrite if ends => {
             let pairs = rewritten(input);
             let commits = count(pairs.len());
@@ -76,7 +81,18 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
         }
     }
     match save::save(scene, request)? {
-        Outcome::Saved(receipt) => Ok(receipt.id.map_or(Ran::Unchanged, Ran::Saved)),
+        Outcome::Saved(receipt) => {
+            let Some(id) = receipt.id else {
+                return Ok(Ran::Unchanged);
+            };
+            let is_commit = matches!(hook, Hook::PostCommit | Hook::PostRewrite | Hook::PostMerge);
+            if let (true, true, Some(commit)) = (is_commit, scene.settings.commit_notes, &commit)
+                && let Err(error) = link::note(scene, commit, id, &receipt.session)
+            {
+                return Ok(Ran::SavedOnly(id, error.to_string()));
+            }
+            Ok(Ran::Saved(id))
+        }
         Outcome::Planned(_) | Outcome::Unchanged(_) => Ok(Ran::Unchanged),
     }
 }

@@ -377,7 +377,7 @@ impl Run<'_> {
 
     fn scope(&self) -> Result<Scope, Error> {
         let note = &self.note;
-        let folder = std::path::PathBuf::from(os_string(note.folder.as_bytes()));
+        let folder = std::path::PathBuf::from(crate::os::os_string(note.folder.as_bytes()));
         let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
         let paths = if specs.is_empty() {
             None
@@ -454,15 +454,4 @@ pub(super) fn note_done(
 /// The first digits of a commit's id.
 pub(super) fn short(id: ObjectId) -> String {
     id.to_hex_with_len(8).to_string()
-}
-
-/// A path's bytes as the system's text.
-#[cfg(unix)]
-pub(super) fn os_string(bytes: &[u8]) -> std::ffi::OsString {
-    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
-}
-
-#[cfg(not(unix))]
-pub(super) fn os_string(bytes: &[u8]) -> std::ffi::OsString {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }

@@ -24,6 +24,8 @@ use crate::{
 
 /// The fewest digits of an id or digest that select.
 const MIN_DIGITS: usize = 4;
+/// How many checkpoints of a session are looked through for names that are like a word.
+const NAMED: usize = 10_000;
 /// How many candidates an error lists.
 const LISTED: usize = 10;
 
@@ -151,7 +153,7 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error
         let tip = refs::read(scene.repo, &full)?;
         return tip.map(|tip| (None, tip)).ok_or_else(|| Error::NotFound {
             text: word.to_owned(),
-            candidates: Vec::new(),
+            candidates: similar(scene, word).unwrap_or_default(),
         });
     }
     if let Ok(name) = Name::new(word) {
@@ -268,15 +270,41 @@ fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error
     Ok(found)
 }
 
-/// Sessions whose names are like a word: for errors.
+/// Whether a name may have been meant by a word.
+fn is_like(word: &str, name: &str) -> Option<usize> {
+    let distance = distance(word, name);
+    (name.contains(word) || distance <= word.chars().count().div_ceil(3)).then_some(distance)
+}
+
+/// The named checkpoints of a session whose names are like a word, with how far they are from it.
+fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, String, Entry)> {
+    let chain = session::chain(scene.repo, tip).map_while(Result::ok).take(NAMED);
+    let near = chain.filter_map(|entry| {
+        let name = entry.trailers.name.clone()?;
+        Some((is_like(word, &name)?, name, entry))
+    });
+    near.collect()
+}
+
+/// The nearest of them, as they would be selected.
+fn listed(mut near: Vec<(usize, String, Entry)>, prefix: &str) -> Vec<Candidate> {
+    near.sort_by_key(|(distance, ..)| *distance);
+    let candidate = |(_, name, entry): (usize, String, Entry)| Candidate {
+        selector: format!("{prefix}{name}"),
+        at: Some(entry.time),
+        subject: entry.subject,
+    };
+    near.into_iter().take(LISTED).map(candidate).collect()
+}
+
+/// Sessions, and checkpoints of the current one, whose names are like a word: for errors.
 pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, Error> {
     let mut near = Vec::new();
     for session in session::all(scene.repo)? {
         let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
             continue;
         };
-        let distance = distance(word, name.as_str());
-        if name.as_str().contains(word) || distance <= word.chars().count().div_ceil(3) {
+        if let Some(distance) = is_like(word, name.as_str()) {
             let candidate = Candidate {
                 selector: name.to_string(),
                 subject: tip.subject,
@@ -288,14 +316,27 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, E
     for session in session::fetched(scene.repo)? {
         let shown = store::remote::shown(&session.name);
         if let (Some((_, name)), Ok(tip)) = (shown.rsplit_once('/'), session.tip)
-            && name == word
+            && let Some(distance) = (name == word).then_some(0).or_else(|| {
+                let typed = word.contains('/').then_some(word)?;
+                is_like(typed, &shown)
+            })
         {
             let candidate = Candidate {
                 selector: shown.clone(),
                 subject: tip.subject,
                 at: Some(tip.time),
             };
-            near.push((0, candidate));
+            near.push((distance, candidate));
+        }
+    }
+    if let Ok(Some(current)) = choose::meant(scene) {
+        for (distance, name, entry) in named_like(scene, current.tip.entry.id, word) {
+            let candidate = Candidate {
+                selector: name,
+                subject: entry.subject,
+                at: Some(entry.time),
+            };
+            near.push((distance, candidate));
         }
     }
     near.sort_by_key(|(distance, _)| *distance);
@@ -334,9 +375,15 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
         }
         Step::Named(text) => {
             let name = Name::new(text.as_str())?;
-            find_named(scene, id, &name)
-                .map(|entry| entry.id)
-                .ok_or_else(|| missing(format!("@{text}")))
+            find_named(scene, id, &name).map(|entry| entry.id).ok_or_else(|| {
+                match (session, named_like(scene, id, text)) {
+                    (Some(session), near) if !near.is_empty() => Error::NotFound {
+                        text: format!("{session}@{text}"),
+                        candidates: listed(near, &format!("{session}@")),
+                    },
+                    _ => missing(format!("@{text}")),
+                }
+            })
         }
         Step::Update(n) => {
             let name = session.ok_or_else(|| missing(format!("@{{{n}}}")))?;

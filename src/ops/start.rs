@@ -22,6 +22,8 @@ pub struct Request {
     pub session: Value,
     /// Whether a session of this name that exists is taken instead.
     pub if_missing: bool,
+    /// Only tell what would be done.
+    pub dry_run: bool,
 }
 
 /// A session that is now current.
@@ -37,6 +39,8 @@ pub struct Started {
     pub document: Document,
     /// Whether it was there already.
     pub existed: bool,
+    /// Whether this is what would be done: no checkpoint of this id is there.
+    pub planned: bool,
     /// Secrets found on the way in.
     pub redactions: Vec<super::redact::Redaction>,
     /// Files of ours that could not be removed.
@@ -46,7 +50,9 @@ pub struct Started {
 /// Starts a session and makes it the current one of this work tree.
 pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
     let started = create(scene, request)?;
-    make_current(scene, &started.document, &started.name)?;
+    if !started.planned {
+        make_current(scene, &started.document, &started.name)?;
+    }
     Ok(started)
 }
 
@@ -60,7 +66,9 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started,
         agent: agent.as_deref(),
         ..*scene
     };
-    refs::recover(scene.repo, scene.wait)?;
+    if !request.dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+    }
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
     let name = match request.name.or_else(|| scene.session.cloned()) {
         Some(name) => name,
@@ -78,22 +86,24 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started,
             digest,
             document,
             existed: true,
+            planned: request.dry_run,
             redactions: redactor.found,
             leftovers: Vec::new(),
         });
     }
     let people = compose::people(scene);
-    let writer = Writer::durable(scene.repo)?;
+    let writer = if request.dry_run {
+        Writer::memory(scene.repo)
+    } else {
+        Writer::durable(scene.repo)?
+    };
     let session = compose::new_session(scene, name.clone())?.patched(&request.session)?;
     let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
-    let leftovers = match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
-        Err(failed) => {
-            return Err(match failed.into() {
-                Error::Store(store::Error::Moved { .. }) => Error::Exists { name },
-                error => error,
-            });
-        }
-        Ok(left) => left,
+    let planned = request.dry_run;
+    let leftovers = if planned {
+        Vec::new()
+    } else {
+        place(scene, &name, &written, writer)?
     };
     let (id, digest) = (written.id, written.digest);
     Ok(Started {
@@ -102,8 +112,22 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started,
         digest,
         document,
         existed: false,
+        planned,
         redactions: redactor.found,
         leftovers,
+    })
+}
+
+/// Puts the first checkpoint on the session's ref. Gives the files of ours that could not be removed.
+fn place(
+    scene: &Scene<'_>,
+    name: &Name,
+    written: &store::checkpoint::Written,
+    writer: Writer,
+) -> Result<Vec<crate::os::Leftover>, Error> {
+    place::tip(scene, name, None, written, writer.finish()?, Kind::Start).map_err(|failed| match failed.into() {
+        Error::Store(store::Error::Moved { .. }) => Error::Exists { name: name.clone() },
+        error => error,
     })
 }
 

@@ -23,6 +23,7 @@ mod replace;
 mod rules;
 mod scratch;
 pub mod terminal;
+pub mod trace;
 mod worker;
 
 pub use ask::{Answer, Question, Stopwatch, ask};
@@ -55,11 +56,29 @@ use std::io;
 /// ```
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
+    clause(text.split(" (os error").next().unwrap_or_default())
+}
+
+/// A sentence of somebody else's as a part of one of ours: its first letter is small, names are in our quotes, and what
+/// readers of JSON say is said in words.
+pub fn clause(text: &str) -> String {
+    let text = text.replace('`', "'").replace("EOF while parsing", "it ends within");
     let mut chars = text.chars();
     match chars.next() {
         // A sentence of the system ("No space left on device") starts a clause here, an abbreviation keeps its case.
         Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
+        _ => text.clone(),
     }
+}
+
+/// Bytes of a path or an argument as the system's text; elsewhere than on Unix what is no UTF-8 is replaced.
+#[cfg(unix)]
+pub fn os_string(bytes: &[u8]) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+/// The same where texts are not bytes: what is no UTF-8 is replaced.
+#[cfg(not(unix))]
+pub fn os_string(bytes: &[u8]) -> std::ffi::OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }

@@ -13,8 +13,8 @@ use crate::model::{comparison::RecordChange, document::Document, id::Oid};
 pub struct Fork<'a> {
     /// The checkpoint it came from.
     pub source: &'a Oid,
-    /// Its first checkpoint.
-    pub id: &'a Oid,
+    /// Its first checkpoint; none in a dry run.
+    pub id: Option<&'a Oid>,
     /// Its session's name.
     pub name: &'a str,
     /// That checkpoint's document.
@@ -30,19 +30,24 @@ pub struct Worktree<'a> {
     pub path: String,
     /// Its branch.
     pub branch: Option<&'a str>,
-    /// Files written after the commit was checked out.
-    pub written: usize,
+    /// Files written after the commit was checked out; none is told in a dry run.
+    pub written: Option<usize>,
 }
 
 /// The receipt of a fork.
 pub fn text(fork: &Fork<'_>) -> Text {
     let mut text = Text::new();
-    let mut first = Line::new().with(Slot::Good, "Forked").with(Slot::Plain, " ");
+    let mut first = match fork.id {
+        Some(_) => Line::new().with(Slot::Good, "Forked").with(Slot::Plain, " "),
+        None => Line::plain("Would fork "),
+    };
     first.push(Slot::Id, fork.source.short());
     first.push(Slot::Plain, " to session ");
     first.push(Slot::Session, fork.name);
-    first.push(Slot::Plain, " at ");
-    first.push(Slot::Id, fork.id.short());
+    if let Some(id) = fork.id {
+        first.push(Slot::Plain, " at ");
+        first.push(Slot::Id, id.short());
+    }
     text.push(first);
     let mut detail = |label: &str, value: Line| {
         let mut line = Line::plain("  ").with(Slot::Heading, label);
@@ -67,11 +72,13 @@ pub fn text(fork: &Fork<'_>) -> Text {
                 line.push(Slot::Branch, branch);
             }
             detail("work tree", line);
-            let files = Count::new(worktree.written, "file");
-            detail(
-                "files",
-                Line::plain(format!("as they were: {files} other than in the commit")),
-            );
+            if let Some(written) = worktree.written {
+                let files = Count::new(written, "file");
+                detail(
+                    "files",
+                    Line::plain(format!("as they were: {files} other than in the commit")),
+                );
+            }
         }
         None => detail("code", receipt::code(&fork.document.git)),
     }

@@ -51,6 +51,22 @@ pub fn text(patch: &[u8]) -> Text {
     out
 }
 
+/// The lines of `git range-diff`: a line for each pair of commits, and indented what differs between their patches.
+pub fn range(text: &[u8]) -> Text {
+    let mut out = Text::new();
+    for line in String::from_utf8_lossy(text).lines() {
+        let slot = match line.strip_prefix("    ").map(str::as_bytes) {
+            None => Slot::Heading,
+            Some([b'+', ..]) => Slot::Added,
+            Some([b'-', ..]) => Slot::Removed,
+            Some([b'@', ..]) => Slot::Hunk,
+            Some(_) => Slot::Plain,
+        };
+        out.push(Line::new().with(slot, line));
+    }
+    out
+}
+
 fn run(lines: &[&str], sign: char) -> usize {
     lines.iter().take_while(|line| line.starts_with(sign)).count()
 }

@@ -186,6 +186,7 @@ impl Receipt<'_> {
         let mut text = Text::new();
         let (word, slot) = match self.outcome {
             "saved" => ("Saved", Slot::Good),
+            "planned" if self.kind == "start" => ("Would start", Slot::Plain),
             "planned" => ("Would save", Slot::Plain),
             "started" => ("Started", Slot::Good),
             "existing" => ("Session", Slot::Plain),
@@ -211,7 +212,7 @@ impl Receipt<'_> {
         if self.outcome == "unchanged" {
             return text;
         }
-        if !matches!(self.outcome, "started" | "existing") {
+        if !matches!(self.outcome, "started" | "existing") && self.kind != "start" {
             detail("code", code(self.git));
             if !self.record.words().is_empty() {
                 detail("record", Line::plain(self.record.words()));

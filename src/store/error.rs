@@ -98,7 +98,7 @@ pub enum Error {
     #[error(transparent)]
     Git(#[from] crate::git::Error),
     /// gix failed.
-    #[error("cannot {action}: {source}")]
+    #[error("cannot {action}: {}", plain(source))]
     Gix {
         /// What was being done.
         action: String,
@@ -211,7 +211,10 @@ fn shown(id: Option<&ObjectId>) -> String {
 }
 
 fn aged(age: Option<Duration>) -> String {
-    age.map_or_else(String::new, |age| format!(" since {} seconds", age.as_secs()))
+    age.map_or_else(String::new, |age| match age.as_secs() {
+        1 => " since a second".to_owned(),
+        seconds => format!(" since {seconds} seconds"),
+    })
 }
 
 impl Error {
@@ -222,6 +225,10 @@ impl Error {
                 "to add an exception for this directory, call:\ngit config --global --add safe.directory {}",
                 quoted(path)
             ),
+            Self::NotARepository { .. } => {
+                "go into one, or make one of the folder you work in: git init".to_owned()
+            }
+            Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
             Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
             Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <folder>\n\
@@ -230,7 +237,9 @@ impl Error {
             Self::FormatVersion { .. } | Self::Extension { .. } => {
                 "a newer git wrote this repository; a newer git-checkpoint may read it".to_owned()
             }
-            Self::Damaged { name, .. } if name.starts_with("refs/checkpoints") => "git checkpoint repair".to_owned(),
+            Self::Damaged { name, .. } if name.starts_with("refs/checkpoints") => {
+                "put it right: git checkpoint repair".to_owned()
+            }
             Self::Damaged { name, .. } => format!(
                 "its earlier values are in its reflog, the last line being the newest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
             ),
@@ -280,6 +289,13 @@ impl Error {
         let action = action.into();
         move |source| Self::Gix { action, source }
     }
+}
+
+/// What the library says, as git would: its first letter small, and without what it adds for those who write programs.
+fn plain(error: &gix::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(", input=").next().unwrap_or_default();
+    crate::os::clause(text)
 }
 
 /// A path as a shell takes it: quoted only when it has to be.

@@ -221,12 +221,17 @@ pub enum Done {
     Removed,
 }
 
-/// Makes a hook call this program.
-pub fn install(repo: &Repository, hook: Hook, program: &Path) -> Result<Done, Error> {
+/// Makes a hook call this program; in a dry run it is only told what would be done.
+pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> Result<Done, Error> {
     let folder = folder(repo).path;
     let path = folder.join(hook.name());
     let program = program.as_os_str().as_encoded_bytes();
-    fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+    if !dry_run {
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+    }
+    let put = |path: &Path, bytes: &[u8], old: Option<&fs::Metadata>| {
+        if dry_run { Ok(()) } else { put(path, bytes, old) }
+    };
     let metadata = match fs::symlink_metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -256,6 +261,9 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path) -> Result<Done, Er
     if fs::symlink_metadata(&kept).is_ok() {
         return Err(Error::io("keep the hook in", kept)(io::ErrorKind::AlreadyExists.into()));
     }
+    if dry_run {
+        return Ok(Done::Chained);
+    }
     fs::rename(&path, &kept).map_err(Error::io("rename", &path))?;
     let placed = put(&path, &hook::before_kept(hook, program), None);
     if placed.is_err() {
@@ -265,8 +273,9 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path) -> Result<Done, Er
     placed.map(|()| Done::Chained)
 }
 
-/// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads.
-pub fn uninstall(repo: &Repository, hook: Hook) -> Result<Done, Error> {
+/// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads. In a dry
+/// run it is only told what would be done.
+pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<Done, Error> {
     let own = repo.common_dir().join("hooks");
     let mut done = Done::Unchanged;
     for folder in [folder(repo).path, own] {
@@ -281,16 +290,22 @@ pub fn uninstall(repo: &Repository, hook: Hook) -> Result<Done, Error> {
         };
         done = match hook::rest(&rest) {
             Rest::Chain if fs::symlink_metadata(kept(&path)).is_ok() => {
-                fs::rename(kept(&path), &path).map_err(Error::io("rename", &path))?;
+                if !dry_run {
+                    fs::rename(kept(&path), &path).map_err(Error::io("rename", &path))?;
+                }
                 Done::Restored
             }
             Rest::Ours | Rest::Chain => {
-                fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                if !dry_run {
+                    fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                }
                 Done::Removed
             }
             Rest::Theirs => {
                 let metadata = fs::metadata(&path).map_err(Error::io("read", &path))?;
-                put(&path, &rest, Some(&metadata))?;
+                if !dry_run {
+                    put(&path, &rest, Some(&metadata))?;
+                }
                 Done::Restored
             }
         };

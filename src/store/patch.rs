@@ -8,6 +8,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gix::bstr::ByteSlice as _;
+
 use super::spill::Spilled;
 use super::{ObjectId, Repository};
 use crate::git::Git;
@@ -97,6 +99,15 @@ pub fn command(
     }
     // Settings that plumbing leaves alone although any value gives a right patch.
     let config = repo.config_snapshot();
+    if let (true, Ok(program)) = (
+        options.converted,
+        config.string("diff.external").unwrap_or_default().to_os_str(),
+    ) {
+        // The plumbing command does not read this one itself.
+        if !program.is_empty() {
+            git = git.env("GIT_EXTERNAL_DIFF", program);
+        }
+    }
     for (key, option) in [
         ("diff.algorithm", "--diff-algorithm="),
         ("diff.context", "--unified="),

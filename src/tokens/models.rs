@@ -67,6 +67,22 @@ const CL100K: [&str; 6] = [
     "text-embedding-ada-002",
 ];
 
+/// Names that are offered where a model is to be named; others are taken as well.
+pub const KNOWN: &[&str] = &[
+    "o200k_base",
+    "cl100k_base",
+    "gpt-5",
+    "gpt-4.1",
+    "gpt-4o",
+    "gpt-4",
+    "gpt-3.5-turbo",
+    "o3",
+    "o4-mini",
+    "claude-opus-4-6",
+    "claude-sonnet-4-5",
+    "claude-haiku-4-5",
+];
+
 impl Counting {
     /// For a model by its name, in any case and with a provider before a slash. Without a name: `o200k_base`.
     pub fn of(model: Option<&str>) -> Self {

@@ -1,5 +1,6 @@
 //! `git checkpoint setup` as it is used: `man` finds the pages, `git checkpoint --help` opens one, and Tab completes in
 //! real shells, through git's own completion, which stays as it was.
+//! Over 400 lines because what is installed is tried in man, in a browser's place and in three shells.
 
 use std::fs;
 use std::path::Path;
@@ -174,6 +175,60 @@ fn only_own_files_are_written_and_all_are_taken_back() {
     installed.world.fingerprint().assert_same_as(&before);
 }
 
+/// git opens HTML pages in the folder of its own alone: there they are put, when that is asked for.
+#[test]
+fn pages_for_a_browser() {
+    let installed = Installed::new();
+    let folder = installed.world.root().join("html");
+    installed
+        .git(&["config", "help.htmlPath", folder.to_str().unwrap()])
+        .success();
+    let shown = "#!/bin/sh\ncat \"$@\"\n";
+    installed.world.file("../bin/show", shown);
+    let program = installed.world.root().join("bin/show");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for (name, value) in [
+        ("help.browser", "show"),
+        ("browser.show.cmd", program.to_str().unwrap()),
+    ] {
+        installed.git(&["config", name, value]).success();
+    }
+    let help = installed.git(&["help", "--web", "checkpoint"]);
+    help.code(128).stderr_has("documentation file not found");
+    let server = installed.git(&[
+        "-c",
+        "help.htmlPath=https://example.org/git",
+        "checkpoint",
+        "setup",
+        "html",
+    ]);
+    server.code(4).stderr_has("are on a server");
+    installed
+        .git(&["checkpoint", "setup", "html", "--dry-run"])
+        .success()
+        .stdout_has("would install");
+    assert!(!folder.exists());
+    // Nothing else is installed with it, and it is not installed with everything.
+    installed.git(&["checkpoint", "setup", "html"]).success();
+    assert!(!installed.world.root().join("share").exists());
+    let help = installed.git(&["help", "--web", "checkpoint"]);
+    help.success().stdout_has("<h1>git-checkpoint</h1>");
+    let help = installed.git(&["-c", "help.format=html", "checkpoint", "--help"]);
+    help.success().stdout_has("git-checkpoint-save.html");
+    for entry in fs::read_dir(&folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for link in text.split("href=\"").skip(1) {
+            let target = link.split('"').next().unwrap();
+            assert!(folder.join(target).is_file(), "{target}");
+        }
+    }
+    installed
+        .git(&["checkpoint", "setup", "html", "--uninstall"])
+        .success()
+        .stdout_has("removed ");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
 /// What is typed before Tab, and what the line is afterwards.
 const LINES: &[(&str, &str)] = &[
     ("git checkpoint sa", "git checkpoint save "),
@@ -204,6 +259,23 @@ const LINES: &[(&str, &str)] = &[
         "git checkpoint save --attach README",
         "git checkpoint save --attach README.md",
     ),
+    ("git checkpoint tokens au", "git checkpoint tokens auth-refactor "),
+    ("git checkpoint tokens READ", "git checkpoint tokens README.md"),
+    (
+        "git checkpoint step show --in au",
+        "git checkpoint step show --in auth-refactor ",
+    ),
+    ("git checkpoint log --date=rel", "git checkpoint log --date=relative "),
+    (
+        "git checkpoint export --format hand",
+        "git checkpoint export --format handoff ",
+    ),
+    (
+        "git checkpoint import --from dag",
+        "git checkpoint import --from dagent ",
+    ),
+    ("git checkpoint help exit", "git checkpoint help exit-codes "),
+    ("git checkpoint help recov", "git checkpoint help recovery "),
     ("git-checkpoint switch au", "git-checkpoint switch auth-refactor "),
     ("git cp fin", "git cp finish "),
     (

@@ -148,6 +148,9 @@ pub(super) struct Args {
     /// Put a hand-off note between two markers of this file, and leave the rest as it is
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     into: Option<PathBuf>,
+    /// Say which files would be written, and write none
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -189,10 +192,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
-            write(context, path, &bytes)?;
+            if !args.dry_run {
+                write(context, path, &bytes)?;
+            }
             (Some(path), true)
         }
-        (None, Some(path)) => (Some(path), into(context, path, &bytes)?),
+        (None, Some(path)) => (Some(path), into(context, path, &bytes, args.dry_run)?),
         (None, None) => (None, false),
     };
     let id = oid(exported.checkpoint.entry.id);
@@ -206,6 +211,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "format": args.format.0.name,
             "file": path.map(|path| path.display().to_string()),
             "changed": changed,
+            "dry_run": args.dry_run,
             "text": path.is_none().then(|| String::from_utf8_lossy(&bytes)),
         }));
     }
@@ -213,7 +219,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context.ui.bytes(&bytes);
         return Ok(());
     };
-    let mut line = Line::plain(if changed { "Wrote " } else { "Unchanged: " });
+    let mut line = Line::plain(match (changed, args.dry_run) {
+        (true, true) => "Would write ",
+        (true, false) => "Wrote ",
+        (false, _) => "Unchanged: ",
+    });
     line.push(Slot::Path, path.display().to_string());
     line.push(Slot::Plain, ", from ");
     line.push(Slot::Id, id.short());
@@ -230,8 +240,8 @@ fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErro
     })
 }
 
-/// Puts the note into a file; tells whether that changed it.
-fn into(context: &Context, path: &Path, note: &[u8]) -> Result<bool, CommandError> {
+/// Puts the note into a file; tells whether that changed it, or in a dry run would.
+fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bool, CommandError> {
     let full = context.env.cwd.join(path);
     let before = match os::read_regular(&full) {
         Ok(bytes) => Some(bytes),
@@ -257,7 +267,9 @@ fn into(context: &Context, path: &Path, note: &[u8]) -> Result<bool, CommandErro
     if before.as_ref() == Some(&after) {
         return Ok(false);
     }
-    write(context, path, &after)?;
+    if !dry_run {
+        write(context, path, &after)?;
+    }
     Ok(true)
 }
 

@@ -55,7 +55,9 @@ pub(super) fn write(
         let message = format!("cannot write '{}': {}", path.display(), os::reason(error));
         CommandError::new(Kind::Fatal, message)
     };
-    let put = match os::room(&full).map_err(|error| failed(&error))? {
+    let room = os::room(&full).map_err(|error| failed(&error))?;
+    let put = match room {
+        _ if args.dry_run => Ok(()),
         os::Room::Taken if args.force => os::fill(&full, files),
         // Somebody may have put something there since; then the rename fails and nothing is changed.
         _ => os::put_folder(&full, files),
@@ -72,11 +74,13 @@ pub(super) fn write(
             "file": path.display().to_string(),
             "files": files.iter().map(|(name, _)| name).collect::<Vec<_>>(),
             "changed": true,
+            "dry_run": args.dry_run,
             "text": null,
         }));
     }
     let count = Count::new(files.len(), "file");
-    let mut line = Line::plain(format!("Wrote {count} to "));
+    let did = if args.dry_run { "Would write" } else { "Wrote" };
+    let mut line = Line::plain(format!("{did} {count} to "));
     line.push(Slot::Path, path.display().to_string());
     line.push(Slot::Plain, ", from ");
     line.push(Slot::Id, id.short());

@@ -3,6 +3,7 @@
 //!
 //! The scripts are thin: they pass the words on and show what comes back, one candidate a line. They register nothing
 //! for the command `git`; git's own completion finds them by their names.
+//! Over 400 lines because the kinds of values and how each is found are one table.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -11,8 +12,10 @@ use std::sync::Arc;
 use clap::{Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
+use crate::commands::help;
 use crate::model::item::Kind as ItemKind;
-use crate::render::escape;
+use crate::render::{escape, schemas};
+use crate::tokens::models;
 
 /// Shells with a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -63,7 +66,18 @@ pub(super) enum Kind {
     Step,
     /// An option of a fork point: an argument called `options` of `fork`, or `key` of `fork-point`.
     ForkOption,
+    /// A checkpoint, or a file where no checkpoint begins so: an argument called `what` of `tokens`.
+    SelectorOrPath,
+    /// An agent that sessions have: an argument called `agent` of `list`.
+    Agent,
+    /// A branch that sessions were saved on: an argument called `branch` of `list`.
+    Branch,
+    /// Words that are offered but not the only ones: an argument called `style`, `model`, or `status` of `check`.
+    Words(&'static [&'static str]),
 }
+
+/// Forms of dates.
+const DATES: &[&str] = &["relative", "iso", "iso-strict", "short", "unix", "human", "format:"];
 
 impl Kind {
     fn of(argument: &str, command: &str) -> Option<Self> {
@@ -76,6 +90,12 @@ impl Kind {
             "options" if command == "fork" => Some(Self::ForkOption),
             "key" if command == "fork-point" => Some(Self::ForkOption),
             "step" | "from" | "again" | "uses" => Some(Self::Step),
+            "what" if command == "tokens" => Some(Self::SelectorOrPath),
+            "agent" if command == "list" => Some(Self::Agent),
+            "branch" if command == "list" => Some(Self::Branch),
+            "status" if command == "check" => Some(Self::Words(&["pass", "fail", "skipped"])),
+            "style" => Some(Self::Words(DATES)),
+            "model" if matches!(command, "tokens" | "request") => Some(Self::Words(models::KNOWN)),
             _ => None,
         }
     }
@@ -88,6 +108,16 @@ pub(super) struct Candidate {
     pub(super) value: String,
     /// What it is, may be empty.
     pub(super) help: String,
+}
+
+impl Candidate {
+    /// One that needs no words.
+    fn plain(value: &str) -> Self {
+        Self {
+            value: value.to_owned(),
+            help: String::new(),
+        }
+    }
 }
 
 /// Gives the values of a kind that there are now, in the order to show, for what was typed so far. They need not begin
@@ -109,6 +139,10 @@ pub(super) fn candidates(
     // The word may not have been begun yet.
     words.resize(words.len().max(index + 1), OsString::new());
     let current = words[index].to_string_lossy().into_owned();
+    if let Some(topics) = topics(command, &words[..index]) {
+        let begin = |topic: &Candidate| topic.value.starts_with(&current);
+        return topics.into_iter().filter(begin).collect();
+    }
     let mut command = with_values(command.clone(), live, None);
     let Ok(found) = complete(&mut command, words, index, Some(cwd)) else {
         return Vec::new();
@@ -123,6 +157,42 @@ pub(super) fn candidates(
     }
     out.retain(|c| c.value.is_empty() || c.value.starts_with(&current));
     out
+}
+
+/// What may follow `help`: commands and pages, and behind `schemas` the schemas. `None` for other commands.
+fn topics(command: &Command, before: &[OsString]) -> Option<Vec<Candidate>> {
+    let words: Vec<_> = before.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let (first, rest) = words.split_first()?;
+    if *first != "help" {
+        return None;
+    }
+    let plain = |value: &str, help: String| Candidate {
+        value: value.to_owned(),
+        help,
+    };
+    if rest == ["schemas"] {
+        return Some(
+            schemas::names()
+                .map(|name| plain(name, schemas::title(name).unwrap_or_default()))
+                .collect(),
+        );
+    }
+    let mut found = command;
+    for word in rest {
+        found = found.find_subcommand(word)?;
+    }
+    let commands = found.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let about = |sub: &Command| sub.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut out: Vec<_> = commands.map(|sub| plain(sub.get_name(), about(sub))).collect();
+    if rest.is_empty() {
+        out.extend(help::pages().map(|(name, about)| plain(name, about.to_owned())));
+    }
+    Some(out)
 }
 
 /// The candidates as the scripts read them: value, tab, help; one a line.
@@ -181,7 +251,9 @@ fn with_values(command: Command, live: &Live, of: Option<&str>) -> Command {
     let top = of.unwrap_or_default().to_owned();
     command
         .mut_args(|arg| {
-            let kind = Kind::of(arg.get_id().as_str(), &top);
+            // Where the definition has a list of values, that is what is offered.
+            let listed = !arg.get_possible_values().is_empty();
+            let kind = Kind::of(arg.get_id().as_str(), &top).filter(|_| !listed);
             let is_path = matches!(
                 arg.get_value_hint(),
                 ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
@@ -209,9 +281,16 @@ fn values(live: &Live, kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> 
     let Some(current) = current.to_str() else {
         return Vec::new();
     };
-    live(kind, current)
+    let found = match kind {
+        Kind::Words(words) => words.iter().map(|word| Candidate::plain(word)).collect(),
+        kind => live(kind, current),
+    };
+    let found: Vec<_> = found.into_iter().filter(|c| c.value.starts_with(current)).collect();
+    if found.is_empty() && kind == Kind::SelectorOrPath {
+        return vec![CompletionCandidate::new(PATHS)];
+    }
+    found
         .into_iter()
-        .filter(|c| c.value.starts_with(current))
         .enumerate()
         .map(|(place, c)| {
             CompletionCandidate::new(c.value)
@@ -245,7 +324,16 @@ mod tests {
                     .arg(attach),
             )
             .subcommand(Command::new("resume").arg(clap::Arg::new("selector")))
-            .subcommand(Command::new("log").arg(session()))
+            .subcommand(
+                Command::new("log")
+                    .arg(session())
+                    .arg(clap::Arg::new("style").long("date")),
+            )
+            .subcommand(
+                Command::new("import").arg(clap::Arg::new("from").long("from").value_parser(["dagent", "folder"])),
+            )
+            .subcommand(Command::new("tokens").arg(clap::Arg::new("what")))
+            .subcommand(Command::new("help").arg(clap::Arg::new("words").num_args(0..)))
             .subcommand(Command::new("compare").args([clap::Arg::new("a"), clap::Arg::new("b")]))
             .subcommand(Command::new("delete").arg(clap::Arg::new("selectors").num_args(1..)))
             .subcommand(
@@ -264,7 +352,10 @@ mod tests {
                 Kind::Step => &["k3j2abcd"],
                 Kind::ForkOption => &["nom"],
                 Kind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
-                Kind::Item(_) => &[],
+                Kind::SelectorOrPath => &["auth-refactor"],
+                Kind::Agent => &["opus"],
+                Kind::Branch => &["main"],
+                Kind::Item(_) | Kind::Words(_) => &[],
             };
             names
                 .iter()
@@ -284,7 +375,19 @@ mod tests {
 
     #[test]
     fn commands_options_and_live_values() {
-        assert_eq!(complete(&[""]), ["save", "resume", "log", "compare", "delete", "task"]);
+        let all = [
+            "save", "resume", "log", "import", "tokens", "help", "compare", "delete", "task",
+        ];
+        assert_eq!(complete(&[""]), all);
+        assert_eq!(complete(&["log", "--date", "iso"]), ["iso", "iso-strict"]);
+        // Not a step, though an argument of this name is one elsewhere.
+        assert_eq!(complete(&["import", "--from", ""]), ["dagent", "folder"]);
+        assert_eq!(complete(&["tokens", "au"]), ["auth-refactor"]);
+        assert_eq!(complete(&["tokens", "no"]), [""]);
+        assert_eq!(complete(&["help", "sa"]), ["save"]);
+        assert_eq!(complete(&["help", "exit"]), ["exit-codes"]);
+        assert_eq!(complete(&["help", "task", ""]), ["add", "done"]);
+        assert_eq!(complete(&["help", "schemas", "verif"]), ["verify"]);
         assert_eq!(complete(&["re"]), ["resume"]);
         assert_eq!(complete(&["task", ""]), ["add", "done"]);
         assert_eq!(complete(&["resume", ""]), ["auth-refactor", "@", "7f3ad2e1"]);

@@ -9,10 +9,13 @@ use super::completion::Shell;
 use super::man;
 use crate::commands::environment::Environment;
 use crate::commands::error::{CommandError, Kind};
+use crate::git::Git;
 use crate::os::reason;
 
 /// Words that are in every file this program writes here.
-const MARKS: [&str; 2] = [man::MARK, "Written by `git checkpoint setup`"];
+const MARKS: [&str; 2] = [man::MARK, MARK];
+/// The same without the comment of a language.
+pub(super) const MARK: &str = "Written by `git checkpoint setup`";
 
 /// What is done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +90,14 @@ impl Step {
             } else {
                 Kind::Fatal
             };
-            CommandError::new(
+            let out = CommandError::new(
                 kind,
                 format!("cannot {what} '{}': {}", self.path.display(), reason(error)),
-            )
+            );
+            if kind == Kind::Denied {
+                return out.hint("run it with the right to write there, or name another place with --prefix");
+            }
+            out
         };
         match (self.action, &self.content) {
             (Action::Write | Action::Replace, Some(content)) => {
@@ -175,6 +182,29 @@ impl Places {
         let base = self.prefix.clone().or_else(beside);
         let base = base.ok_or_else(|| unknown("where this program is installed"))?;
         Ok(base.join("share/man"))
+    }
+
+    /// The folder of git's own HTML pages, where `git help --web` looks and nowhere else: `help.htmlPath`, else the one
+    /// git was built with.
+    pub(super) fn html(&self) -> Result<PathBuf, CommandError> {
+        if let Some(prefix) = &self.prefix {
+            return Ok(prefix.join("share/doc/git/html"));
+        }
+        let ask = |args: &[&str]| Git::outside().args(args.iter().copied()).accept([1]).text();
+        let set = ask(&["config", "--get", "--type=path", "help.htmlPath"]).unwrap_or_default();
+        let folder = if set.is_empty() {
+            ask(&["--html-path"]).map_err(|error| CommandError::of(Kind::Fatal, &error))?
+        } else {
+            set
+        };
+        if folder.contains("://") {
+            return Err(CommandError::new(
+                Kind::Refused,
+                format!("git's HTML pages are on a server: help.htmlPath is '{folder}'"),
+            )
+            .hint("read the pages here: git checkpoint help"));
+        }
+        Ok(folder.into())
     }
 
     /// The file for a shell's completion.

@@ -21,7 +21,10 @@ use crate::{
         step,
     },
     render::age,
-    store::{checkpoint::oid, remote},
+    store::{
+        checkpoint::{Entry, oid},
+        remote,
+    },
 };
 
 /// How many checkpoints of a session are offered: a screen full.
@@ -46,7 +49,10 @@ pub(super) fn live(env: &Environment) -> Live {
             Kind::Remote => remotes(&opened),
             Kind::Step => steps(&opened),
             Kind::ForkOption => fork_options(&opened),
-            Kind::Selector => match current.split_once('@') {
+            Kind::Agent => of_sessions(&opened, |entry| entry.trailers.agent.as_ref()),
+            Kind::Branch => of_sessions(&opened, |entry| entry.trailers.branch.as_ref()),
+            Kind::Words(_) => Vec::new(),
+            Kind::Selector | Kind::SelectorOrPath => match current.split_once('@') {
                 Some((session, _)) if !session.is_empty() => checkpoints(&opened, session, &format!("{session}@")),
                 _ => {
                     let mut out = sessions(&opened, true);
@@ -131,6 +137,21 @@ fn sessions(opened: &Opened, all: bool) -> Vec<Candidate> {
         Candidate { value: row.name, help }
     };
     rows.into_iter().map(candidate).collect()
+}
+
+/// What the sessions tell of themselves, each once, of the newest session first.
+fn of_sessions(opened: &Opened, of: impl Fn(&Entry) -> Option<&String>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for row in list::sessions(&opened.scene(), &Filter::default()).unwrap_or_default() {
+        let value = row.tip.as_ref().ok().and_then(|(entry, _)| of(entry));
+        if let Some(value) = value.filter(|value| out.iter().all(|known| known.value != **value)) {
+            out.push(Candidate {
+                value: value.clone(),
+                help: String::new(),
+            });
+        }
+    }
+    out
 }
 
 fn remotes(opened: &Opened) -> Vec<Candidate> {

@@ -38,6 +38,9 @@ pub(in crate::commands) struct Args {
     /// Follow the remote where it lost, set back or replaced sessions
     #[arg(long)]
     follow: bool,
+    /// Say what would come, and keep nothing of it
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -46,12 +49,18 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         remote: args.remote,
         session: None,
         accept: args.follow,
+        dry_run: args.dry_run,
     };
     let fetched = wired(context, |wire| fetch::fetch(&opened.scene(), &request, wire))?;
     if context.ui.options().json {
-        context.ui.json(&json_of(&fetched))?;
+        let mut value = json_of(&fetched);
+        value["dry_run"] = args.dry_run.into();
+        context.ui.json(&value)?;
     } else if context.ui.options().quiet == 0 {
         context.ui.data(text_of(&fetched));
+        if args.dry_run {
+            context.ui.data(Line::plain("Nothing of it was kept."));
+        }
     }
     let remote = &fetched.remote.name;
     if !fetched.refused.is_empty() {
@@ -76,6 +85,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             .hint(format!(
                 "if that is meant to be: git checkpoint fetch {remote} --follow"
             )));
+    }
+    if args.dry_run {
+        return Ok(());
     }
     let news = fetched
         .sessions

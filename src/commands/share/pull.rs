@@ -42,6 +42,9 @@ pub(in crate::commands) struct Args {
     /// Follow the remote where it lost, set back or replaced the session
     #[arg(long)]
     follow: bool,
+    /// Say what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -59,8 +62,20 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         remote,
         session,
         accept: args.follow,
+        dry_run: args.dry_run,
     };
     let pulled = wired(context, |wire| pull::pull(&scene, &request, wire))?;
+    if args.dry_run {
+        if context.ui.options().json {
+            let mut value = json_of(&pulled);
+            value["dry_run"] = true.into();
+            return context.ui.json(&value);
+        }
+        if context.ui.options().quiet == 0 {
+            context.ui.data(planned(&pulled));
+        }
+        return Ok(());
+    }
     report(context, &pulled)
 }
 
@@ -74,6 +89,23 @@ pub(in crate::commands) fn report(context: &Context, pulled: &Pulled) -> Result<
     }
     hints(context, pulled);
     Ok(())
+}
+
+/// What a dry run tells.
+fn planned(pulled: &Pulled) -> Line {
+    let name = &pulled.name;
+    let checkpoints = |count: usize| Count::new(count, "checkpoint");
+    Line::plain(match &pulled.outcome {
+        Outcome::UpToDate { ahead: 0 } => format!("Up to date: {name}"),
+        Outcome::UpToDate { ahead } => format!("Up to date: {name}, {} not pushed", checkpoints(*ahead)),
+        Outcome::New { checkpoints: count } => format!("Would pull {name}, new, {}", checkpoints(*count)),
+        Outcome::Forward { checkpoints: count } => format!("Would pull {name}, {}", checkpoints(*count)),
+        Outcome::Parted { tail, ours, theirs, .. } => format!(
+            "Would pull {name}, {}; {} of yours would become session {tail}",
+            checkpoints(*theirs),
+            checkpoints(*ours)
+        ),
+    })
 }
 
 fn hints(context: &Context, pulled: &Pulled) {
@@ -147,6 +179,7 @@ pub(in crate::commands) fn json_of(pulled: &Pulled) -> Value {
         "tail": tail,
         "fork": fork.map(oid),
         "current": pulled.current,
+        "dry_run": false,
     })
 }
 

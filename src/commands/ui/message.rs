@@ -7,15 +7,20 @@ use super::Ui;
 use crate::commands::environment::boolean;
 use crate::commands::error::{CommandError, Kind, hint_lines};
 use crate::render::escape;
+use crate::render::schemas;
 use crate::render::slot::Slot;
 use crate::render::text::{Line, Text};
 
 impl Ui {
     /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
+    /// With `--json=lines` what it lists, an object a line, and what lists nothing as one line.
     ///
     /// # Errors
     /// When `value` cannot be written as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        if self.options.lines {
+            return self.json_lines(value);
+        }
         let text = if self.env.terminals.output {
             serde_json::to_string_pretty(value)
         } else {
@@ -24,7 +29,20 @@ impl Ui {
         self.json_text(text)
     }
 
-    /// One JSON document on one line, for `--json=lines`.
+    fn json_lines(&self, value: &impl Serialize) -> Result<(), CommandError> {
+        let document = serde_json::to_value(value)
+            .map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        let name = document["schema"].as_str().and_then(schemas::of);
+        let listed = name
+            .and_then(schemas::lines)
+            .and_then(|member| document[member.as_str()].as_array());
+        match listed {
+            Some(lines) => lines.iter().try_for_each(|line| self.json_line(line)),
+            None => self.json_line(&document),
+        }
+    }
+
+    /// One JSON document on one line.
     ///
     /// # Errors
     /// When `value` cannot be written as JSON.

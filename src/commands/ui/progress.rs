@@ -1,12 +1,16 @@
 //! How far long work has come, on standard error. A line that is redrawn on a terminal, plain lines now and then where
 //! redrawing must not be (a dumb terminal, a screen reader, a log file), and nothing at all before a second has passed.
 //!
-//! It can be told from any thread. It never starts one: work that says nothing shows nothing.
+//! It can be told from any thread, and work that says nothing shows nothing. For work that knows of no terminal a thread
+//! looks at what it counts ([`Counting`]), and only where that is shown.
 
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::sink::Sink;
+use crate::os::trace;
 use crate::render::escape;
 
 /// The least time between two drawings: faster is only flicker.
@@ -87,6 +91,47 @@ impl Progress {
         } else {
             next.at = now + REPEAT;
             self.sink.error(format!("{line}\n").as_bytes());
+        }
+    }
+}
+
+/// Shows what work counts in `os::trace` while this lives.
+#[derive(Debug)]
+pub struct Counting {
+    /// Its end is what the thread waits for.
+    lives: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Counting {
+    /// Starts to look, if it is to be shown at all.
+    pub(super) fn start(progress: Progress) -> Self {
+        if progress.style == Style::Off {
+            return Self {
+                lives: None,
+                thread: None,
+            };
+        }
+        let (lives, ended) = mpsc::channel::<()>();
+        let begun = trace::counted();
+        let thread = std::thread::spawn(move || {
+            while ended.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
+                progress.update(trace::counted() - begun);
+            }
+        });
+        Self {
+            lives: Some(lives),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        drop(self.lives.take());
+        if let Some(thread) = self.thread.take() {
+            // What is printed next stands on a line of its own.
+            let _ = thread.join();
         }
     }
 }

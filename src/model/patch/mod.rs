@@ -160,7 +160,7 @@ fn from_value(value: Value) -> Result<Record, Error> {
                 if let Some(error) = single(&key, Value::Array(vec![item.clone()])) {
                     return Err(Error::Member {
                         member: format!("{key}[{at}]"),
-                        reason: error.to_string(),
+                        reason: crate::model::json::words(&error),
                     });
                 }
             }
@@ -168,13 +168,13 @@ fn from_value(value: Value) -> Result<Record, Error> {
         if let Some(error) = single(&key, value) {
             return Err(Error::Member {
                 member: key,
-                reason: error.to_string(),
+                reason: crate::model::json::words(&error),
             });
         }
     }
     Err(Error::Member {
         member: "record".into(),
-        reason: whole.to_string(),
+        reason: crate::model::json::words(&whole),
     })
 }
 
@@ -248,7 +248,7 @@ mod tests {
             (json!({"todos": ["a", 5]}), "'todos[1]' must be an object or a string"),
             (
                 json!({"tasks": ["a", {"title": "b", "status": "dancing"}]}),
-                "'tasks[1]': unknown variant `dancing`",
+                "'tasks[1]': unknown variant 'dancing'",
             ),
             (json!({"iteration": "many"}), "'iteration': invalid type"),
         ];

@@ -281,7 +281,7 @@ impl Step {
         json::merge_patch(&mut value, Value::Object(patch));
         serde_json::from_value(value).map_err(|e| patch::Error::Member {
             member: "step".into(),
-            reason: e.to_string(),
+            reason: json::words(&e),
         })
     }
 
@@ -293,7 +293,7 @@ impl Step {
     /// Reads a stored step. The error says what is wrong, in words.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| e.to_string())?;
-        serde_json::from_value(value).map_err(|e| e.to_string())
+        serde_json::from_value(value).map_err(|e| json::words(&e))
     }
 
     /// This try, as one of the earlier ones is kept.

@@ -98,6 +98,7 @@ pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -
     let repo = &repo.clone().with_object_memory();
     let mut failed = Vec::new();
     let (branch, commits, new) = history::lines(repo, then, now, limits, &mut failed);
+    crate::os::trace::say(1, || format!("compared branch and commits, {} new", new.len()));
     let (files, saved, worktree) = files::lines(repo, then, now, limits, &new, &mut failed);
     // Without a commit there is nothing to compare the files with, unless they were saved.
     let (files, saved) = if then.untold && then.files.is_none() {
@@ -105,6 +106,9 @@ pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -
     } else {
         (files, saved)
     };
+    crate::os::trace::say(1, || {
+        "compared the files, and merged in memory what both changed".to_owned()
+    });
     let upstream = kept(Part::Upstream, history::upstream(repo, then, now, limits), &mut failed);
     let mut report = ChangeReport {
         drift: Drift::default(),

@@ -16,10 +16,7 @@ use self::{
     rest::Rest,
     scope::{Found, Scope},
 };
-use super::{
-    Error, Scene, compose,
-    restore::{self, os_string},
-};
+use super::{Error, Scene, compose, restore};
 use crate::{
     model::{id::Oid, name::Name, path::RepoPath, selector::Selector},
     store::{
@@ -204,7 +201,7 @@ fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
     };
     let without = match &request.what {
         What::Paths { specs, folder } => {
-            let folder = std::path::PathBuf::from(os_string(folder.as_bytes()));
+            let folder = std::path::PathBuf::from(crate::os::os_string(folder.as_bytes()));
             let filter = Filter::new(scene.repo, specs, &folder)?;
             Some(Without::new(scene.repo, &writer, filter))
         }
@@ -367,7 +364,11 @@ fn on_disk<'p>(scene: &Scene<'_>, paths: impl Iterator<Item = &'p RepoPath>) -> 
     let Some(root) = scene.repo.workdir() else {
         return Vec::new();
     };
-    let there = |path: &&RepoPath| root.join(os_string(path.as_bytes())).symlink_metadata().is_ok();
+    let there = |path: &&RepoPath| {
+        root.join(crate::os::os_string(path.as_bytes()))
+            .symlink_metadata()
+            .is_ok()
+    };
     paths.filter(there).cloned().collect()
 }
 

@@ -31,6 +31,8 @@ pub struct Request {
     pub session: Option<Name>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
+    /// Only tell what would come: everything is fetched and checked, and let go again.
+    pub dry_run: bool,
 }
 
 /// What came.
@@ -343,7 +345,7 @@ impl<'a> Fetch<'a> {
     /// Makes what is good visible, keeps what an accepted change leaves behind, and empties the quarantine.
     fn publish(&self, found: &[Found]) -> Result<(), Error> {
         let mut edits = Vec::new();
-        for session in found.iter().filter(|session| session.taken) {
+        for session in found.iter().filter(|session| session.taken && !self.request.dry_run) {
             let message = format!("checkpoint: fetch, {}", session.change.word());
             if let Some(before) = session.before.filter(|_| !session.change.is_good()) {
                 edits.push(super::pull::trash(self.scene, before, &message, &edits)?);

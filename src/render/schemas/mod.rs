@@ -42,6 +42,7 @@ const FILES: &[(&str, &str)] = &[
     ("pull", include_str!("pull.json")),
     ("purge", include_str!("purge.json")),
     ("push", include_str!("push.json")),
+    ("range", include_str!("range.json")),
     ("receipt", include_str!("receipt.json")),
     ("remote-status", include_str!("remote-status.json")),
     ("rename", include_str!("rename.json")),
@@ -74,6 +75,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn title(name: &str) -> Option<String> {
     let schema = schema(name)?;
     schema["title"].as_str().map(str::to_owned)
+}
+
+/// The name of the schema that an output's member `schema` tells: `git-checkpoint.list/1` is `list`.
+pub fn of(member: &str) -> Option<&str> {
+    member.strip_prefix("git-checkpoint.")?.strip_suffix("/1")
+}
+
+/// The member of an output that `--json=lines` prints, an object of it a line; `None` where nothing is listed.
+pub fn lines(name: &str) -> Option<String> {
+    let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
+    parse(text)["x-lines"].as_str().map(str::to_owned)
 }
 
 /// A schema, complete with the definitions it uses; None when there is none of that name.

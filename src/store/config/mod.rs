@@ -30,6 +30,8 @@ pub enum Redact {
 pub struct Settings {
     pub allow_home: bool,
     pub auto_prune: bool,
+    pub commit_notes: bool,
+    pub commit_trailer: bool,
     pub compact_at: u64,
     pub compact_command: Option<String>,
     pub compact_timeout: Duration,
@@ -74,6 +76,8 @@ impl Settings {
         Ok(Self {
             allow_home: found.last("allowHome", word)? == "on",
             auto_prune: found.last("autoPrune", word)? == "on",
+            commit_notes: found.last("commitNotes", word)? == "on",
+            commit_trailer: found.last("commitTrailer", word)? == "on",
             compact_at: found.last("compactAt", |value, _| size(value))?,
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             compact_timeout: found.last("compactTimeout", |value, _| span(value))?,

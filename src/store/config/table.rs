@@ -47,6 +47,18 @@ pub const SETTINGS: &[Setting] = &[
         doc: "prune by itself after each save, by the rules of checkpoint.keep*",
     },
     Setting {
+        name: "commitNotes",
+        kind: Kind::Word(&["off", "on"]),
+        default: "off",
+        doc: "the hooks note on each commit, in refs/notes/checkpoints, which checkpoint was made for it",
+    },
+    Setting {
+        name: "commitTrailer",
+        kind: Kind::Word(&["off", "on"]),
+        default: "off",
+        doc: "the hook commit-msg puts the trailer Checkpoint-Id, the session's newest checkpoint, into messages",
+    },
+    Setting {
         name: "compactAt",
         kind: Kind::Count,
         default: "100000",

@@ -27,7 +27,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::{Error, Repository, place};
-use crate::os::{Leftover, Sharing};
+use crate::os::{Leftover, Sharing, trace};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
 pub(super) use loose::damaged_loose;
@@ -147,6 +147,7 @@ impl Writer {
 
     /// Stores an object and gives its id.
     pub fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
+        trace::count();
         let id = self.hash_only(kind, data)?;
         match &self.target {
             Target::Memory => self.keep(id, kind, data),
@@ -317,8 +318,13 @@ impl Writer {
             .unwrap_or_else(PoisonError::into_inner)
             .into_iter()
             .collect();
-        let written = body.ids().collect();
+        let written: Vec<_> = body.ids().collect();
+        let written_count = written.len();
         let mut bytes = 0;
+        trace::say(1, || match written_count {
+            0 => "no new objects".to_owned(),
+            count => format!("{count} new objects, stored as one pack"),
+        });
         let keep = match body.close(self.hash)? {
             Some(closed) => {
                 bytes = closed.file.len()?;

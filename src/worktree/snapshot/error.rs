@@ -25,7 +25,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The index is there and cannot be read.
-    #[error("cannot read index file '{}': {source}", path.display())]
+    #[error("cannot read index file '{}': {}", path.display(), crate::os::clause(&source.to_string()))]
     Index {
         /// The index file.
         path: PathBuf,

@@ -43,6 +43,7 @@ pub use status::{PathSummary, Status};
 pub use submodule::Unsaved;
 
 use crate::model::list::{Held, Lists};
+use crate::os::trace;
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository, tree};
 use crate::worktree::restore::journal;
@@ -159,6 +160,14 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
+    let met = found.candidates.iter().map(Vec::len).sum::<usize>();
+    trace::say(1, || {
+        format!(
+            "looked through {} folders, {} paths of the index",
+            found.folders.len(),
+            index.all().len()
+        )
+    });
     let mut candidates = settle::within_budget(&mut found, options.max_total_size);
     let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
     let (index_tree, loose_ends) = builder.index()?;
@@ -175,6 +184,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         roots: &roots,
     };
     let reads = reader.read(repo, &candidates, threads)?;
+    trace::say(1, || format!("{met} files are not as in the index, or new"));
     staged.check(writer, &index, ground.partial)?;
     let results = Results {
         candidates: &candidates,

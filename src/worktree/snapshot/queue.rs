@@ -38,6 +38,7 @@ impl Queue {
         loop {
             if let Some(task) = state.waiting.pop() {
                 state.at_work += 1;
+                crate::os::trace::count();
                 return Some(task);
             }
             if state.at_work == 0 {

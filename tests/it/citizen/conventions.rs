@@ -1,11 +1,44 @@
 //! Git's conventions for plugins, a test for each that no other test holds. The numbers are those of the project's list
-//! of thirty; what is shown elsewhere: 2, 3 and 27 in `setup`, 7 in `stories::session`, 9, 12, 21 and 22 in `terminal`
-//! and `stories::history`, 13 in `stories::history`, 14 in `schemas`, 24 in `format`, 28 in `store::children`, the rest
-//! of 1, 8, 10, 19, 21, 29 and 30 in `every`.
+//! of thirty:
+//!
+//! | row | what | where it is shown |
+//! |---|---|---|
+//! | 1 | help at all levels, with examples | `every::row_01` |
+//! | 2 | manual pages | `setup::manual_pages_are_found_beside_the_program` |
+//! | 3 | pages for a browser | `setup::pages_for_a_browser` |
+//! | 4 | options, revisions, `--`, pathspecs | `row_04` |
+//! | 5 | pathspecs, also from files, and git's switches for them | `row_05`, `scripts::row_05` |
+//! | 6, 26 | folders and aliases | `row_06_and_26` |
+//! | 7 | selectors | `stories::session`, `selectors_that_are_too_short_say_so` |
+//! | 8 | what goes to which stream | `every::row_08_and_10`, `schemas` |
+//! | 9 | progress | `row_09`, `terminal` |
+//! | 10 | colour | `every::row_08_and_10`, `terminal` |
+//! | 11 | glyphs | `row_11` |
+//! | 12 | pager | `row_12`, `terminal` |
+//! | 13 | patches that apply | `stories::history` |
+//! | 14 | JSON, whole or a line each | `schemas`, `scripts::row_14` |
+//! | 15 | formats, dates, NUL | `row_15` |
+//! | 16 | settings | `row_16`, `store::settings` |
+//! | 17 | environment | `row_17` |
+//! | 18 | hints | `row_18` |
+//! | 19 | messages | `every::row_19`, `scripts::row_19` |
+//! | 20 | exit codes | `row_20` |
+//! | 21 | questions | `every::row_21`, `terminal` |
+//! | 22 | choices are made by numbers on a terminal alone; there is no picker | `terminal`, `stories::session` |
+//! | 23 | dry runs | `scripts::row_23`, `share` |
+//! | 24 | notes and trailers | `scripts::row_24` |
+//! | 25 | range-diff | `scripts::row_25` |
+//! | 27 | completion | `setup::*_completes_as_git_checkpoint` |
+//! | 28 | no text of git's is read that is translated | `store::children` |
+//! | 29 | suggestions | `every::row_29`, `scripts::row_29` |
+//! | 30 | nothing in the background, no network unasked | `every::row_30` |
+//!
+//! Over 400 lines because the list of all thirty stands here.
 
 use crate::support::{Terminal, World};
 
-fn session() -> World {
+/// A session with a checkpoint named `half`.
+pub fn session() -> World {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("README.md", "changed\n");
@@ -96,6 +129,31 @@ fn row_06_and_26_folders_and_aliases() {
     variables.success().stdout_is(&plain);
 }
 
+/// Progress of work that takes long: only on a terminal, and gone when the work is done. Here it shows at once.
+#[test]
+fn row_09_a_save_of_many_files_shows_how_far_it_is() {
+    let world = session();
+    for n in 0..4000 {
+        world.file(format!("many/{}/{n}", n % 40), format!("{n}\n"));
+    }
+    let save = |args: &[&str]| {
+        let args = [&["checkpoint", "save", "--allow-empty", "--color=never"], args].concat();
+        let terminal = Terminal::new(80, "xterm").env("GIT_PROGRESS_DELAY", "0");
+        terminal.run(&world, "git", args).text()
+    };
+    for switch in ["--no-progress", "--quiet", "--progress"] {
+        let text = save(&["--dry-run", switch]);
+        assert_eq!(
+            text.contains("\rLooking at files: "),
+            switch == "--progress",
+            "{switch}: {text:?}"
+        );
+    }
+    let text = save(&["-m", "many"]);
+    assert!(text.contains("\r\x1b[KSaved "), "{text:?}");
+    world.checkpoint(["save", "-m", "in a pipe"]).success().no_stderr();
+}
+
 #[test]
 fn row_11_glyphs_are_a_switch_of_their_own() {
     let world = session();
@@ -141,6 +199,30 @@ fn row_12_only_what_shows_much_is_paged() {
     world.checkpoint(["status"]).success().no_stderr();
 }
 
+/// The programs that the user shows differences with run only when asked for: a patch that is passed on must apply.
+#[test]
+fn row_13_diff_programs() {
+    let world = session();
+    world.git(["config", "diff.external", "echo shown by"]).success();
+    world.git(["config", "diff.noprefix", "true"]).success();
+    let diff = |args: &[&str]| {
+        let args = ["diff", "auth~1", "auth", "--no-record"].iter().chain(args);
+        world.checkpoint(args).success().stdout().to_owned()
+    };
+    world.file("README.md", "again\n");
+    let present = |args: &[&str]| {
+        let args = ["diff", "--no-record"].iter().chain(args);
+        world.checkpoint(args).success().stdout().to_owned()
+    };
+    assert_eq!(diff(&[]), "");
+    assert!(present(&[]).contains("--- a/README.md"));
+    assert!(
+        present(&["--ext-diff"]).starts_with("shown by README.md"),
+        "{}",
+        present(&["--ext-diff"])
+    );
+}
+
 #[test]
 fn row_15_formats_dates_and_nul() {
     let world = session();
@@ -159,6 +241,11 @@ fn row_15_formats_dates_and_nul() {
     assert!(log(&["--date=iso"]).contains("2026-01-02 03:04:"));
     assert!(log(&["--date=relative"]).contains("ago"));
     let id = log(&["--format=%(id)"]);
+    let named = |args: &[&str]| world.checkpoint(args).success().stdout().to_owned();
+    assert_eq!(log(&["--format=oneline"]), format!("{} parser done\n", &id[..8]));
+    assert!(log(&["--format=full"]).contains(&format!("checkpoint {id}Digest: sha256:")));
+    assert_eq!(named(&["list", "--format=oneline"]), "auth active parser done\n");
+    assert!(named(&["list", "--format=short"]).contains("\n    parser done\n"));
     assert_eq!(id.trim(), world.git_line(["rev-parse", "refs/checkpoints/auth"]));
     assert!(id.starts_with(log(&["--format=%(id:short)"]).trim()));
     world
@@ -318,48 +405,4 @@ fn narrow_and_dumb_terminals() {
             }
         }
     }
-}
-
-#[test]
-fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
-    let world = session();
-    world.checkpoint(["start", "other"]).success();
-    let all = || {
-        let refs = world.git(["for-each-ref"]).success().stdout().to_owned();
-        let status = world.checkpoint(["status", "--json"]).success().stdout_json();
-        let pins = std::fs::read(world.repo().join(".git/checkpoint/pins")).unwrap_or_default();
-        (refs, status["current"]["session"].clone(), pins)
-    };
-    let before = all();
-    for (line, said) in [
-        (&["rename", "auth", "login"][..], "Would rename session auth to login\n"),
-        (&["switch", "auth"], "Would switch to session auth, active\n"),
-        (&["delete", "auth"], "Would delete session auth, 2 checkpoints, last "),
-        (&["pin", "auth@half"], "Would pin "),
-        (&["unpin", "auth@half"], "Not pinned: "),
-    ] {
-        let out = world.checkpoint(line.iter().chain(&["--dry-run"]));
-        assert!(out.success().stdout().starts_with(said), "{out}");
-        assert_eq!(all(), before, "{line:?}");
-    }
-    for line in [
-        &["rename", "auth", "other"][..],
-        &["switch", "nowhere"],
-        &["delete", "nowhere"],
-        &["pin", "nowhere"],
-    ] {
-        let dry = world.checkpoint(line.iter().chain(&["-n"]));
-        let real = world.checkpoint(line);
-        assert!(!dry.is_success(), "{dry}");
-        assert_eq!(dry.stderr(), real.stderr());
-    }
-}
-
-#[test]
-fn verbose_tells_the_time_on_standard_error() {
-    let world = session();
-    let plain = world.checkpoint(["list"]).success().stdout().to_owned();
-    let out = world.checkpoint(["list", "-v"]);
-    out.success().stdout_is(&plain).stderr_has("It took ");
-    world.checkpoint(["list", "-v", "--json"]).success().no_stderr();
 }

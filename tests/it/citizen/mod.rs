@@ -8,6 +8,7 @@ mod conventions;
 mod every;
 mod readme;
 mod schemas;
+mod scripts;
 
 use serde_json::Value;
 

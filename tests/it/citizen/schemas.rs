@@ -38,8 +38,10 @@ $ echo other >>README.md
 apply auth@before-merge --dry-run
 ? restore nowhere
 ? restore --continue
+fork auth --name try --worktree ../try --dry-run
 fork auth --name try --worktree ../try
 fork auth --name try2
+diff --range auth try
 compare try try2
 compare auth try
 switch auth --dry-run
@@ -62,6 +64,7 @@ export --format json
 export --format handoff
 export --format handoff --into HANDOFF.md
 export --format markdown -o session.md
+export --format folder -o session-folder --dry-run
 export --format folder -o session-folder
 rename try2 tried --dry-run
 rename try2 tried
@@ -83,6 +86,7 @@ finish -m 'merged'
 ? finish --status failed -m again
 $ git config checkpoint.maxfilesiz 3
 status
+start record --task 'port the parser' --dry-run
 start record --task 'port the parser'
 task add 'read the grammar' --agent claude --issue 7
 task add 'write it'
@@ -185,9 +189,11 @@ compact --dry-run --force
 compact --force
 message list --full
 status
+clear --messages --dry-run
 clear --messages --yes
 clear --messages --yes
 watch --once
+hooks install --dry-run
 hooks install
 ? hooks status
 hooks uninstall
@@ -230,8 +236,10 @@ $ git init -q --bare ../origin.git; git remote add origin ../origin.git
 push origin --dry-run --all
 push origin --all
 remote status
+fetch origin --dry-run
 fetch origin
 list --remote
+pull origin steps --dry-run
 pull origin steps
 $ git clone -q ../origin.git ../clone 2>/dev/null; git -C ../clone checkpoint fetch -q origin; git -C ../clone checkpoint pull -q origin steps
 $ git -C ../clone checkpoint save -q -m 'there' --no-files --session steps; git -C ../clone checkpoint push -q origin steps

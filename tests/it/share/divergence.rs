@@ -31,6 +31,13 @@ fn what_was_done_in_both_places_stays() {
         .success()
         .stdout_has("1 here, 1 there");
 
+    let refs = || world.git_line(["for-each-ref"]);
+    let known = refs();
+    world
+        .checkpoint(["pull", "--dry-run"])
+        .success()
+        .stdout_has("Would pull auth, 1 checkpoint; 1 checkpoint of yours would become session auth-");
+    assert_eq!(refs(), known);
     let before = world.fingerprint();
     let pulled = world.checkpoint(["pull", "--json"]).success().stdout_json();
     assert_eq!(before, world.fingerprint());

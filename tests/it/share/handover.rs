@@ -32,6 +32,19 @@ fn a_session_goes_to_another_clone_and_comes_back() {
         .stderr_has("git checkpoint pull origin auth");
     let before = world.fingerprint();
     world
+        .checkpoint(["fetch", "--dry-run"])
+        .success()
+        .stdout_has("2 checkpoints")
+        .stdout_has("Nothing of it was kept.");
+    world
+        .checkpoint(["pull", "origin", "auth", "--dry-run"])
+        .success()
+        .stdout_has("Would pull auth, new, 2 checkpoints");
+    world
+        .git(["for-each-ref", "refs/checkpoints*", "refs/checkpoints-remote"])
+        .success()
+        .no_stdout();
+    world
         .checkpoint(["fetch"])
         .success()
         .stdout_has("auth")
@@ -80,6 +93,11 @@ fn a_session_goes_to_another_clone_and_comes_back() {
     assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), second);
 
     world.enter("repo");
+    world
+        .checkpoint(["pull", "--dry-run"])
+        .success()
+        .stdout_has("Would pull auth, 1 checkpoint");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), first);
     world
         .checkpoint(["pull"])
         .success()

@@ -177,8 +177,8 @@ fn items_as_json() {
     for (bad, why) in [
         ("[5]", "must be a JSON object or a text"),
         ("{", "cannot read the tasks"),
-        (r#"{"title": "x", "status": "dancing"}"#, "unknown variant `dancing`"),
-        (r#"{"name": "x"}"#, "missing field `title`"),
+        (r#"{"title": "x", "status": "dancing"}"#, "unknown variant 'dancing'"),
+        (r#"{"name": "x"}"#, "missing field 'title'"),
         (r#"{"title": "x", "id": "a\u001bb"}"#, "is no id for a task"),
         ("[]", "say what the task is"),
     ] {

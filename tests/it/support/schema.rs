@@ -24,7 +24,7 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Vec
     };
     for (keyword, wanted) in keywords {
         match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" => {}
+            "$schema" | "$defs" | "title" | "description" | "format" | "x-lines" => {}
             "type" => {
                 let types = wanted.as_array().cloned().unwrap_or_else(|| vec![wanted.clone()]);
                 if !types.iter().any(|name| is(name.as_str().unwrap(), value)) {

@@ -36,6 +36,8 @@ pub struct Request {
     pub session: Option<Name>,
     /// Whether to follow the remote where it lost, set back or replaced the session.
     pub accept: bool,
+    /// Only tell what would be done.
+    pub dry_run: bool,
 }
 
 /// What was brought.
@@ -102,6 +104,7 @@ pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pull
             remote: request.remote.clone(),
             session: Some(name.clone()),
             accept: request.accept,
+            dry_run: request.dry_run,
         },
         wire,
     )?;
@@ -120,20 +123,41 @@ pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pull
             change: found.change,
         });
     }
-    let mut pulled = bring_beside(scene, &remote, &name, &fetched.alike)?;
+    let planned = if request.dry_run {
+        let found = fetched.sessions.iter().find(|found| found.name == name);
+        Mode::Planned(found.and_then(|found| found.tip))
+    } else {
+        Mode::Done
+    };
+    let mut pulled = bring_beside(scene, &remote, &name, &fetched.alike, planned)?;
     pulled.fetched = Some(fetched);
     Ok(pulled)
 }
 
 /// Brings a session to what was fetched of it last.
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, Error> {
-    bring_beside(scene, remote, name, &[])
+    bring_beside(scene, remote, name, &[], Mode::Done)
+}
+
+/// Whether a session is brought up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// It is.
+    Done,
+    /// It is only told what would be done, with this checkpoint where it is not the one known of the remote.
+    Planned(Option<ObjectId>),
 }
 
 /// The same; `taken` are names that the remote was just seen to have.
-fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name]) -> Result<Pulled, Error> {
-    refs::recover(scene.repo, scene.wait)?;
-    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?.ok_or_else(|| Error::NotThere {
+fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name], mode: Mode) -> Result<Pulled, Error> {
+    if mode == Mode::Done {
+        refs::recover(scene.repo, scene.wait)?;
+    }
+    let theirs = match mode {
+        Mode::Planned(Some(tip)) => Some(tip),
+        _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
+    };
+    let theirs = theirs.ok_or_else(|| Error::NotThere {
         remote: remote.name.clone(),
         session: name.to_string(),
     })?;
@@ -151,6 +175,7 @@ fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name])
             taken,
             ours: ours.as_ref().map(|ours| &ours.tip),
             theirs: &theirs,
+            dry_run: mode != Mode::Done,
         };
         match step.run() {
             Err(Error::Ops(error))
@@ -196,6 +221,7 @@ struct Step<'a> {
     taken: &'a [Name],
     ours: Option<&'a Checkpoint>,
     theirs: &'a Checkpoint,
+    dry_run: bool,
 }
 
 impl Step<'_> {
@@ -212,13 +238,25 @@ impl Step<'_> {
             Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead })),
             Relation::Behind(checkpoints) => {
                 let mut more = Vec::new();
-                if graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
+                if !self.dry_run && graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
                     // Pruned there: the same documents, other commits.
                     more.push(trash(self.scene, ours.entry.id, &self.message(), &[])?);
                 }
                 self.swap(more, None)?;
                 Ok(self.pulled(Outcome::Forward { checkpoints }))
             }
+            Relation::Diverged { ours, theirs } if self.dry_run => Ok(self.pulled(Outcome::Parted {
+                tail: self.free_name()?,
+                fork: None,
+                ours,
+                theirs,
+            })),
+            Relation::Unrelated if self.dry_run => Ok(self.pulled(Outcome::Parted {
+                tail: self.free_name()?,
+                fork: None,
+                ours: chain::length(repo, ours.entry.id),
+                theirs: chain::length(repo, theirs),
+            })),
             Relation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
             Relation::Unrelated => self.step_aside(ours),
         }
@@ -230,6 +268,9 @@ impl Step<'_> {
 
     /// Moves the session to what the remote has, with further edits in the same transaction; noted for `undo`.
     fn swap(&self, more: Vec<Edit>, current: Option<(current::Current, current::Current)>) -> Result<(), Error> {
+        if self.dry_run {
+            return Ok(());
+        }
         let scene = self.scene;
         let old = self.ours.map(|ours| ours.entry.id);
         let mut edits = more;

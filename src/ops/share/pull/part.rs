@@ -25,7 +25,7 @@ use crate::{
 
 impl Step<'_> {
     /// `<session>-<host>`, and a number where that is taken.
-    fn free_name(&self) -> Result<Name, Error> {
+    pub(super) fn free_name(&self) -> Result<Name, Error> {
         for n in 1_u32.. {
             let host = Name::slug(self.scene.host, "x");
             let host = host.as_str().trim_end_matches("-x");

@@ -117,6 +117,7 @@ impl Push<'_> {
                 remote: Some(self.remote.name.clone()),
                 session: (again.len() == 1).then(|| again[0].0.clone()),
                 accept: false,
+                dry_run: false,
             };
             let fetched = fetch::fetch(self.scene, &fetch, self.wire)?;
             for (name, id, _) in again {

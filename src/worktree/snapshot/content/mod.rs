@@ -135,6 +135,7 @@ impl Reader<'_> {
                 }
                 for (at, candidate) in candidates.iter().enumerate().skip(start).take(BATCH) {
                     results.push((at, thread.result(candidate)?));
+                    crate::os::trace::count();
                 }
             }
         };

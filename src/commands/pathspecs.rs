@@ -1,0 +1,204 @@
+//! Pathspecs of the command line: behind `--`, or read from a file, and read as git's variables for them say.
+//!
+//! What is handed on are pathspecs in git's own form: `GIT_LITERAL_PATHSPECS` and its like are put into their words, so
+//! that no layer below has to know them.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use super::{
+    Context,
+    environment::Environment,
+    error::{CommandError, Kind},
+    message,
+};
+use crate::{model::path, os};
+
+/// The most bytes of a file with pathspecs: 64 MiB, some million paths.
+const LIMIT: u64 = 64 << 20;
+
+/// The pathspecs of a command.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Pathspecs {
+    /// Only these files, as pathspecs
+    #[arg(id = "pathspecs", last = true, value_name = "PATHSPEC")]
+    given: Vec<OsString>,
+    /// Read the pathspecs from this file, one a line; '-' is standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "pathspecs",
+        value_hint = clap::ValueHint::FilePath,
+        hide_short_help = true
+    )]
+    pathspec_from_file: Option<PathBuf>,
+    /// In that file pathspecs end with NUL, and none is quoted
+    #[arg(long, requires = "pathspec_from_file", hide_short_help = true)]
+    pathspec_file_nul: bool,
+}
+
+impl Pathspecs {
+    /// Whether there are none, so that everything is meant.
+    pub(super) fn is_empty(&self) -> bool {
+        self.given.is_empty() && self.pathspec_from_file.is_none()
+    }
+
+    /// The pathspecs, in git's own form.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not everything.
+    pub(super) fn read(&self, context: &Context) -> Result<Vec<OsString>, CommandError> {
+        let given = match &self.pathspec_from_file {
+            None => self.given.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect(),
+            Some(file) => {
+                let bytes = message::input(context, file, "the pathspecs", LIMIT)?;
+                let specs = parse(&bytes, self.pathspec_file_nul).map_err(|line| {
+                    let line = String::from_utf8_lossy(&line).into_owned();
+                    CommandError::new(Kind::Invalid, format!("line is badly quoted: '{line}'"))
+                        .hint("quote as git does, or end pathspecs with NUL and use --pathspec-file-nul")
+                })?;
+                if specs.is_empty() {
+                    let name = file.display();
+                    return Err(CommandError::new(Kind::Invalid, format!("'{name}' holds no pathspec"))
+                        .hint("for all files leave --pathspec-from-file out"));
+                }
+                specs
+            }
+        };
+        let mode = Mode::of(&context.env);
+        Ok(given.iter().map(|spec| os::os_string(&mode.applied(spec))).collect())
+    }
+
+    /// The same as bytes.
+    pub(super) fn bytes(&self, context: &Context) -> Result<Vec<Vec<u8>>, CommandError> {
+        let specs = self.read(context)?;
+        Ok(specs.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect())
+    }
+}
+
+/// The pathspecs in a file, or the line that is badly quoted. Empty lines are none.
+fn parse(bytes: &[u8], nul: bool) -> Result<Vec<Vec<u8>>, Vec<u8>> {
+    let end = if nul { b'\0' } else { b'\n' };
+    let lines = bytes.split(|byte| *byte == end).filter(|line| !line.is_empty());
+    if nul {
+        return Ok(lines.map(<[u8]>::to_vec).collect());
+    }
+    lines
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
+        .map(|line| path::unquote(line).map(Into::into).ok_or_else(|| line.to_vec()))
+        .collect()
+}
+
+/// How git's variables want pathspecs to be read, as `git --literal-pathspecs` and its like set them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mode {
+    literal: bool,
+    glob: bool,
+    noglob: bool,
+    icase: bool,
+}
+
+impl Mode {
+    fn of(env: &Environment) -> Self {
+        let is_set = |name: &str| env.flag(name) == Some(true);
+        Self {
+            literal: is_set("GIT_LITERAL_PATHSPECS"),
+            glob: is_set("GIT_GLOB_PATHSPECS"),
+            noglob: is_set("GIT_NOGLOB_PATHSPECS"),
+            icase: is_set("GIT_ICASE_PATHSPECS"),
+        }
+    }
+
+    /// A pathspec with what the variables say in its own words.
+    fn applied(self, spec: &[u8]) -> Vec<u8> {
+        if self == Self::default() {
+            return spec.to_vec();
+        }
+        if self.literal {
+            return [b":(literal)", spec].concat();
+        }
+        let (mut words, rest) = taken_apart(spec);
+        let has = |words: &[String], word: &str| words.iter().any(|known| known == word);
+        if self.glob && !has(&words, "literal") && !has(&words, "glob") {
+            words.push("glob".to_owned());
+        }
+        if self.noglob && !has(&words, "glob") && !has(&words, "literal") {
+            words.push("literal".to_owned());
+        }
+        if self.icase && !has(&words, "icase") {
+            words.push("icase".to_owned());
+        }
+        [format!(":({})", words.join(",")).as_bytes(), rest].concat()
+    }
+}
+
+/// The magic words of a pathspec, and its pattern.
+fn taken_apart(spec: &[u8]) -> (Vec<String>, &[u8]) {
+    if let Some(long) = spec.strip_prefix(b":(")
+        && let Some(end) = long.iter().position(|byte| *byte == b')')
+    {
+        let words = String::from_utf8_lossy(&long[..end]).into_owned();
+        let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned);
+        return (words.collect(), &long[end + 1..]);
+    }
+    let Some(mut rest) = spec.strip_prefix(b":") else {
+        return (Vec::new(), spec);
+    };
+    let mut words = Vec::new();
+    while let Some((first, after)) = rest.split_first() {
+        match first {
+            b'/' => words.push("top".to_owned()),
+            b'!' | b'^' => words.push("exclude".to_owned()),
+            b':' => {
+                rest = after;
+                break;
+            }
+            _ => break,
+        }
+        rest = after;
+    }
+    (words, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_pathspecs() {
+        let text = |bytes: &[u8], nul| {
+            let specs = parse(bytes, nul);
+            specs.map(|specs| {
+                specs
+                    .iter()
+                    .map(|s| String::from_utf8_lossy(s).into_owned())
+                    .collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(text(b"a\r\n\n\"b\\tc\"\n*.txt", false).unwrap(), ["a", "b\tc", "*.txt"]);
+        assert_eq!(text(b"a\n\0\"b\"\0", true).unwrap(), ["a\n", "\"b\""]);
+        assert_eq!(text(b"\"open\n", false).unwrap_err(), b"\"open");
+        assert_eq!(text(b"\n", false).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn variables_are_put_into_words() {
+        let applied = |mode: Mode, spec: &str| String::from_utf8(mode.applied(spec.as_bytes())).unwrap();
+        let none = Mode::default();
+        assert_eq!(applied(none, ":/a"), ":/a");
+        let literal = Mode { literal: true, ..none };
+        assert_eq!(applied(literal, ":*"), ":(literal):*");
+        let glob = Mode { glob: true, ..none };
+        assert_eq!(applied(glob, "*.c"), ":(glob)*.c");
+        assert_eq!(applied(glob, ":!*.c"), ":(exclude,glob)*.c");
+        assert_eq!(applied(glob, ":/!:*.c"), ":(top,exclude,glob)*.c");
+        assert_eq!(applied(glob, ":(literal)*"), ":(literal)*");
+        let noglob = Mode {
+            noglob: true,
+            icase: true,
+            ..none
+        };
+        assert_eq!(applied(noglob, "*"), ":(literal,icase)*");
+        assert_eq!(applied(noglob, ":(glob)*"), ":(glob,icase)*");
+    }
+}

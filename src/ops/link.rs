@@ -1,0 +1,84 @@
+//! What ties the project's own commits to checkpoints, where settings ask for it: a note on each commit that a checkpoint
+//! was made for, and a trailer in the message of a commit that is being made.
+//!
+//! Both are off by default, as they write where the project's history is: the note to `refs/notes/checkpoints`, which no
+//! push takes along by itself, the trailer into the commit. Nothing here reads them; they are for people and for git.
+
+use std::path::Path;
+
+use super::{Error, Scene, choose};
+use crate::{
+    model::{id::Oid, name::Name},
+    store::{self, ObjectId},
+};
+
+/// The ref of the notes.
+pub const NOTES: &str = "refs/notes/checkpoints";
+/// The trailer, in notes and in messages.
+pub const TRAILER: &str = "Checkpoint-Id";
+/// Behind a line that ends like this git cuts the message off.
+const SCISSORS: &[u8] = b"------------------------ >8 ------------------------\n";
+
+/// Notes on a commit which checkpoint was made for it. A note of ours that is there is replaced.
+pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, session: &Name) -> Result<(), Error> {
+    let text = format!("{TRAILER}: {checkpoint}\nCheckpoint-Session: {session}");
+    let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "add", "--force", "--message", &text]);
+    git.arg(commit.as_str()).run().map_err(store::Error::from)?;
+    Ok(())
+}
+
+/// Puts the trailer into a message that is about to be committed: the newest checkpoint of the current session, replacing
+/// one of ours. An empty message stays empty, so that git still takes it for none.
+pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
+    if !scene.settings.commit_trailer {
+        return Ok(());
+    }
+    let current = choose::meant(scene)?;
+    let Some(chosen) = current.filter(|chosen| !chosen.tip.document.session.status.is_finished()) else {
+        return Ok(());
+    };
+    let text = std::fs::read(message).map_err(|source| Error::Source {
+        path: message.display().to_string(),
+        source,
+    })?;
+    let git = |args: &[&str]| store::git(scene.repo).args(args.iter().copied());
+    let stripped = git(&["stripspace", "--strip-comments"]).input(before_scissors(&text));
+    if stripped.text().map_err(store::Error::from)?.is_empty() {
+        return Ok(());
+    }
+    let line = format!("{TRAILER}: {}", chosen.tip.entry.id);
+    let git = git(&[
+        "interpret-trailers",
+        "--in-place",
+        "--no-divider",
+        "--if-exists",
+        "replace",
+    ]);
+    let git = git.args(["--if-missing", "add", "--trailer", &line]);
+    git.arg(message).run().map_err(store::Error::from)?;
+    Ok(())
+}
+
+/// The part of a message that git keeps.
+fn before_scissors(text: &[u8]) -> &[u8] {
+    let mut end = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        if line.ends_with(SCISSORS) {
+            break;
+        }
+        end += line.len();
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_cuts_off() {
+        let text = [b"subject\n# ", SCISSORS, b"diff\n"].concat();
+        assert_eq!(before_scissors(&text), b"subject\n");
+        assert_eq!(before_scissors(b"subject"), b"subject");
+    }
+}

@@ -1,0 +1,80 @@
+//! What a command does on its way, for `--verbose`: kept while it runs, shown at its end; and how much it has done, for
+//! the progress of work that knows of no terminal.
+//!
+//! One list for the whole process, as layers that must not know of the command line say what they did. Nothing is kept
+//! unless it was asked for, and never more than ten thousand lines; nothing of it decides anything.
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Lines that are kept. A watch of days must not fill the memory.
+const LIMIT: usize = 10_000;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// How often `--verbose` must be given for it.
+    pub level: u8,
+    /// When, since the beginning.
+    pub after: Duration,
+    /// What.
+    pub text: String,
+}
+
+struct Trace {
+    level: u8,
+    begun: Instant,
+    lines: Mutex<Vec<Said>>,
+}
+
+static DONE: AtomicU64 = AtomicU64::new(0);
+
+/// Counts something that was done: a folder looked through, a file read, an object written.
+pub fn count() {
+    DONE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How much was counted since the beginning of the process.
+pub fn counted() -> u64 {
+    DONE.load(Ordering::Relaxed)
+}
+
+static TRACE: OnceLock<Trace> = OnceLock::new();
+
+/// Begins to keep lines up to this level. Only the first call counts.
+pub fn begin(level: u8) {
+    TRACE.get_or_init(|| Trace {
+        level,
+        begun: Instant::now(),
+        lines: Mutex::new(Vec::new()),
+    });
+}
+
+/// Says something, if anybody wants to know.
+pub fn say(level: u8, text: impl FnOnce() -> String) {
+    let Some(trace) = TRACE.get().filter(|trace| trace.level >= level) else {
+        return;
+    };
+    let (after, text) = (trace.begun.elapsed(), text());
+    let mut lines = kept(trace);
+    if lines.len() < LIMIT {
+        lines.push(Said { level, after, text });
+    }
+}
+
+/// What was said since the last call.
+pub fn taken() -> Vec<Said> {
+    TRACE
+        .get()
+        .map(|trace| std::mem::take(&mut *kept(trace)))
+        .unwrap_or_default()
+}
+
+fn kept(trace: &Trace) -> MutexGuard<'_, Vec<Said>> {
+    trace.lines.lock().unwrap_or_else(PoisonError::into_inner)
+}
