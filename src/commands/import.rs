@@ -84,8 +84,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         dry_run: args.dry_run,
     };
     let outcome = {
+        let reading = context.ui.progress("Reading files", None);
         let progress = context.ui.progress("Importing checkpoints", None);
-        import::import(&scene, &request, &|done, all| {
+        import::import(&scene, &request, &|files| reading.update(files as u64), &|done, all| {
             progress.set_total(all as u64);
             progress.update(done as u64);
         })?

@@ -4,6 +4,8 @@
 //! `by`: a source that names neither gets the checkpoint's time and the system's name when it is stored, so that the
 //! content of a source, and with it [`Checkpoint::hash`], does not depend on when it was read.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -79,6 +81,62 @@ impl Parsed {
         self.sessions.extend(other.sessions);
         self.problems.extend(other.problems);
     }
+
+    /// Makes one session of those with the same id: a file that was copied, or the states of one session in several
+    /// files. Their checkpoints stand in the order of their times, whatever the order of the files; the same one stands
+    /// once.
+    pub(super) fn merge(&mut self) {
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut groups: Vec<Vec<Session>> = Vec::new();
+        for session in std::mem::take(&mut self.sessions) {
+            match places.get(&session.id) {
+                Some(at) => groups[*at].push(session),
+                None => {
+                    places.insert(session.id.clone(), groups.len());
+                    groups.push(vec![session]);
+                }
+            }
+        }
+        self.sessions = groups.into_iter().filter_map(joined).collect();
+    }
+}
+
+/// The sessions of one id as one.
+fn joined(mut group: Vec<Session>) -> Option<Session> {
+    if group.len() < 2 {
+        return group.pop();
+    }
+    group.sort_by_key(|session| session.checkpoints.iter().filter_map(|point| point.at).max());
+    let (mut seen, mut lines) = (BTreeSet::new(), BTreeSet::new());
+    let mut out: Option<Session> = None;
+    for mut session in group {
+        session.checkpoints.retain(|point| seen.insert(point.hash()));
+        session.log.retain(|line| lines.insert(json::to_bytes(line)));
+        let Some(all) = &mut out else {
+            out = Some(session);
+            continue;
+        };
+        // The newer one is right about the session.
+        all.members.extend(session.members);
+        all.created_at = match (all.created_at, session.created_at) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        all.modified = all.modified.max(session.modified);
+        all.checkpoints.extend(session.checkpoints);
+        all.log.extend(session.log);
+        for source in session.sources {
+            if !all.sources.contains(&source) {
+                all.sources.push(source);
+            }
+        }
+    }
+    let mut all = out?;
+    if all.checkpoints.iter().all(|point| point.at.is_some()) {
+        all.checkpoints.sort_by_key(|point| point.at);
+    }
+    all.log.sort_by_key(|line| line.at);
+    Some(all)
 }
 
 /// How much a problem weighs.
@@ -182,21 +240,10 @@ impl Session {
         self.modified = self.modified.max(file.modified);
     }
 
-    /// Makes checkpoint names unique, by suffixes, and gives the session a checkpoint if it has none.
+    /// Gives the session a checkpoint if it has none.
     pub(super) fn settle(&mut self) {
         if self.checkpoints.is_empty() {
             self.checkpoints.push(Checkpoint::new(self.id.clone()));
-        }
-        let mut taken = std::collections::BTreeSet::new();
-        for checkpoint in &mut self.checkpoints {
-            let Some(name) = checkpoint.name.take() else { continue };
-            let mut n = 1;
-            let mut unique = name.clone();
-            while !taken.insert(unique.clone()) {
-                n += 1;
-                unique = format!("{name}-{n}");
-            }
-            checkpoint.name = Some(unique);
         }
     }
 }
@@ -206,7 +253,7 @@ impl Session {
 pub struct Checkpoint {
     /// Its id there; unique in the session.
     pub id: String,
-    /// Its name there, made unique in the session by a suffix.
+    /// Its name there; another one may have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// When it was made; `None` when the source does not tell.

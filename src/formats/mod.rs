@@ -14,6 +14,7 @@ mod fields;
 mod folder;
 mod foreign;
 mod generic;
+mod left_out;
 mod markdown;
 mod notes;
 mod opencastle;
@@ -24,6 +25,7 @@ mod time;
 mod yaml;
 
 pub use claude_flow::sqlite;
+pub use left_out::{Beside, LeftOut, left_out};
 pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Parsed, Problem, Session, Weight};
 pub use outgoing::{Outgoing, Written};
 
@@ -132,6 +134,7 @@ impl System {
         for session in &mut parsed.sessions {
             session.settle();
         }
+        parsed.merge();
         parsed
     }
 }

@@ -6,7 +6,10 @@ use super::super::{
     System,
     outgoing::{self, Outgoing, Written},
 };
-use crate::model::record::{Note, Record, TaskStatus};
+use crate::model::{
+    document::Kind,
+    record::{Note, Record, TaskStatus},
+};
 
 /// Writes the newest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
 /// places.
@@ -35,10 +38,9 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    tree.insert(
-        "git_context".into(),
-        root.remove("git_context").unwrap_or_else(|| git(out)),
-    );
+    // What was imported tells of then; whoever went on here is somewhere else.
+    let then = root.remove("git_context").filter(|_| document.kind == Kind::Import);
+    tree.insert("git_context".into(), then.unwrap_or_else(|| git(out)));
     let worktree = json!({ "working_directory": document.worktree.path });
     tree.insert(
         "active_context".into(),

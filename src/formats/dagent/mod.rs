@@ -135,7 +135,10 @@ fn set(id: &str, parts: &[(&'static str, &File)], out: &mut Parsed) {
 }
 
 fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
-    fields.take("id");
+    // Another one than the files are named by stays where it is.
+    if fields.peek_text("id") == Some(&session.id) {
+        fields.take("id");
+    }
     for (from, to) in [
         ("type", "type"),
         ("agentType", "agent"),

@@ -74,7 +74,12 @@ fn times(messages: &[Value], session: &mut Session, point: &mut Checkpoint) {
 
 fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
     let task = fields.text("taskId").unwrap_or_else(|| folder(file).to_owned());
-    let mut session = Session::new(System::Dagent, &task, file);
+    // Tasks are numbered anew in each feature: `<feature>/nodes/<task>/session.json`.
+    let mut above = file.folder().rsplit('/').skip(1);
+    let feature = (above.next() == Some("nodes")).then(|| above.next()).flatten();
+    let id = feature.map_or_else(|| task.clone(), |feature| format!("{feature}-{task}"));
+    let mut session = Session::new(System::Dagent, &id, file);
+    session.member("feature_id", feature);
     session.member("task_id", Some(task.clone()));
     session.member("agent", fields.text("agentId"));
     let status = fields.peek_text("status").and_then(session_status);
@@ -83,14 +88,15 @@ fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
         fields.take("status");
     }
     session.created_at = fields.time("startedAt");
-    let mut point = Checkpoint::new(task);
+    let mut point = Checkpoint::new(id);
     point.at = fields.time("completedAt");
     let mut kept = Vec::new();
     let mut summary = None;
     for message in fields.list("messages").unwrap_or_default() {
         match exchanged(&message) {
             Some(made) => {
-                if message.get("type").and_then(Value::as_str) == Some("completion") || summary.is_none() {
+                let kind = message.get("type").and_then(Value::as_str);
+                if matches!(kind, Some("completion" | "error")) || summary.is_none() {
                     summary = made["content"].as_str().map(str::to_owned);
                 }
                 point.messages.push(made);

@@ -114,7 +114,7 @@ fn ours(file: &File, value: Value, out: &mut Parsed) {
                 session.log = log(&mut fields);
                 last.context = fields.text("context");
                 last.agent = fields.text("agent");
-                for own in ["schema", "session", "id", "digest", "attachments"] {
+                for own in ["schema", "attachments"] {
                     fields.take(own);
                 }
                 // Lists of an export, and what is not in its form.
@@ -214,9 +214,9 @@ fn point(document: Document, n: usize, session: &mut Session) {
     }
     let mut point = Checkpoint::new(format!("{n}"));
     point.at = Some(document.created_at);
-    point.name = document.name.map(String::from);
-    point.trigger = document.trigger;
-    point.compaction = document.compaction;
+    point.name = document.name.clone().map(String::from);
+    point.trigger.clone_from(&document.trigger);
+    point.compaction.clone_from(&document.compaction);
     point.git.branch.clone_from(&document.git.branch);
     point.git.commit = document.git.head.as_ref().map(|head| head.as_str().to_owned());
     if let Value::Object(members) = members {
@@ -228,9 +228,18 @@ fn point(document: Document, n: usize, session: &mut Session) {
         if let Some(attachments) = record.shift_remove("attachments") {
             put_extra(record, System::Json, "attachments", attachments);
         }
-        let git = serde_json::to_value(&document.git).unwrap_or_default();
-        put_extra(record, System::Json, "git", git);
-        put_extra(record, System::Json, "kind", document.kind.word().into());
+        // What it says of itself and of the repository of then: nothing of it holds here.
+        let mut then = serde_json::to_value(&document).unwrap_or_default();
+        if let Value::Object(then) = &mut then {
+            for told in ["record", "created_at", "name", "trigger", "compaction"] {
+                then.shift_remove(told);
+            }
+            let own = ["id", "name", "created_at", "forked_from"];
+            if let Some(Value::Object(session)) = then.get_mut("session") {
+                session.retain(|key, _| own.contains(&key.as_str()));
+            }
+        }
+        put_extra(record, System::Json, "document", then);
         point.record = std::mem::take(record);
     }
     session.checkpoints.push(point);
@@ -338,7 +347,7 @@ fn message(item: Value) -> Option<Value> {
         let timestamp = ["timestamp", "created_at", "createdAt", "time"]
             .iter()
             .find_map(|key| fields.get(key).cloned());
-        return Some(made(fields, timestamp));
+        return Some(Value::Object(made(fields, timestamp)));
     }
     let key = ["message", "payload"].into_iter().find(|key| {
         fields
@@ -349,44 +358,62 @@ fn message(item: Value) -> Option<Value> {
     if !inner.has("content") {
         return None;
     }
-    let timestamp = fields.take("timestamp");
+    let timestamp = fields.take("timestamp").or_else(|| inner.get("timestamp").cloned());
     let mut out = made(inner, timestamp);
     if !fields.is_empty() {
-        out["metadata"]["line"] = Value::Object(fields.rest());
+        keep(&mut out, "line", Value::Object(fields.rest()));
     }
-    Some(out)
+    Some(Value::Object(out))
 }
 
 /// A message with its text as `content`; content in blocks is kept as it was in `metadata`.
-fn made(mut fields: Fields, timestamp: Option<Value>) -> Value {
+fn made(mut fields: Fields, timestamp: Option<Value>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("role".into(), fields.take("role").unwrap_or_default());
     let content = fields.take("content").unwrap_or_default();
-    let mut metadata = match fields.take("metadata") {
-        Some(Value::Object(metadata)) => metadata,
-        Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
-        None => Map::new(),
-    };
-    if let Value::String(_) = content {
+    let metadata = fields.take("metadata");
+    let blocks = if let Value::String(_) = content {
         out.insert("content".into(), content);
+        None
     } else {
         out.insert("content".into(), text_of(&content).into());
-        metadata.insert("content".into(), content);
+        Some(content)
+    };
+    if fields.get("timestamp") == timestamp.as_ref() {
+        fields.take("timestamp");
     }
     if let Some(timestamp) = timestamp {
         out.insert("timestamp".into(), timestamp);
-        fields.take("timestamp");
     }
     if let Some(id) = fields.take("id") {
         out.insert("id".into(), id);
     }
+    match metadata {
+        Some(Value::Object(metadata)) if !metadata.is_empty() => {
+            out.insert("metadata".into(), Value::Object(metadata));
+        }
+        Some(Value::Object(_)) | None => {}
+        Some(other) => keep(&mut out, "metadata", other),
+    }
+    if let Some(blocks) = blocks {
+        keep(&mut out, "content", blocks);
+    }
     for (key, value) in fields.rest() {
-        metadata.entry(key).or_insert(value);
+        keep(&mut out, &key, value);
     }
-    if !metadata.is_empty() {
-        out.insert("metadata".into(), Value::Object(metadata));
+    out
+}
+
+/// Puts something that a message came with into its metadata; what has the name already keeps it.
+fn keep(message: &mut Map<String, Value>, key: &str, value: Value) {
+    let place = message.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(metadata) = place {
+        let mut name = key.to_owned();
+        while metadata.contains_key(&name) {
+            name = format!("message_{name}");
+        }
+        metadata.insert(name, value);
     }
-    Value::Object(out)
 }
 
 /// The texts of content in blocks.

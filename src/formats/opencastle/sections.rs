@@ -9,18 +9,20 @@ use super::super::{
     time,
 };
 
-/// A section as it stands.
-pub(super) fn verbatim(section: &Section) -> Value {
+/// A section with these of its lines.
+pub(super) fn verbatim(section: &Section, lines: Vec<String>) -> Value {
+    let section = Section {
+        lines,
+        ..section.clone()
+    };
     json!({ "level": section.level, "title": section.title, "text": section.text() })
 }
 
-/// Takes a section into the record; `false` when something of it has no place there.
-pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool {
+/// Takes a section into the record, and gives the lines of it that have no place there; `None` for a section that is
+/// none of the template's.
+pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Option<Vec<String>> {
     let key = section.key();
-    if section.is_empty() {
-        return true;
-    }
-    match key.as_str() {
+    let left = match key.as_str() {
         "current phase" => phase(section, notes, rest),
         "completed work" | "completed" => tasks(section, "done", notes),
         "in progress" => tasks(section, "in_progress", notes),
@@ -29,8 +31,9 @@ pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> b
         "delegation cost log" => delegations(section, notes, rest),
         "file partitions" => partitions(section, notes),
         "summary" => {
-            notes.set("summary", Some(section.text()));
-            true
+            let text = Some(md::unescaped(&section.text())).filter(|text| !text.trim().is_empty());
+            notes.set("summary", text);
+            Vec::new()
         }
         "accomplishments" => list(section, |_| "accomplishments", notes),
         "next steps" => list(section, |_| "next_steps", notes),
@@ -42,8 +45,9 @@ pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> b
         _ if key.starts_with("resume instructions") || key.starts_with("resumption instructions") => {
             list(section, |_| "resume_instructions", notes)
         }
-        _ => false,
-    }
+        _ => return None,
+    };
+    Some(if nothing(&left) { Vec::new() } else { left })
 }
 
 /// Where a line of the section for both belongs.
@@ -62,22 +66,42 @@ fn is_placeholder(text: &str) -> bool {
     )
 }
 
-/// Whether the lines say nothing.
+/// How the sentences begin that the template itself puts around its tables and lists.
+const OWN_WORDS: [&str; 5] = [
+    "Approval requests posted",
+    "The `on-session-start` hook",
+    "If the user answered",
+    "the row from this table",
+    "Track each delegation",
+];
+
+/// Whether the lines say nothing, or only what the template says itself.
 fn nothing(lines: &[String]) -> bool {
-    lines
-        .iter()
-        .all(|line| line.trim().is_empty() || line.trim() == "---" || is_placeholder(line))
+    lines.iter().all(|line| {
+        let line = line.trim();
+        let own =
+            OWN_WORDS.iter().any(|words| line.starts_with(words)) || line.starts_with("Step-by-step instructions");
+        line.is_empty() || line == "---" || own || is_placeholder(line)
+    })
 }
 
-fn phase(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool {
+fn phase(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<String> {
     let text = section.text();
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
     let line = text.lines().next().unwrap_or_default();
-    let mut words = line.trim_matches('*').splitn(5, ' ');
+    let bold = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
+    let mut words = bold.unwrap_or(line).splitn(5, ' ');
     let mut next = || words.next().unwrap_or_default();
     let (first, n, of, all, title) = (next(), next(), next(), next(), next());
     let (n, all) = (n.parse::<u32>(), all.trim_end_matches([':', ',']).parse::<u32>());
     if let ("Phase", Ok(n), "of", Ok(all)) = (first, n, of, all) {
-        let title = title.trim_start_matches(['\u{2014}', '\u{2013}', '-', ':', ' ']).trim();
+        let title = title.trim();
+        let title = title
+            .strip_prefix(['\u{2014}', '\u{2013}', '-', ':'])
+            .unwrap_or(title)
+            .trim();
         let mut phase = json!({ "n": n, "of": all });
         if !title.is_empty() {
             phase["title"] = title.into();
@@ -89,13 +113,19 @@ fn phase(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool {
         }
     } else {
         rest.put("current_phase", text.clone().into());
-        notes.set("summary", Some(line.to_owned()));
+        if !notes.has("summary") {
+            notes.set("summary", Some(line.to_owned()));
+        }
     }
-    true
+    Vec::new()
 }
 
 /// A row by the names of its columns.
-struct Row(Vec<(String, String)>);
+struct Row {
+    cells: Vec<(String, String)>,
+    /// The row as a line, for one that has no place.
+    line: String,
+}
 
 impl Row {
     fn of(table: &Table, row: &[String]) -> Self {
@@ -104,44 +134,87 @@ impl Row {
         for (cell, n) in row.iter().zip(1..).skip(table.head.len()) {
             cells.push((format!("column {n}"), cell.clone()));
         }
-        Self(cells)
+        let line = row.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>();
+        Self {
+            cells,
+            line: format!("| {} |", line.join(" | ")),
+        }
     }
 
     /// Takes the cell of the first column with one of these names; `None` when it is empty.
     fn take(&mut self, names: &[&str]) -> Option<String> {
-        let at = self.0.iter().position(|(name, _)| names.contains(&name.as_str()))?;
-        let (_, cell) = self.0.remove(at);
+        let at = self.cells.iter().position(|(name, _)| names.contains(&name.as_str()))?;
+        let (_, cell) = self.cells.remove(at);
         (!cell.is_empty() && !is_placeholder(&cell)).then_some(cell)
     }
 
-    /// What nobody took.
+    /// What nobody took. A column may stand twice.
     fn rest(self) -> Fields {
-        let rest = self.0.into_iter().filter(|(_, cell)| !cell.is_empty());
-        Fields::new(rest.map(|(name, cell)| (name, Value::String(cell))).collect())
+        let mut out = Fields::default();
+        for (name, cell) in self.cells.into_iter().filter(|(_, cell)| !cell.is_empty()) {
+            let twice = out.has(&name);
+            out.put(&if twice { format!("{name} (again)") } else { name }, cell.into());
+        }
+        out
+    }
+
+    /// A row without its main cell: nothing if it says nothing else, its line otherwise.
+    fn left(self) -> Option<String> {
+        let says = |cell: &str| !cell.is_empty() && !is_placeholder(cell);
+        let line = self.line;
+        self.cells.iter().any(|(_, cell)| says(cell)).then_some(line)
     }
 }
 
+/// A cell with its breaks as line ends; one behind a backslash is the cell's own text.
 fn unbroken(cell: &str) -> String {
-    cell.replace("<br>", "\n").replace("<br/>", "\n")
+    let mut out = String::with_capacity(cell.len());
+    let mut rest = cell;
+    while let Some(at) = rest.find("<br") {
+        let (before, from) = rest.split_at(at);
+        let length = ["<br>", "<br/>"]
+            .iter()
+            .find(|tag| from.starts_with(**tag))
+            .map_or(0, |tag| tag.len());
+        if length == 0 {
+            out.push_str(before);
+            out.push_str("<br");
+            rest = &from[3..];
+            continue;
+        }
+        match before.strip_suffix('\\') {
+            Some(before) => {
+                out.push_str(before);
+                out.push_str(&from[..length]);
+            }
+            None => {
+                out.push_str(before);
+                out.push('\n');
+            }
+        }
+        rest = &from[length..];
+    }
+    out.push_str(rest);
+    out
 }
 
 fn parts(text: Option<String>) -> Option<Vec<Value>> {
     let text = text?;
     let parts = text
         .split(',')
-        .map(|part| part.trim().trim_matches('`'))
+        .map(|part| md::unticked(part.trim()))
         .filter(|part| !part.is_empty());
     Some(parts.map(Value::from).collect())
 }
 
-fn tasks(section: &Section, status: &str, notes: &mut Notes) -> bool {
+fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<String> {
     let (tables, other) = md::tables(&section.lines);
-    let mut whole = true;
+    let mut left = Vec::new();
     for table in &tables {
         for row in &table.rows {
             let mut row = Row::of(table, row);
             let Some(title) = row.take(&["task", "description", "title"]) else {
-                whole &= row.rest().is_empty();
+                left.extend(row.left());
                 continue;
             };
             let word = row.take(&["status", "result"]);
@@ -172,7 +245,8 @@ fn tasks(section: &Section, status: &str, notes: &mut Notes) -> bool {
                 .with("notes", below),
         );
     }
-    whole && nothing(&other)
+    left.extend(other);
+    left
 }
 
 /// The word that the writer puts into the column.
@@ -186,12 +260,13 @@ pub(super) fn usual(status: &str) -> &'static str {
     }
 }
 
-fn approvals(section: &Section, notes: &mut Notes) -> bool {
-    let (tables, _) = md::tables(&section.lines);
+fn approvals(section: &Section, notes: &mut Notes) -> Vec<String> {
+    let (tables, mut left) = md::tables(&section.lines);
     for table in &tables {
         for row in &table.rows {
             let mut row = Row::of(table, row);
             let Some(question) = row.take(&["question"]) else {
+                left.extend(row.left());
                 continue;
             };
             let posted = row.take(&["posted at", "posted"]);
@@ -205,12 +280,12 @@ fn approvals(section: &Section, notes: &mut Notes) -> bool {
             notes.add("approvals", item.and(row.rest()));
         }
     }
-    // The words around the table are the template's own.
-    !tables.is_empty()
+    left
 }
 
-fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool {
+fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<String> {
     let (tables, other) = md::tables(&section.lines);
+    let mut left = Vec::new();
     for table in &tables {
         for cells in &table.rows {
             let mut cells = cells.clone();
@@ -223,8 +298,12 @@ fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool 
                 cells.insert(at, String::new());
             }
             let mut row = Row::of(table, &cells);
-            let Some(agent) = row.take(&["agent"]) else { continue };
+            // The number of a row says nothing that its place does not.
             row.take(&["#"]);
+            let Some(agent) = row.take(&["agent"]) else {
+                left.extend(row.left());
+                continue;
+            };
             let tokens = row.take(&["est. tokens", "tokens"]);
             let count = tokens.as_deref().and_then(number);
             let took = row.take(&["duration"]);
@@ -246,15 +325,13 @@ fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> bool 
             notes.add("delegations", item.and(row.rest()));
         }
     }
-    let mut left = Vec::new();
     for line in other {
         match md::pair(&line) {
-            Some((key, value)) => rest.put(key, value.into()),
-            None => left.push(line),
+            Some((key, value)) if !rest.has(key) => rest.put(key, value.into()),
+            _ => left.push(line),
         }
     }
-    // The sentence before the table is the template's own.
-    !tables.is_empty() && left.iter().filter(|line| !line.trim().is_empty()).count() <= 1
+    left
 }
 
 /// `~20K`, `1.5M`, `20,000`: a number of tokens.
@@ -295,52 +372,73 @@ fn seconds(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-fn partitions(section: &Section, notes: &mut Notes) -> bool {
+fn partitions(section: &Section, notes: &mut Notes) -> Vec<String> {
     let mut found = Map::new();
-    let mut whole = true;
-    for line in &section.lines {
-        let line = line.trim();
+    let mut left = Vec::new();
+    for whole in &section.lines {
+        let line = whole.trim();
         if line.is_empty() || line.starts_with("```") {
             continue;
         }
         let line = line.strip_prefix("- ").unwrap_or(line);
         match line.split_once(':') {
-            Some((agent, paths)) if !agent.is_empty() && !found.contains_key(agent.trim()) => {
+            Some((agent, paths)) if !agent.is_empty() && !found.contains_key(agent.trim().trim_matches('*')) => {
                 let paths = parts(Some(paths.to_owned())).unwrap_or_default();
                 found.insert(agent.trim().trim_matches('*').to_owned(), Value::Array(paths));
             }
-            _ => whole = false,
+            _ if is_placeholder(line) => {}
+            _ => left.push(whole.clone()),
         }
     }
     if !found.is_empty() {
         notes.set("partitions", Some(Value::Object(found)));
     }
-    whole
+    left
 }
 
+/// What a line below an item may say of it: its list, the word before the colon, the member.
+pub(super) const BELOW: [(&str, &str, &str); 4] = [
+    ("decisions", "Reason", "reason"),
+    ("blockers", "Needs", "needs"),
+    ("blockers", "Ref", "ref"),
+    ("questions", "Answer", "answer"),
+];
+
 /// The items of a list; a line `Reason: ...` below an item is its reason, `Needs: ...` what a blocker needs.
-fn list(section: &Section, place: impl Fn(&str) -> &'static str, notes: &mut Notes) -> bool {
+fn list(section: &Section, place: impl Fn(&str) -> &'static str, notes: &mut Notes) -> Vec<String> {
     let (items, other) = md::bullets(&section.lines);
     for item in items.iter().filter(|item| !is_placeholder(&item.text)) {
         let name = place(&item.text);
-        let mut made = Item::new(item.text.clone());
-        let mut below = Vec::new();
+        let mut made = Item::new(md::unescaped(&item.text));
+        let (mut said, mut below): (Vec<(&str, String)>, Vec<String>) = (Vec::new(), Vec::new());
         for line in &item.below {
-            let text = line.trim().trim_start_matches("- ");
-            let pair = text.split_once(": ");
-            match (name, pair) {
-                ("decisions", Some(("Reason", value))) => made = made.with("reason", Some(value)),
-                ("blockers", Some(("Needs", value))) => made = made.with("needs", Some(value)),
-                ("blockers", Some(("Ref", value))) => made = made.with("ref", Some(value)),
-                ("questions", Some(("Answer", value))) => made = made.with("answer", Some(value)),
-                _ => below.push(line.clone()),
+            let more = line.strip_prefix("  ").filter(|_| below.is_empty());
+            if let (Some(more), Some((_, text))) = (more, said.last_mut()) {
+                // The text of a member goes on, as far in as it began.
+                text.push('\n');
+                text.push_str(more.trim_end());
+                continue;
             }
+            let pair = line.strip_prefix("- ").and_then(|line| line.split_once(": "));
+            let found = pair.and_then(|(word, value)| {
+                let (.., member) = BELOW.iter().find(|(list, known, _)| *list == name && *known == word)?;
+                (below.is_empty() && said.iter().all(|(one, _)| one != member)).then_some((*member, value))
+            });
+            match found {
+                Some((member, value)) => said.push((member, value.trim().to_owned())),
+                None => below.push(line.clone()),
+            }
+        }
+        for (member, text) in said {
+            made = made.with(member, Some(md::unescaped(&text)));
         }
         if name == "todos" {
             made = made.with("done", item.checked.filter(|done| *done));
+        } else {
+            made = made.with("checked", item.checked);
         }
         made = made.with("details", (!below.is_empty()).then(|| below.join("\n")));
         notes.add(name, made);
     }
-    nothing(&other)
+    other
 }

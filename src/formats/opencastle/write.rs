@@ -6,20 +6,31 @@ use serde_json::Value;
 
 use super::{
     super::{
-        System,
+        System, markdown as md,
+        notes::session_status,
         outgoing::{self, Outgoing, Written},
     },
-    sections::usual,
+    sections::{BELOW, usual},
 };
-use crate::model::record::{Record, Task, TaskStatus};
+use crate::model::record::{Record, Task, TaskStatus, Unknown};
 
 /// Writes the newest checkpoint. A column beyond the template's appears only when a task needs it.
 pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     let document = out.newest();
     let (record, session) = (&document.record, &document.session);
     let mut own = outgoing::own(record, System::Opencastle);
-    let mut text = String::from("# Session Checkpoint\n\n");
-    let mut head = |key: &str, value: &str| line(&mut text, &format!("**{key}:** {}", one_line(value)));
+    let kept = match own.remove("sections") {
+        Some(Value::Array(sections)) => sections.iter().map(Kept::of).collect(),
+        _ => Vec::new(),
+    };
+    let title = session.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+    let title = title.map_or_else(|| TITLE.to_owned(), |title| format!("{TITLE} \u{2014} {title}"));
+    let mut text = String::new();
+    for section in kept.iter().filter(|section| section.level == 0) {
+        line(&mut text, &format!("{}\n", section.text));
+    }
+    line(&mut text, &format!("# {title}\n"));
+    let mut head = |key: &str, value: &str| line(&mut text, &format!("**{}:** {}", one_line(key), one_line(value)));
     head("Last Updated", &document.created_at.to_string());
     head("Feature", session.feature.as_deref().unwrap_or(session.name.as_str()));
     if let Some(branch) = &document.git.branch {
@@ -29,15 +40,17 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         head("Tracker Issues", &session.issues.join(", "));
     }
     head("Status", session.status.word());
-    let mut kept = Vec::new();
-    if let Some(Value::Array(sections)) = own.remove("sections") {
-        kept = sections;
-    }
     let current = own.remove("current_phase");
     for (key, value) in &own {
-        if let Value::String(value) = value {
+        let Value::String(value) = value else { continue };
+        // A status that is understood was the one of then.
+        if key.to_lowercase() != "status" || session_status(value).is_none() {
             head(key, value);
         }
+    }
+    let is_head = |section: &&Kept| section.level == 1 && section.title == title;
+    for section in kept.iter().filter(is_head) {
+        line(&mut text, &format!("\n{}", section.text));
     }
     phase(record, current.as_ref().and_then(Value::as_str), &mut text);
     tasks(record, &mut text);
@@ -57,25 +70,47 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         }
         text.push_str("```\n");
     }
+    let notes = record.resume_instructions.iter();
     section(
         &mut text,
         "Resume Instructions",
-        record
-            .resume_instructions
-            .iter()
-            .map(|note| (note.text.as_str(), Vec::new())),
+        notes.map(|note| Point::of(&note.text, &note.unknown)),
         true,
     );
-    for section in kept {
-        let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default();
-        let level = section.get("level").and_then(Value::as_u64).unwrap_or(2).clamp(2, 6);
-        let level = usize::try_from(level).unwrap_or(2);
+    for section in kept.iter().filter(|section| section.level > 0 && !is_head(section)) {
         line(
             &mut text,
-            &format!("\n{} {}\n\n{}", "#".repeat(level), one_line(of("title")), of("text")),
+            &format!(
+                "\n{} {}\n\n{}",
+                "#".repeat(section.level),
+                one_line(&section.title),
+                section.text
+            ),
         );
     }
     Written::one("SESSION-CHECKPOINT.md".to_owned(), text.into_bytes())
+}
+
+/// The heading of the template.
+const TITLE: &str = "Session Checkpoint";
+
+/// A section that came in without a place of its own.
+struct Kept {
+    level: usize,
+    title: String,
+    text: String,
+}
+
+impl Kept {
+    fn of(section: &Value) -> Self {
+        let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let level = section.get("level").and_then(Value::as_u64).unwrap_or(2);
+        Self {
+            level: usize::try_from(level.min(6)).unwrap_or(2),
+            title: of("title"),
+            text: of("text"),
+        }
+    }
 }
 
 fn line(text: &mut String, line: &str) {
@@ -83,39 +118,41 @@ fn line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
+/// A text where the form has one line: line ends become blanks.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let lines: Vec<&str> = text
+        .split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join(" ")
 }
 
-/// A cell: bars are escaped, line ends become breaks.
+/// A cell: bars are escaped, line ends become breaks, and what looks like one is escaped.
 fn cell(text: &str) -> String {
     text.trim()
+        .replace("<br>", "\\<br>")
+        .replace("<br/>", "\\<br/>")
         .replace("\r\n", "\n")
+        .replace('\r', "\n")
         .replace('|', "\\|")
         .replace('\n', "<br>")
 }
 
 fn phase(record: &Record, more: Option<&str>, text: &mut String) {
-    if record.phase.is_none() && more.is_none() && record.summary.is_none() {
-        return;
-    }
     if let Some(phase) = &record.phase {
         text.push_str("\n## Current Phase\n\n");
-        let title = phase
-            .title
-            .as_deref()
-            .map(|title| format!(" \u{2014} {}", title.trim().replace('\n', " ")));
-        line(
-            text,
-            &format!("Phase {} of {}{}", phase.n, phase.of, title.unwrap_or_default()),
-        );
+        let title = phase.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+        let title = title.map(|title| format!(" \u{2014} {title}")).unwrap_or_default();
+        line(text, &format!("Phase {} of {}{title}", phase.n, phase.of));
         if let Some(more) = more {
             line(text, &format!("\n{more}"));
         }
     } else if let Some(more) = more {
         line(text, &format!("\n## Current Phase\n\n{more}"));
     }
-    if let Some(summary) = &record.summary {
+    let summary = record.summary.as_deref().map(md::escaped_block);
+    if let Some(summary) = summary.filter(|summary| !summary.is_empty()) {
         line(text, &format!("\n## Summary\n\n{summary}"));
     }
 }
@@ -180,22 +217,51 @@ fn tasks(record: &Record, text: &mut String) {
             ("Agent", |task| task.agent.clone().unwrap_or_default()),
         ];
         columns.extend(usual_columns);
+        let more = further(own.iter().map(|task| &task.unknown), &["status_text"]);
         for column in others {
             let needed = match column.0 {
-                "Status" => own.iter().any(|task| task.status == TaskStatus::Dropped),
+                // Without it a column `result` would be read as the status.
+                "Status" => {
+                    let says =
+                        |task: &&Task| task.status == TaskStatus::Dropped || task.unknown.contains_key("status_text");
+                    own.iter().any(says) || more.contains(&"result")
+                }
                 _ => own.iter().any(|task| !column.1(task).is_empty()),
             };
             if needed {
                 columns.push(column);
             }
         }
-        let head: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let head: Vec<&str> = columns
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(more.iter().copied())
+            .collect();
         let rows: Vec<Vec<String>> = own
             .iter()
-            .map(|task| columns.iter().map(|(_, of)| cell(&of(task))).collect())
+            .map(|task| {
+                let cells = columns.iter().map(|(_, of)| cell(&of(task)));
+                cells.chain(more.iter().map(|key| member(&task.unknown, key))).collect()
+            })
             .collect();
         table(text, title, &head, &rows);
     }
+}
+
+/// The members that some of the items have beside the usual ones, as columns: those that are texts.
+fn further<'a>(items: impl Iterator<Item = &'a Unknown>, but: &[&str]) -> Vec<&'a str> {
+    let mut out = Vec::new();
+    for (key, value) in items.flatten() {
+        let plain = !key.contains(['|', '\n', '\r']) && key.trim() == key && key.to_lowercase() == *key;
+        if value.is_string() && plain && !but.contains(&key.as_str()) && !out.contains(&key.as_str()) {
+            out.push(key.as_str());
+        }
+    }
+    out
+}
+
+fn member(unknown: &Unknown, key: &str) -> String {
+    cell(unknown.get(key).and_then(Value::as_str).unwrap_or_default())
 }
 
 fn word(status: TaskStatus) -> &'static str {
@@ -209,157 +275,161 @@ fn word(status: TaskStatus) -> &'static str {
 }
 
 fn approvals(record: &Record, text: &mut String) {
-    let open: Vec<Vec<String>> = record
+    let open: Vec<_> = record
         .approvals
         .iter()
         .filter(|approval| approval.answer.is_none())
-        .map(|approval| {
-            let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-            let at = approval.asked_at.map(|at| at.to_string()).unwrap_or_default();
-            vec![
-                of(&approval.provider),
-                of(&approval.channel),
-                of(&approval.thread),
-                cell(&approval.question),
-                at,
-            ]
-        })
         .collect();
-    if !open.is_empty() {
-        table(
+    if open.is_empty() {
+        return;
+    }
+    let more = further(open.iter().map(|approval| &approval.unknown), &["posted_at"]);
+    let row = |approval: &&crate::model::record::Approval| {
+        let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
+        let at = approval.asked_at.map(|at| at.to_string());
+        let mut cells = vec![
+            of(&approval.provider),
+            of(&approval.channel),
+            of(&approval.thread),
+            cell(&approval.question),
+            at.unwrap_or_else(|| member(&approval.unknown, "posted_at")),
+        ];
+        cells.extend(more.iter().map(|key| member(&approval.unknown, key)));
+        cells
+    };
+    let rows: Vec<Vec<String>> = open.iter().map(row).collect();
+    let head = ["Provider", "Channel", "Thread ID", "Question", "Posted At"];
+    table(text, "Pending Approvals", &[head.as_slice(), &more].concat(), &rows);
+}
+
+/// An item of a list, with what is said of it below.
+struct Point<'a> {
+    text: &'a str,
+    done: Option<bool>,
+    said: Vec<(&'static str, &'a str)>,
+    details: Option<&'a str>,
+}
+
+impl<'a> Point<'a> {
+    fn of(text: &'a str, unknown: &'a Unknown) -> Self {
+        Self {
             text,
-            "Pending Approvals",
-            &["Provider", "Channel", "Thread ID", "Question", "Posted At"],
-            &open,
-        );
+            done: unknown.get("checked").and_then(Value::as_bool),
+            said: Vec::new(),
+            details: unknown.get("details").and_then(Value::as_str),
+        }
+    }
+
+    fn with(mut self, member: &str, text: &'a Option<String>) -> Self {
+        let known = BELOW.iter().find(|(.., known)| *known == member);
+        if let (Some((_, word, _)), Some(text)) = (known, text) {
+            self.said.push((word, text));
+        }
+        self
     }
 }
 
-/// A section with a list; each item may have lines below it.
-fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = (&'a str, Vec<String>)>, numbered: bool) {
-    for ((item, below), n) in items.zip(1..) {
+/// A section with a list.
+fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = Point<'a>>, numbered: bool) {
+    for (item, n) in items.zip(1..) {
         if n == 1 {
             let _ = write!(text, "\n## {title}\n\n");
         }
-        let mark = if numbered { format!("{n}.") } else { "-".to_owned() };
-        line(text, &format!("{mark} {}", item.trim().replace('\n', "\n  ")));
-        for more in below {
-            line(text, &format!("  - {}", one_line(&more)));
+        // More than four digits are no number of a list to its reader.
+        let mark = if numbered {
+            format!("{}. ", n.min(9999))
+        } else {
+            "- ".to_owned()
+        };
+        let inset = " ".repeat(mark.len());
+        let tick = match item.done {
+            Some(true) => "[x] ",
+            Some(false) => "[ ] ",
+            None => "",
+        };
+        line(
+            text,
+            &format!(
+                "{mark}{tick}{}",
+                md::escaped(item.text).replace('\n', &format!("\n{inset}"))
+            ),
+        );
+        for (word, said) in item.said {
+            let said = md::escaped(said).replace('\n', &format!("\n{inset}  "));
+            line(text, &format!("{inset}- {word}: {said}"));
+        }
+        for more in item.details.into_iter().flat_map(str::lines) {
+            line(text, &format!("{inset}{more}"));
         }
     }
 }
 
 fn lists(record: &Record, text: &mut String) {
-    let named = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}: {value}"));
-    section(
-        text,
-        "Key Decisions Made",
-        record.decisions.iter().map(|decision| {
-            (
-                decision.text.as_str(),
-                named("Reason", &decision.reason).into_iter().collect(),
-            )
-        }),
-        false,
-    );
-    section(
-        text,
-        "Blockers & Issues",
-        record.blockers.iter().map(|blocker| {
-            (
-                blocker.text.as_str(),
-                [named("Needs", &blocker.needs), named("Ref", &blocker.reference)]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            )
-        }),
-        false,
-    );
-    section(
-        text,
-        "Open Questions",
-        record.questions.iter().map(|question| {
-            (
-                question.text.as_str(),
-                named("Answer", &question.answer).into_iter().collect(),
-            )
-        }),
-        false,
-    );
+    let items = record.decisions.iter();
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("reason", &item.reason));
+    section(text, "Key Decisions Made", items, false);
+    let items = record.blockers.iter();
+    let items = items.map(|item| {
+        let point = Point::of(&item.text, &item.unknown);
+        point.with("needs", &item.needs).with("ref", &item.reference)
+    });
+    section(text, "Blockers & Issues", items, false);
+    let items = record.questions.iter();
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("answer", &item.answer));
+    section(text, "Open Questions", items, false);
+    let items = record.accomplishments.iter();
     section(
         text,
         "Accomplishments",
-        record
-            .accomplishments
-            .iter()
-            .map(|note| (note.text.as_str(), Vec::new())),
+        items.map(|note| Point::of(&note.text, &note.unknown)),
         false,
     );
+    let items = record.next_steps.iter();
     section(
         text,
         "Next Steps",
-        record.next_steps.iter().map(|note| (note.text.as_str(), Vec::new())),
+        items.map(|note| Point::of(&note.text, &note.unknown)),
         true,
     );
-    let todos: Vec<(String, Vec<String>)> = record
-        .todos
-        .iter()
-        .map(|todo| {
-            (
-                format!("[{}] {}", if todo.done { "x" } else { " " }, todo.text),
-                Vec::new(),
-            )
-        })
-        .collect();
-    section(
-        text,
-        "Todos",
-        todos.iter().map(|(text, _)| (text.as_str(), Vec::new())),
-        false,
-    );
+    let items = record.todos.iter().map(|todo| Point {
+        done: Some(todo.done),
+        ..Point::of(&todo.text, &todo.unknown)
+    });
+    section(text, "Todos", items, false);
 }
 
 fn delegations(record: &Record, text: &mut String) {
     if record.delegations.is_empty() {
         return;
     }
-    let rows: Vec<Vec<String>> = record
-        .delegations
-        .iter()
-        .zip(1..)
-        .map(|(delegation, n)| {
-            let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-            let sign = if delegation.estimated { "~" } else { "" };
-            vec![
-                format!("{n}"),
-                cell(&delegation.agent),
-                of(&delegation.issue),
-                of(&delegation.model_tier),
-                delegation
-                    .tokens
-                    .map(|tokens| format!("{sign}{tokens}"))
-                    .unwrap_or_default(),
-                delegation
-                    .duration
-                    .map(|seconds| format!("{seconds} s"))
-                    .unwrap_or_default(),
-                of(&delegation.status),
-            ]
-        })
-        .collect();
-    table(
-        text,
-        "Delegation Cost Log",
-        &[
-            "#",
-            "Agent",
-            "Tracker",
-            "Model Tier",
-            "Est. Tokens",
-            "Duration",
-            "Status",
-        ],
-        &rows,
-    );
+    let all = record.delegations.iter().map(|delegation| &delegation.unknown);
+    let more = further(all, &["tokens_text", "duration_text"]);
+    let row = |(delegation, n): (&crate::model::record::Delegation, usize)| {
+        let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
+        let sign = if delegation.estimated { "~" } else { "" };
+        let tokens = delegation.tokens.map(|tokens| format!("{sign}{tokens}"));
+        let duration = delegation.duration.map(|seconds| format!("{seconds} s"));
+        let mut cells = vec![
+            format!("{n}"),
+            cell(&delegation.agent),
+            of(&delegation.issue),
+            of(&delegation.model_tier),
+            tokens.unwrap_or_else(|| member(&delegation.unknown, "tokens_text")),
+            duration.unwrap_or_else(|| member(&delegation.unknown, "duration_text")),
+            of(&delegation.status),
+        ];
+        cells.extend(more.iter().map(|key| member(&delegation.unknown, key)));
+        cells
+    };
+    let rows: Vec<Vec<String>> = record.delegations.iter().zip(1..).map(row).collect();
+    let head = [
+        "#",
+        "Agent",
+        "Tracker",
+        "Model Tier",
+        "Est. Tokens",
+        "Duration",
+        "Status",
+    ];
+    table(text, "Delegation Cost Log", &[head.as_slice(), &more].concat(), &rows);
 }

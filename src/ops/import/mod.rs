@@ -117,8 +117,13 @@ pub struct Item {
     pub status: String,
 }
 
-/// Imports.
-pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Outcome, Error> {
+/// Imports; `reading` is told how many files were read so far, `progress` how many checkpoints of how many are written.
+pub fn import(
+    scene: &Scene<'_>,
+    request: &Request,
+    reading: &dyn Fn(usize),
+    progress: Progress<'_>,
+) -> Result<Outcome, Error> {
     save::guard(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
@@ -126,7 +131,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         agent: agent.as_deref(),
         ..*scene
     };
-    let found = read::read(request)?;
+    let found = read::read(request, reading)?;
     let mut problems = found.problems;
     let files = found.files.len();
     let (mut parsed, mut unknown) = match request.from {
@@ -152,7 +157,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         refs::recover(scene.repo, scene.wait)?;
     }
     let known = known::all(scene)?;
-    let mut names = known::Names::new(scene)?;
+    let mut names = known::Names::of_sessions(scene)?;
     let writer = if request.dry_run {
         Writer::memory(scene.repo)
     } else {
@@ -179,6 +184,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
                 &each,
             )? {
                 Ok(mut made) => {
+                    problems.extend(made.note);
                     needs.append(&mut made.needs);
                     edits.extend(made.edit);
                     items.push(made.item);
@@ -212,6 +218,7 @@ struct Made {
     item: Item,
     edit: Option<Edit>,
     needs: Vec<ObjectId>,
+    note: Option<Problem>,
 }
 
 type Tools<'a> = (&'a mut known::Names, &'a mut Redactor);
@@ -291,8 +298,28 @@ fn one(
             item,
             edit: None,
             needs: Vec::new(),
+            note: None,
         }));
     }
+    // A chain only grows: what is older than its end comes after it all the same.
+    let note = before.and_then(|known| {
+        let is_new = |checkpoint: &&formats::Checkpoint| !known.hashes.contains(&checkpoint.hash());
+        let times = foreign
+            .checkpoints
+            .iter()
+            .filter(is_new)
+            .filter_map(|checkpoint| checkpoint.at);
+        let older = times.min()? < known.checkpoint.document.created_at;
+        older.then(|| {
+            Problem::note(
+                &path,
+                format!(
+                    "some of it is older than what session '{}' has, and is added after that",
+                    known.name
+                ),
+            )
+        })
+    });
     let written = match write::session(scene, writer, foreign, &item.name, before, (redactor, progress))? {
         Ok(written) => written,
         Err(why) => return Ok(Err(Problem::broken(&path, why))),
@@ -309,6 +336,7 @@ fn one(
         item,
         edit: Some(edit),
         needs: written.needs,
+        note,
     }))
 }
 

@@ -1,6 +1,6 @@
 //! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -86,7 +86,7 @@ pub(super) fn session(
     };
     let mut needs = vec![last.0];
     let mut chat = Chat::default();
-    let mut names = BTreeSet::new();
+    let mut names = known::Names::of(before.map(|known| known.names.clone()).unwrap_or_default());
     let count = foreign.checkpoints.len();
     let mut summary = String::new();
     let mut at = begun;
@@ -96,14 +96,10 @@ pub(super) fn session(
             .at
             .unwrap_or(if n == 1 { fallback.max(begun) } else { at });
         chat.add(writer, std::mem::take(&mut foreign_checkpoint.messages), at, redactor)?;
-        let checkpoint_name = foreign_checkpoint
-            .name
-            .as_deref()
-            .map(|text| known::free(text, |name| names.contains(name)));
-        names.extend(checkpoint_name.clone());
         if before.is_some_and(|known| known.hashes.contains(&digest)) {
             continue;
         }
+        let checkpoint_name = foreign_checkpoint.name.as_deref().map(|text| names.free(text));
         let own = Own {
             name: checkpoint_name,
             digest,
