@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::System;
+use super::{System, VALUES_LIMIT};
 use crate::model::{id::Digest, json, session::Status, time::Timestamp};
 
 /// A file to be read.
@@ -59,8 +59,32 @@ impl File {
         String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(4 << 10)]).into_owned()
     }
 
+    /// Why its JSON, or its lines of JSON, are not read: so many values that they would fill the memory.
+    pub fn crowded(&self) -> Option<Problem> {
+        if self.bytes.len() <= VALUES_LIMIT {
+            return None;
+        }
+        let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+        for byte in &self.bytes {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_text => is_escaped = true,
+                b'"' => is_text = !is_text,
+                // A text ends with its line: lines of JSON may be damaged one by one.
+                b'\n' => (count, is_text) = (count + 1, false),
+                b',' | b'[' | b'{' if !is_text => count += 1,
+                _ => {}
+            }
+        }
+        let what = || format!("it has more than the {VALUES_LIMIT} values allowed");
+        (count > VALUES_LIMIT).then(|| Problem::broken(&self.path, what()))
+    }
+
     /// Its JSON, or why it is none.
     pub fn json(&self) -> Result<Value, Problem> {
+        if let Some(problem) = self.crowded() {
+            return Err(problem);
+        }
         let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
         json::parse_input(bytes).map_err(|error| Problem::broken(&self.path, error.to_string()))
     }

@@ -56,7 +56,10 @@ pub fn left_out(system: System, out: &Outgoing<'_>, written: &Written, beside: B
     };
     let files: Vec<File> = written.0.iter().map(file).collect();
     let sessions = system.parse(&files).sessions;
-    let (Some(session), Some(point)) = (sessions.first(), sessions.first().and_then(|all| all.checkpoints.last())) else {
+    let (Some(session), Some(point)) = (
+        sessions.first(),
+        sessions.first().and_then(|all| all.checkpoints.last()),
+    ) else {
         return vec![LeftOut::one("anything that can be read again")];
     };
     let mut told = Vec::new();
@@ -95,10 +98,20 @@ pub fn left_out(system: System, out: &Outgoing<'_>, written: &Written, beside: B
     count(beside.earlier + 1, session.checkpoints.len(), "", "earlier checkpoint");
     let said: usize = session.checkpoints.iter().map(|point| point.messages.len()).sum();
     count(out.messages.len(), said, "the chat of ", "message");
-    count(usize::from(document.compaction.is_some()), usize::from(point.compaction.is_some()), "", "summary of the chat");
+    count(
+        usize::from(document.compaction.is_some()),
+        usize::from(point.compaction.is_some()),
+        "",
+        "summary of the chat",
+    );
     count(beside.steps, point.steps.len(), "", "step");
     count(out.log.len(), session.log.len(), "", "log line");
-    count(document.record.attachments.len(), point.attachments.len(), "", "attachment");
+    count(
+        document.record.attachments.len(),
+        point.attachments.len(),
+        "",
+        "attachment",
+    );
     let is_context = point.context.is_some() || !out.context.is_some_and(|text| !text.trim().is_empty());
     count(1, usize::from(is_context), "", "context of the project");
     let is_agent = point.agent.is_some() || !out.agent.is_some_and(|text| !text.trim().is_empty());
@@ -145,13 +158,23 @@ fn says(value: &Value) -> bool {
 
 fn record(system: System, then: &Map<String, Value>, now: &Map<String, Value>, told: &mut Vec<LeftOut>) {
     let mut framed = 0;
-    let all: BTreeSet<&str> = LISTS.iter().flat_map(|(list, field)| items(now, list).filter_map(|item| item.get(*field)?.as_str())).collect();
+    let all: BTreeSet<&str> = LISTS
+        .iter()
+        .flat_map(|(list, field)| items(now, list).filter_map(|item| item.get(*field)?.as_str()))
+        .collect();
     for (list, field) in LISTS {
         let noun = list.strip_suffix('s').unwrap_or(list).replace('_', " ");
-        let noun = if list == "agent_history" { "entry of the agents' history" } else { noun.as_str() };
+        let noun = if list == "agent_history" {
+            "entry of the agents' history"
+        } else {
+            noun.as_str()
+        };
         let mut found: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
         for item in items(now, list) {
-            found.entry(item.get(field).and_then(Value::as_str).unwrap_or_default()).or_default().push(item);
+            found
+                .entry(item.get(field).and_then(Value::as_str).unwrap_or_default())
+                .or_default()
+                .push(item);
         }
         for same in found.values_mut() {
             same.reverse();
@@ -196,7 +219,8 @@ fn record(system: System, then: &Map<String, Value>, now: &Map<String, Value>, t
         told.push(LeftOut::several("the ids, times or authors of ", framed, "item"));
     }
     for (key, value) in then.iter().filter(|(_, value)| says(value)) {
-        let is_told = LISTS.iter().any(|(list, _)| list == key) || ["attachments", "auto_summary"].contains(&key.as_str());
+        let is_told =
+            LISTS.iter().any(|(list, _)| list == key) || ["attachments", "auto_summary"].contains(&key.as_str());
         if is_told || now.get(key) == Some(value) {
             continue;
         }
@@ -213,7 +237,10 @@ fn record(system: System, then: &Map<String, Value>, now: &Map<String, Value>, t
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
         let (one, two) = (text(Some(value)), text(now.get(key)));
         if !one.is_empty() && words(&one) == words(&two) {
-            told.push(LeftOut::one(format!("the line ends and blanks of the {}", key.replace('_', " "))));
+            told.push(LeftOut::one(format!(
+                "the line ends and blanks of the {}",
+                key.replace('_', " ")
+            )));
         } else {
             told.push(LeftOut::one(format!("the {}", key.replace('_', " "))));
         }
@@ -231,7 +258,9 @@ fn extra(system: System, then: &Value, now: Option<&Value>) -> Vec<String> {
         let other = now.and_then(|now| now.get(name));
         match (value.as_object(), other.and_then(Value::as_object)) {
             (Some(own), Some(found)) if name == system.word() => {
-                let away = own.iter().filter(|(key, value)| says(value) && found.get(*key) != Some(value));
+                let away = own
+                    .iter()
+                    .filter(|(key, value)| says(value) && found.get(*key) != Some(value));
                 lacking.extend(away.map(|(key, _)| format!("{name}.{key}")));
             }
             _ if says(value) && other != Some(value) => lacking.push(name.clone()),
@@ -245,7 +274,10 @@ fn extra(system: System, then: &Value, now: Option<&Value>) -> Vec<String> {
 fn members(then: &Map<String, Value>, session: &Session, point: &Checkpoint) -> Vec<String> {
     let identity = ["id", "name", "created_at"];
     let mut lacking = Vec::new();
-    for (key, value) in then.iter().filter(|(key, value)| !identity.contains(&key.as_str()) && says(value)) {
+    for (key, value) in then
+        .iter()
+        .filter(|(key, value)| !identity.contains(&key.as_str()) && says(value))
+    {
         let now = point.members.get(key).or_else(|| session.members.get(key));
         let mut value = value.clone();
         if key == "metadata"
@@ -264,15 +296,30 @@ fn members(then: &Map<String, Value>, session: &Session, point: &Checkpoint) -> 
 /// What git said then that is away.
 fn facts(git: &GitFacts, point: &Checkpoint) -> Vec<&'static str> {
     let claimed = &point.git;
-    let held: BTreeSet<String> = [&claimed.staged, &claimed.modified, &claimed.untracked].into_iter().flatten().cloned().collect();
-    let changed = git.staged.first.iter().chain(&git.modified.first).chain(&git.untracked.first);
+    let held: BTreeSet<String> = [&claimed.staged, &claimed.modified, &claimed.untracked]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    let changed = git
+        .staged
+        .first
+        .iter()
+        .chain(&git.modified.first)
+        .chain(&git.untracked.first);
     let mut lacking = Vec::new();
     for (is_away, what) in [
         (git.branch.is_some() && git.branch != claimed.branch, "branch"),
         (git.head.is_some() && claimed.commit.is_none(), "commit"),
         (git.upstream.is_some(), "upstream"),
-        (changed.into_iter().any(|path| !held.contains(&path.quoted())), "changed files"),
-        (!git.staged.first.is_empty() && claimed.staged.is_empty(), "what is staged"),
+        (
+            changed.into_iter().any(|path| !held.contains(&path.quoted())),
+            "changed files",
+        ),
+        (
+            !git.staged.first.is_empty() && claimed.staged.is_empty(),
+            "what is staged",
+        ),
         (git.operation.is_some(), "the operation in progress"),
         (git.stash_count > 0, "stashes"),
     ] {

@@ -264,6 +264,8 @@ pub(super) struct Table {
     pub(super) head: Vec<String>,
     /// Its rows; a row may have fewer or more cells than the head.
     pub(super) rows: Vec<Vec<String>>,
+    /// The two lines before the rows, as they are.
+    pub(super) top: [String; 2],
 }
 
 /// Splits lines into tables and everything else.
@@ -278,13 +280,14 @@ pub(super) fn tables(lines: &[String]) -> (Vec<Table>, Vec<String>) {
             continue;
         }
         let head = cells(&lines[at]);
+        let top = [lines[at].clone(), lines[at + 1].clone()];
         let mut rows = Vec::new();
         at += 2;
         while at < lines.len() && is_row(&lines[at]) {
             rows.push(cells(&lines[at]));
             at += 1;
         }
-        found.push(Table { head, rows });
+        found.push(Table { head, rows, top });
     }
     (found, other)
 }

@@ -230,7 +230,10 @@ fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
         lost.push((name, rest(of_sessions, &ids) + rest(of_swarms, &hives)));
     }
     for (name, count) in lost.into_iter().filter(|(_, count)| *count > 0) {
-        let what = format!("{count} rows belong to no session and stay where they are");
+        let what = match count {
+            1 => "1 row belongs to no session and stays where it is".to_owned(),
+            _ => format!("{count} rows belong to no session and stay where they are"),
+        };
         out.problems.push(Problem::note(&format!("{}#{name}", file.path), what));
     }
 }

@@ -44,7 +44,9 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
         resume_log(&mut fields, &mut notes);
     }
     if let Some(Value::Object(context)) = fields.get("git_context") {
-        let ours = fields.peek_text("version").is_some_and(|version| version.starts_with("git-checkpoint "));
+        let ours = fields
+            .peek_text("version")
+            .is_some_and(|version| version.starts_with("git-checkpoint "));
         checkpoint.git = claimed(&mut Fields::new(context.clone()), ours, file, problems);
     }
     for (key, done) in [("active", false), ("completed", true)] {

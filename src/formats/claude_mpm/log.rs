@@ -12,6 +12,9 @@ use super::super::{
 use crate::model::{json as strict, session::Status};
 
 pub(super) fn parse(file: &File, out: &mut Parsed) {
+    if let Some(problem) = file.crowded() {
+        return out.problems.push(problem);
+    }
     let mut actions: Vec<(String, Value)> = Vec::new();
     let fallback = file.stem().trim_end_matches("-incremental").to_owned();
     for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {

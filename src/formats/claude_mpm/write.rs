@@ -40,6 +40,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     tree.insert("conversation".into(), conversation(out, &mut root));
     // What was imported tells of then; whoever went on here is somewhere else.
     let then = root.remove("git_context").filter(|_| document.kind == Kind::Import);
+    let is_ours = then.is_none();
     tree.insert("git_context".into(), then.unwrap_or_else(|| git(out)));
     let worktree = json!({ "working_directory": document.worktree.path });
     tree.insert(
@@ -71,6 +72,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     tree.insert("task_list".into(), tasks(record, &mut root));
     let version = root
         .remove("version")
+        .filter(|_| !is_ours)
         .unwrap_or_else(|| json!(format!("{} {}", document.tool.name, document.tool.version)));
     tree.insert("version".into(), version);
     tree.insert("build".into(), root.remove("build").unwrap_or(json!("current")));

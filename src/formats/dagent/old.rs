@@ -43,10 +43,8 @@ fn chat(file: &File, mut fields: Fields, out: &mut Parsed) {
         .into_iter()
         .partition(|message| message.get("role").is_some_and(Value::is_string) && message.get("content").is_some());
     if !others.is_empty() {
-        out.problems.push(Problem::note(
-            &file.path,
-            format!("{} messages have no role or no content", others.len()),
-        ));
+        out.problems
+            .push(Problem::note(&file.path, super::incomplete(others.len(), "role")));
         fields.put(key, Value::Array(others));
     }
     let first = whole
@@ -105,10 +103,8 @@ fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
         }
     }
     if !kept.is_empty() {
-        out.problems.push(Problem::note(
-            &file.path,
-            format!("{} messages have no direction or no content", kept.len()),
-        ));
+        out.problems
+            .push(Problem::note(&file.path, super::incomplete(kept.len(), "direction")));
         fields.put("messages", Value::Array(kept));
     }
     let messages = std::mem::take(&mut point.messages);

@@ -36,6 +36,15 @@ pub(super) fn owns(file: &File) -> bool {
     }
 }
 
+/// Whether a file at this path in a session's folder is read as part of the session.
+pub(super) fn joins(path: &str) -> bool {
+    match path.split_once('/') {
+        Some(("checkpoints", name)) => name.ends_with(".json"),
+        Some((folder, _)) => INNER.contains(&folder),
+        None => matches!(path, "session.json" | "state.json"),
+    }
+}
+
 /// The folder of the session that a file belongs to.
 fn root(file: &File) -> &str {
     let folder = file.folder();

@@ -114,11 +114,9 @@ fn ours(file: &File, value: Value, out: &mut Parsed) {
                 session.log = log(&mut fields);
                 last.context = fields.text("context");
                 last.agent = fields.text("agent");
-                for own in ["schema", "attachments"] {
-                    fields.take(own);
-                }
+                fields.take("attachments");
                 // Lists of an export, and what is not in its form.
-                for (key, value) in fields.rest() {
+                for (key, value) in fields.rest().into_iter().filter(|(_, value)| !value.is_null()) {
                     put_extra(&mut last.record, System::Json, &key, value);
                 }
             }
@@ -193,15 +191,6 @@ fn attachments(fields: &mut Fields, point: &mut Checkpoint) {
             put_extra(&mut point.record, System::Json, "unreadable_attachment", file);
         }
     }
-    let named = point
-        .record
-        .get("extra")
-        .and_then(|extra| extra.pointer("/json/attachments"));
-    if named.and_then(Value::as_array).map(Vec::len) == Some(point.attachments.len())
-        && let Some(Value::Object(own)) = point.record.get_mut("extra").and_then(|extra| extra.get_mut("json"))
-    {
-        own.shift_remove("attachments");
-    }
 }
 
 fn point(document: Document, n: usize, session: &mut Session) {
@@ -224,7 +213,7 @@ fn point(document: Document, n: usize, session: &mut Session) {
     }
     let mut record = serde_json::to_value(&document.record).unwrap_or_default();
     if let Value::Object(record) = &mut record {
-        // The files are not in the export; their names say what was there.
+        // The files come with other ids, or not at all; these say what was there.
         if let Some(attachments) = record.shift_remove("attachments") {
             put_extra(record, System::Json, "attachments", attachments);
         }
@@ -270,6 +259,9 @@ fn tree(file: &File, value: Value, out: &mut Parsed) {
 }
 
 fn lines(file: &File, out: &mut Parsed) {
+    if let Some(problem) = file.crowded() {
+        return out.problems.push(problem);
+    }
     let mut items = Vec::new();
     for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -293,9 +285,12 @@ fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
         .or_else(|| rest.text("sessionId"))
         .or_else(|| rest.text("session_id"));
     let id = id.or_else(|| {
-        items
-            .iter()
-            .find_map(|item| Some(item.get("sessionId")?.as_str()?.to_owned()))
+        // Codex says it once, in the line about the session.
+        let said = |item: &Value| match item.get("type").and_then(Value::as_str) {
+            Some("session_meta") => item.get("payload")?.get("id").cloned(),
+            _ => item.get("sessionId").or_else(|| item.get("session_id")).cloned(),
+        };
+        items.iter().find_map(|item| Some(said(item)?.as_str()?.to_owned()))
     });
     let mut session = Session::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
     session.status(Status::Paused);

@@ -68,7 +68,7 @@ fn is_placeholder(text: &str) -> bool {
 
 /// How the sentences begin that the template itself puts around its tables and lists.
 const OWN_WORDS: [&str; 5] = [
-    "Approval requests posted",
+    "Approval requests",
     "The `on-session-start` hook",
     "If the user answered",
     "the row from this table",
@@ -166,36 +166,43 @@ impl Row {
     }
 }
 
-/// A cell with its breaks as line ends; one behind a backslash is the cell's own text.
+/// The rows of a table that have no place, under its head.
+fn remaining(table: &Table, rows: Vec<String>) -> Vec<String> {
+    let top = if rows.is_empty() {
+        Vec::new()
+    } else {
+        table.top.to_vec()
+    };
+    [top, rows].concat()
+}
+
+/// A cell with its breaks as line ends; one that is written as an entity is the cell's own text.
 fn unbroken(cell: &str) -> String {
-    let mut out = String::with_capacity(cell.len());
-    let mut rest = cell;
-    while let Some(at) = rest.find("<br") {
-        let (before, from) = rest.split_at(at);
-        let length = ["<br>", "<br/>"]
-            .iter()
-            .find(|tag| from.starts_with(**tag))
-            .map_or(0, |tag| tag.len());
-        if length == 0 {
-            out.push_str(before);
-            out.push_str("<br");
-            rest = &from[3..];
-            continue;
-        }
-        match before.strip_suffix('\\') {
-            Some(before) => {
-                out.push_str(before);
-                out.push_str(&from[..length]);
+    let text = cell.replace("<br>", "\n").replace("<br/>", "\n");
+    let mut out = String::with_capacity(text.len());
+    for (part, n) in text.split('&').zip(0..) {
+        match part.strip_prefix("amp;") {
+            _ if n == 0 => out.push_str(part),
+            _ if !is_break(part) => {
+                out.push('&');
+                out.push_str(part);
+            }
+            Some(rest) => {
+                out.push('&');
+                out.push_str(rest);
             }
             None => {
-                out.push_str(before);
-                out.push('\n');
+                out.push('<');
+                out.push_str(part.strip_prefix("lt;").unwrap_or(part));
             }
         }
-        rest = &from[length..];
     }
-    out.push_str(rest);
     out
+}
+
+/// Whether what follows a `&` is a break as an entity, however often the sign itself was written as one.
+pub(super) fn is_break(text: &str) -> bool {
+    text.trim_start_matches("amp;").starts_with("lt;br")
 }
 
 fn parts(text: Option<String>) -> Option<Vec<Value>> {
@@ -211,10 +218,11 @@ fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<String> {
     let (tables, other) = md::tables(&section.lines);
     let mut left = Vec::new();
     for table in &tables {
+        let mut rows = Vec::new();
         for row in &table.rows {
             let mut row = Row::of(table, row);
             let Some(title) = row.take(&["task", "description", "title"]) else {
-                left.extend(row.left());
+                rows.extend(row.left());
                 continue;
             };
             let word = row.take(&["status", "result"]);
@@ -233,6 +241,7 @@ fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<String> {
                 .with("status_text", word.filter(|word| usual(own) != word));
             notes.add("tasks", item.and(row.rest()));
         }
+        left.extend(remaining(table, rows));
     }
     let (items, other) = md::bullets(&other);
     for item in items.iter().filter(|item| !is_placeholder(&item.text)) {
@@ -263,10 +272,11 @@ pub(super) fn usual(status: &str) -> &'static str {
 fn approvals(section: &Section, notes: &mut Notes) -> Vec<String> {
     let (tables, mut left) = md::tables(&section.lines);
     for table in &tables {
+        let mut rows = Vec::new();
         for row in &table.rows {
             let mut row = Row::of(table, row);
             let Some(question) = row.take(&["question"]) else {
-                left.extend(row.left());
+                rows.extend(row.left());
                 continue;
             };
             let posted = row.take(&["posted at", "posted"]);
@@ -279,6 +289,7 @@ fn approvals(section: &Section, notes: &mut Notes) -> Vec<String> {
                 .with("posted_at", posted.filter(|_| at.is_none()));
             notes.add("approvals", item.and(row.rest()));
         }
+        left.extend(remaining(table, rows));
     }
     left
 }
@@ -287,6 +298,7 @@ fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<S
     let (tables, other) = md::tables(&section.lines);
     let mut left = Vec::new();
     for table in &tables {
+        let mut rows = Vec::new();
         for cells in &table.rows {
             let mut cells = cells.clone();
             let duration = table.head.iter().position(|name| name.to_lowercase() == "duration");
@@ -301,7 +313,7 @@ fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<S
             // The number of a row says nothing that its place does not.
             row.take(&["#"]);
             let Some(agent) = row.take(&["agent"]) else {
-                left.extend(row.left());
+                rows.extend(row.left());
                 continue;
             };
             let tokens = row.take(&["est. tokens", "tokens"]);
@@ -324,6 +336,7 @@ fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<S
                 .with("duration_text", took.filter(|_| secs.is_none()));
             notes.add("delegations", item.and(row.rest()));
         }
+        left.extend(remaining(table, rows));
     }
     for line in other {
         match md::pair(&line) {

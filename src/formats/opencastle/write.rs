@@ -10,7 +10,7 @@ use super::{
         notes::session_status,
         outgoing::{self, Outgoing, Written},
     },
-    sections::{BELOW, usual},
+    sections::{BELOW, is_break, usual},
 };
 use crate::model::record::{Record, Task, TaskStatus, Unknown};
 
@@ -128,15 +128,27 @@ fn one_line(text: &str) -> String {
     lines.join(" ")
 }
 
-/// A cell: bars are escaped, line ends become breaks, and what looks like one is escaped.
+/// A cell: bars are escaped, line ends become breaks, and a break that is the text's own becomes an entity.
 fn cell(text: &str) -> String {
-    text.trim()
-        .replace("<br>", "\\<br>")
-        .replace("<br/>", "\\<br/>")
+    shielded(text.trim())
+        .replace("<br>", "&lt;br>")
+        .replace("<br/>", "&lt;br/>")
         .replace("\r\n", "\n")
         .replace('\r', "\n")
         .replace('|', "\\|")
         .replace('\n', "<br>")
+}
+
+/// The text with one more `amp;` where it has what a break of its own is written as.
+fn shielded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (part, n) in text.split('&').zip(0..) {
+        if n > 0 {
+            out.push_str(if is_break(part) { "&amp;" } else { "&" });
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 fn phase(record: &Record, more: Option<&str>, text: &mut String) {

@@ -64,6 +64,11 @@ impl Chat {
         Ok(())
     }
 
+    /// How many messages there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.lengths.len()
+    }
+
     /// A message in the stored form. A role that is none of ours speaks as the system's, and its own word is kept.
     fn stored(&self, message: Value, at: Timestamp) -> Message {
         let mut given = match message {

@@ -23,7 +23,7 @@ use crate::{
     formats::{self, Problem, Session, System, Weight},
     model::{name::Name, time::Timestamp},
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::oid,
         objects::Writer,
         refs::{self, Edit, Expected},
@@ -119,6 +119,25 @@ pub struct Item {
 
 /// Imports; `reading` is told how many files were read so far, `progress` how many checkpoints of how many are written.
 pub fn import(
+    scene: &Scene<'_>,
+    request: &Request,
+    reading: &dyn Fn(usize),
+    progress: Progress<'_>,
+) -> Result<Outcome, Error> {
+    let mut again = 0;
+    loop {
+        match once(scene, request, reading, progress) {
+            // Another import was faster: what it brought in is here already.
+            Err(Error::Store(store::Error::Moved { .. })) if again < ATTEMPTS => again += 1,
+            done => return done,
+        }
+    }
+}
+
+/// How often an import is tried again because a ref moved meanwhile.
+const ATTEMPTS: usize = 4;
+
+fn once(
     scene: &Scene<'_>,
     request: &Request,
     reading: &dyn Fn(usize),
@@ -326,6 +345,7 @@ fn one(
     };
     item.tip = (!request.dry_run).then_some(written.tip);
     item.summary = written.summary;
+    item.messages = written.messages;
     let edit = Edit {
         name: session::ref_name(&item.name),
         expected: before.map_or(Expected::Absent, |known| Expected::Is(known.tip)),

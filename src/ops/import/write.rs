@@ -38,6 +38,8 @@ pub(super) struct Written {
     pub(super) tip: ObjectId,
     pub(super) needs: Vec<ObjectId>,
     pub(super) summary: String,
+    /// How many messages its chat has.
+    pub(super) messages: usize,
 }
 
 type Tools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
@@ -121,6 +123,7 @@ pub(super) fn session(
         tip: last.0,
         needs,
         summary,
+        messages: chat.count(),
     }))
 }
 
