@@ -41,19 +41,10 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         title: String::new(),
         lines: Vec::new(),
     };
-    let mut fence: Option<String> = None;
+    let mut fence = Fence::default();
     for line in text.lines() {
-        let trimmed = line.trim_start();
-        let mark: String = trimmed.chars().take_while(|c| *c == '`' || *c == '~').collect();
-        if mark.len() >= 3 {
-            match &fence {
-                None => fence = Some(mark),
-                Some(open) if mark.starts_with(open.as_str()) && trimmed[mark.len()..].trim().is_empty() => {
-                    fence = None;
-                }
-                Some(_) => {}
-            }
-        } else if fence.is_none()
+        if !fence.passes(line)
+            && !fence.is_open()
             && let Some((level, title)) = heading(line)
         {
             let next = Section {
@@ -71,6 +62,42 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         out.remove(0);
     }
     out
+}
+
+/// Whether a code fence is open, as lines go by.
+#[derive(Default)]
+struct Fence(Option<String>);
+
+impl Fence {
+    /// Takes a line; whether it opens or closes a fence, or is one inside of another.
+    fn passes(&mut self, line: &str) -> bool {
+        let trimmed = line.trim_start();
+        let mark: String = trimmed.chars().take_while(|c| *c == '`' || *c == '~').collect();
+        if mark.len() < 3 {
+            return false;
+        }
+        match &self.0 {
+            None => self.0 = Some(mark),
+            Some(open) if mark.starts_with(open.as_str()) && trimmed[mark.len()..].trim().is_empty() => {
+                self.0 = None;
+            }
+            Some(_) => {}
+        }
+        true
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// The mark that would close the fence which is open at the end of a text.
+pub(super) fn unclosed(text: &str) -> Option<String> {
+    let mut fence = Fence::default();
+    for line in text.lines() {
+        fence.passes(line);
+    }
+    fence.0
 }
 
 fn heading(line: &str) -> Option<(usize, &str)> {

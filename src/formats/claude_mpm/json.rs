@@ -43,6 +43,10 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
     if fields.has("mission_summary") {
         resume_log(&mut fields, &mut notes);
     }
+    // Of a resume log; our export adds it to a pause.
+    let decisions = fields.list("decisions_made").unwrap_or_default();
+    let more = [("rationale", "reason"), ("reason", "reason")];
+    notes.add_all("decisions", decisions, &["decision", "text"], &more);
     if let Some(Value::Object(context)) = fields.get("git_context") {
         let ours = fields
             .peek_text("version")
@@ -111,13 +115,6 @@ fn resume_log(fields: &mut Fields, notes: &mut Notes) {
             }
         }
     }
-    let decisions = fields.list("decisions_made").unwrap_or_default();
-    notes.add_all(
-        "decisions",
-        decisions,
-        &["decision", "text"],
-        &[("rationale", "reason"), ("reason", "reason")],
-    );
 }
 
 fn todo(item: Value, done: bool, notes: &mut Notes) {

@@ -70,6 +70,14 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     list.insert("completed".into(), todos(true));
     tree.insert("todos".into(), Value::Object(list));
     tree.insert("task_list".into(), tasks(record, &mut root));
+    let decisions = record.decisions.iter().map(|decision| match &decision.reason {
+        Some(reason) => json!({ "decision": decision.text, "rationale": reason }),
+        None => Value::String(decision.text.clone()),
+    });
+    // A member of its resume logs; the reader of pauses passes it over.
+    if !record.decisions.is_empty() {
+        tree.insert("decisions_made".into(), decisions.collect());
+    }
     let version = root
         .remove("version")
         .filter(|_| !is_ours)

@@ -105,10 +105,15 @@ impl Kept {
     fn of(section: &Value) -> Self {
         let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let level = section.get("level").and_then(Value::as_u64).unwrap_or(2);
+        let mut text = of("text");
+        // What follows would be code.
+        if let Some(mark) = md::unclosed(&text) {
+            line(&mut text, &format!("\n{mark}"));
+        }
         Self {
             level: usize::try_from(level.min(6)).unwrap_or(2),
             title: of("title"),
-            text: of("text"),
+            text,
         }
     }
 }
