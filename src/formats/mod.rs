@@ -19,15 +19,17 @@ mod markdown;
 mod notes;
 mod opencastle;
 mod outgoing;
+mod parsed;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml;
 
 pub use claude_flow::sqlite;
-pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Parsed, Problem, Session, Weight};
+pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Session};
 pub use left_out::{Beside, LeftOut, left_out};
 pub use outgoing::{Outgoing, Written};
+pub use parsed::{Parsed, Problem, Weight};
 
 #[doc = include_str!("FIELDS.md")]
 pub mod fields_of_each_system {}

@@ -6,6 +6,7 @@
 
 mod logs;
 mod sections;
+mod tables;
 mod write;
 
 use serde_json::Value;
