@@ -30,13 +30,12 @@ impl Parsed {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut groups: Vec<Vec<Session>> = Vec::new();
         for session in std::mem::take(&mut self.sessions) {
-            match places.get(&session.id) {
-                Some(at) => groups[*at].push(session),
-                None => {
-                    places.insert(session.id.clone(), groups.len());
-                    groups.push(vec![session]);
-                }
+            let next = groups.len();
+            let at = *places.entry(session.id.clone()).or_insert(next);
+            if at == next {
+                groups.push(Vec::new());
             }
+            groups[at].push(session);
         }
         self.sessions = groups.into_iter().filter_map(joined).collect();
     }

@@ -39,7 +39,7 @@ pub(super) fn owns(file: &File) -> bool {
 /// Whether a file at this path in a session's folder is read as part of the session.
 pub(super) fn joins(path: &str) -> bool {
     match path.split_once('/') {
-        Some(("checkpoints", name)) => name.ends_with(".json"),
+        Some(("checkpoints", name)) => name.strip_suffix(".json").is_some(),
         Some((folder, _)) => INNER.contains(&folder),
         None => matches!(path, "session.json" | "state.json"),
     }

@@ -171,7 +171,7 @@ impl<'a> Point<'a> {
         }
     }
 
-    fn with(mut self, member: &str, text: &'a Option<String>) -> Self {
+    fn with(mut self, member: &str, text: Option<&'a str>) -> Self {
         let known = BELOW.iter().find(|(.., known)| *known == member);
         if let (Some((_, word, _)), Some(text)) = (known, text) {
             self.said.push((word, text));
@@ -217,16 +217,18 @@ fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = Point
 
 fn lists(record: &Record, text: &mut String) {
     let items = record.decisions.iter();
-    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("reason", &item.reason));
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("reason", item.reason.as_deref()));
     section(text, "Key Decisions Made", items, false);
     let items = record.blockers.iter();
     let items = items.map(|item| {
         let point = Point::of(&item.text, &item.unknown);
-        point.with("needs", &item.needs).with("ref", &item.reference)
+        point
+            .with("needs", item.needs.as_deref())
+            .with("ref", item.reference.as_deref())
     });
     section(text, "Blockers & Issues", items, false);
     let items = record.questions.iter();
-    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("answer", &item.answer));
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("answer", item.answer.as_deref()));
     section(text, "Open Questions", items, false);
     let items = record.accomplishments.iter();
     section(

@@ -157,13 +157,13 @@ fn once(
         Some(system) => (system.parse(&found.files), Vec::new()),
         None => formats::parse_all(found.files),
     };
-    for problem in &mut parsed.problems {
-        found.shown.translate(&mut problem.path);
-    }
     for path in &mut unknown {
         found.shown.translate(path);
     }
     problems.append(&mut parsed.problems);
+    for problem in &mut problems {
+        found.shown.translate(&mut problem.path);
+    }
     if let Some(name) = &request.name
         && parsed.sessions.len() > 1
     {

@@ -315,7 +315,11 @@ fn links_in_a_folder_are_not_followed() {
     world
         .checkpoint(["import", "place"])
         .code(3)
-        .stderr_has("is a link, which is not followed");
+        .stderr_has("note: place/link: it is a link, which is not followed");
+    world
+        .checkpoint(["import", "--all"])
+        .code(3)
+        .stderr_has("looked for .claude-mpm/sessions, ");
 }
 
 /// What `export` writes comes in again: everything of the JSON, and of the folder what it can hold.
