@@ -67,7 +67,7 @@ pub fn left_out(system: System, out: &Outgoing<'_>, written: &Written, beside: B
     let then = object(&document.record);
     record(system, &then, &point.record, &mut told);
     let mut lacking = members(&object(&document.session), session, point);
-    if session.created_at.is_some_and(|at| at != document.session.created_at) || session.created_at.is_none() {
+    if session.created_at.is_none_or(|at| at != document.session.created_at) {
         lacking.push("its begin".to_owned());
     }
     if !lacking.is_empty() {
@@ -301,7 +301,7 @@ fn facts(git: &GitFacts, point: &Checkpoint) -> Vec<&'static str> {
         .flatten()
         .cloned()
         .collect();
-    let changed = git
+    let mut changed = git
         .staged
         .first
         .iter()
@@ -312,10 +312,7 @@ fn facts(git: &GitFacts, point: &Checkpoint) -> Vec<&'static str> {
         (git.branch.is_some() && git.branch != claimed.branch, "branch"),
         (git.head.is_some() && claimed.commit.is_none(), "commit"),
         (git.upstream.is_some(), "upstream"),
-        (
-            changed.into_iter().any(|path| !held.contains(&path.quoted())),
-            "changed files",
-        ),
+        (changed.any(|path| !held.contains(&path.quoted())), "changed files"),
         (
             !git.staged.first.is_empty() && claimed.staged.is_empty(),
             "what is staged",
