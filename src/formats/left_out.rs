@@ -112,9 +112,9 @@ pub fn left_out(system: System, out: &Outgoing<'_>, written: &Written, beside: B
         "",
         "attachment",
     );
-    let is_context = point.context.is_some() || !out.context.is_some_and(|text| !text.trim().is_empty());
+    let is_context = point.context.is_some() || out.context.is_none_or(|text| text.trim().is_empty());
     count(1, usize::from(is_context), "", "context of the project");
-    let is_agent = point.agent.is_some() || !out.agent.is_some_and(|text| !text.trim().is_empty());
+    let is_agent = point.agent.is_some() || out.agent.is_none_or(|text| text.trim().is_empty());
     count(1, usize::from(is_agent), "", "description of the agent");
     count(usize::from(document.snapshot.is_some()), 0, "", "snapshot of the files");
     told

@@ -52,7 +52,7 @@ pub(super) fn ours(file: &File, value: Value, out: &mut Parsed) {
             session.created_at = Some(document.session.created_at);
             session
         });
-        point(document, n, known);
+        point(&document, n, known);
     }
     match session {
         Some(mut session) => {
@@ -142,7 +142,7 @@ fn attachments(fields: &mut Fields, point: &mut Checkpoint) {
     }
 }
 
-fn point(document: Document, n: usize, session: &mut Session) {
+fn point(document: &Document, n: usize, session: &mut Session) {
     let mut members = serde_json::to_value(&document.session).unwrap_or_default();
     if let Value::Object(members) = &mut members {
         for own in ["id", "name", "created_at", "forked_from"] {
@@ -167,7 +167,7 @@ fn point(document: Document, n: usize, session: &mut Session) {
             put_extra(record, System::Json, "attachments", attachments);
         }
         // What it says of itself and of the repository of then: nothing of it holds here.
-        let mut then = serde_json::to_value(&document).unwrap_or_default();
+        let mut then = serde_json::to_value(document).unwrap_or_default();
         if let Value::Object(then) = &mut then {
             for told in ["record", "created_at", "name", "trigger", "compaction"] {
                 then.shift_remove(told);

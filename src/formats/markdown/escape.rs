@@ -15,7 +15,8 @@ pub(in super::super) fn escaped(text: &str) -> String {
         let mark = if begins(text) { "\\" } else { "" };
         format!("{blank}{mark}{text}")
     };
-    text.trim().split('\n').map(line).collect::<Vec<_>>().join("\n")
+    let text = text.trim();
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A text that is all there is below a heading: only what would be a heading or a fence, or would be taken for escaped,
@@ -31,7 +32,8 @@ pub(in super::super) fn escaped_block(text: &str) -> String {
             line.to_owned()
         }
     };
-    text.trim().split('\n').map(line).collect::<Vec<_>>().join("\n")
+    let text = text.trim();
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The text that was escaped.

@@ -33,7 +33,7 @@ pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> O
         "delegation cost log" => tables::delegations(section, notes, rest),
         "file partitions" => partitions(section, notes),
         "summary" => {
-            let text = Some(md::unescaped(&section.text())).filter(|text| !text.trim().is_empty());
+            let text = Some(md::unescaped(section.text().trim())).filter(|text| !text.trim().is_empty());
             notes.set("summary", text);
             Vec::new()
         }
