@@ -7,11 +7,7 @@ use serde_json::{Map, Value, json};
 
 use self::random::{document, line, text};
 use super::{Checkpoint, File, Outgoing, Session, System};
-use crate::model::{
-    document::{Document, tests::sample},
-    record::Record,
-    time::Timestamp,
-};
+use crate::model::{document::Document, record::Record, time::Timestamp};
 
 /// A few cases, or as many as `PROPTEST_CASES` asks for.
 fn config() -> ProptestConfig {
