@@ -12,6 +12,7 @@ restore, apply and undo, which change files, are killed by kill-files; purge, wh
 
 import json
 import pathlib
+import shutil
 import tempfile
 
 import world as w
@@ -58,6 +59,13 @@ def exported(world):
     document = world.checkpoint("export", "--format", "json", "work").stdout
     (world.root / "exported.json").write_bytes(document)
     world.checkpoint("delete", "work")
+
+
+def foreign(world):
+    """What two other tools left: a database with several sessions, and a paused one."""
+    cases = pathlib.Path(__file__).parents[2] / "fixtures/formats"
+    for case in ("claude-flow/good-hive", "claude-mpm/good-411"):
+        shutil.copytree(cases / case / "input", world.root / "foreign" / case)
 
 
 def chatted(world):
@@ -119,6 +127,7 @@ COMMANDS = {
     "prune": (["prune", "--keep-last", "1"], several, (0,)),
     "undo-prune": (["undo"], pruned, (0, 1)),
     "import": (["import", "../exported.json"], exported, (0, 1)),
+    "import-foreign": (["import", "../foreign"], foreign, (0,)),
     "repair": (["repair"], damaged, (0,)),
     "watch": (["watch", "--once"], plain, (0,)),
     "push": (["push", "origin", "work"], plain, (0,)),

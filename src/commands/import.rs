@@ -84,8 +84,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         dry_run: args.dry_run,
     };
     let outcome = {
+        let reading = context.ui.progress("Reading files", None);
         let progress = context.ui.progress("Importing checkpoints", None);
-        import::import(&scene, &request, &|done, all| {
+        import::import(&scene, &request, &|files| reading.update(files as u64), &|done, all| {
             progress.set_total(all as u64);
             progress.update(done as u64);
         })?
@@ -98,21 +99,26 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         warn(&outcome, context);
     }
-    conclude(&outcome, args.dry_run, context)
+    conclude(&outcome, &args, context)
 }
 
 /// The exit code, and what to do next.
-fn conclude(outcome: &Outcome, dry_run: bool, context: &Context) -> Result<(), CommandError> {
+fn conclude(outcome: &Outcome, args: &Args, context: &Context) -> Result<(), CommandError> {
     if outcome.items.is_empty() {
         let broken = outcome.problems.iter().any(|problem| problem.weight == Weight::Broken);
         return Err(if broken {
             CommandError::new(Kind::Invalid, "nothing could be imported")
+        } else if args.all {
+            let places: Vec<&str> = System::ALL.iter().flat_map(|system| system.places()).copied().collect();
+            CommandError::new(Kind::NotFound, "no tool has left a session in its usual place")
+                .hint(format!("looked for {}", places.join(", ")))
+                .hint("elsewhere: git checkpoint import <path>")
         } else {
             CommandError::new(Kind::NotFound, "no session of a known system was found")
                 .hint("name the system if the files do not tell it: git checkpoint import --from <system> <path>")
         });
     }
-    if outcome.imported() > 0 && !dry_run {
+    if outcome.imported() > 0 && !args.dry_run {
         let newest = outcome
             .items
             .iter()

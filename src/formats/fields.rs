@@ -52,6 +52,22 @@ impl Fields {
         (!text.is_empty()).then_some(text)
     }
 
+    /// An id without taking it: a text that is not empty, or a whole number.
+    pub(super) fn peek_id(&self, key: &str) -> Option<String> {
+        match self.0.get(key)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Takes an id.
+    pub(super) fn id(&mut self, key: &str) -> Option<String> {
+        let id = self.peek_id(key)?;
+        self.0.shift_remove(key);
+        Some(id)
+    }
+
     /// A text without taking it.
     pub(super) fn peek_text(&self, key: &str) -> Option<&str> {
         self.0.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())

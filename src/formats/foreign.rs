@@ -7,7 +7,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::System;
+use super::{Problem, System, VALUES_LIMIT};
 use crate::model::{id::Digest, json, session::Status, time::Timestamp};
 
 /// A file to be read.
@@ -57,67 +57,34 @@ impl File {
         String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(4 << 10)]).into_owned()
     }
 
+    /// Why its JSON, or its lines of JSON, are not read: so many values that they would fill the memory.
+    pub fn crowded(&self) -> Option<Problem> {
+        if self.bytes.len() <= VALUES_LIMIT {
+            return None;
+        }
+        let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+        for byte in &self.bytes {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_text => is_escaped = true,
+                b'"' => is_text = !is_text,
+                // A text ends with its line: lines of JSON may be damaged one by one.
+                b'\n' => (count, is_text) = (count + 1, false),
+                b',' | b'[' | b'{' if !is_text => count += 1,
+                _ => {}
+            }
+        }
+        let what = || format!("it has more than the {VALUES_LIMIT} values allowed");
+        (count > VALUES_LIMIT).then(|| Problem::broken(&self.path, what()))
+    }
+
     /// Its JSON, or why it is none.
     pub fn json(&self) -> Result<Value, Problem> {
+        if let Some(problem) = self.crowded() {
+            return Err(problem);
+        }
         let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
         json::parse_input(bytes).map_err(|error| Problem::broken(&self.path, error.to_string()))
-    }
-}
-
-/// What came out of the files of one system.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Parsed {
-    /// The sessions.
-    pub sessions: Vec<Session>,
-    /// What could not be used, and what is worth knowing.
-    pub problems: Vec<Problem>,
-}
-
-impl Parsed {
-    /// Adds what came out of other files.
-    pub fn extend(&mut self, other: Self) {
-        self.sessions.extend(other.sessions);
-        self.problems.extend(other.problems);
-    }
-}
-
-/// How much a problem weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Weight {
-    /// Something of the source did not come in.
-    Broken,
-    /// Everything came in; something about it is odd.
-    Note,
-}
-
-/// Something about a source that its importer should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// The file, and where in it.
-    pub path: String,
-    /// What is wrong: a sentence in lower case without a full stop.
-    pub what: String,
-    /// How much it weighs.
-    pub weight: Weight,
-}
-
-impl Problem {
-    /// Something did not come in.
-    pub fn broken(path: &str, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            what: what.into(),
-            weight: Weight::Broken,
-        }
-    }
-
-    /// Something is odd.
-    pub fn note(path: &str, what: impl Into<String>) -> Self {
-        Self {
-            weight: Weight::Note,
-            ..Self::broken(path, what)
-        }
     }
 }
 
@@ -182,21 +149,10 @@ impl Session {
         self.modified = self.modified.max(file.modified);
     }
 
-    /// Makes checkpoint names unique, by suffixes, and gives the session a checkpoint if it has none.
+    /// Gives the session a checkpoint if it has none.
     pub(super) fn settle(&mut self) {
         if self.checkpoints.is_empty() {
             self.checkpoints.push(Checkpoint::new(self.id.clone()));
-        }
-        let mut taken = std::collections::BTreeSet::new();
-        for checkpoint in &mut self.checkpoints {
-            let Some(name) = checkpoint.name.take() else { continue };
-            let mut n = 1;
-            let mut unique = name.clone();
-            while !taken.insert(unique.clone()) {
-                n += 1;
-                unique = format!("{name}-{n}");
-            }
-            checkpoint.name = Some(unique);
         }
     }
 }
@@ -206,7 +162,7 @@ impl Session {
 pub struct Checkpoint {
     /// Its id there; unique in the session.
     pub id: String,
-    /// Its name there, made unique in the session by a suffix.
+    /// Its name there; another one may have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// When it was made; `None` when the source does not tell.

@@ -3,6 +3,10 @@
 //! Not a Markdown parser: lines are looked at one by one, and whatever has another form is given back as it stands, so
 //! that a caller can keep it. Inside code fences nothing is a heading.
 
+mod escape;
+
+pub(super) use escape::{escaped, escaped_block, unescaped};
+
 /// A heading and the lines below it, up to the next heading of any level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
@@ -41,19 +45,10 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         title: String::new(),
         lines: Vec::new(),
     };
-    let mut fence: Option<String> = None;
+    let mut fence = Fence::default();
     for line in text.lines() {
-        let trimmed = line.trim_start();
-        let mark: String = trimmed.chars().take_while(|c| *c == '`' || *c == '~').collect();
-        if mark.len() >= 3 {
-            match &fence {
-                None => fence = Some(mark),
-                Some(open) if mark.starts_with(open.as_str()) && trimmed[mark.len()..].trim().is_empty() => {
-                    fence = None;
-                }
-                Some(_) => {}
-            }
-        } else if fence.is_none()
+        if !fence.passes(line)
+            && !fence.is_open()
             && let Some((level, title)) = heading(line)
         {
             let next = Section {
@@ -71,6 +66,42 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
         out.remove(0);
     }
     out
+}
+
+/// Whether a code fence is open, as lines go by.
+#[derive(Default)]
+struct Fence(Option<String>);
+
+impl Fence {
+    /// Takes a line; whether it opens or closes a fence, or is one inside of another.
+    fn passes(&mut self, line: &str) -> bool {
+        let trimmed = line.trim_start();
+        let mark: String = trimmed.chars().take_while(|c| *c == '`' || *c == '~').collect();
+        if mark.len() < 3 {
+            return false;
+        }
+        match &self.0 {
+            None => self.0 = Some(mark),
+            Some(open) if mark.starts_with(open.as_str()) && trimmed[mark.len()..].trim().is_empty() => {
+                self.0 = None;
+            }
+            Some(_) => {}
+        }
+        true
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// The mark that would close the fence which is open at the end of a text.
+pub(super) fn unclosed(text: &str) -> Option<String> {
+    let mut fence = Fence::default();
+    for line in text.lines() {
+        fence.passes(line);
+    }
+    fence.0
 }
 
 fn heading(line: &str) -> Option<(usize, &str)> {
@@ -116,11 +147,11 @@ pub(super) fn plain_pair(line: &str) -> Option<(&str, &str)> {
 /// An item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bullet {
-    /// Its text; further lines joined as they stand, less their indent.
+    /// Its text; further lines joined as they stand, less the indent of the item.
     pub(super) text: String,
     /// Its checkbox, if it has one.
     pub(super) checked: Option<bool>,
-    /// The lines of lists below it, less one level of indent.
+    /// The lines of lists below it, less the indent of the item.
     pub(super) below: Vec<String>,
 }
 
@@ -129,6 +160,8 @@ pub(super) fn bullets(lines: &[String]) -> (Vec<Bullet>, Vec<String>) {
     let mut items: Vec<Bullet> = Vec::new();
     let mut other = Vec::new();
     let mut open = false;
+    // How far the text of the last item is from the margin: its further lines stand there.
+    let mut inset = 2;
     for line in lines {
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
         let trimmed = line.trim();
@@ -138,6 +171,7 @@ pub(super) fn bullets(lines: &[String]) -> (Vec<Bullet>, Vec<String>) {
         }
         match (bullet(trimmed), indent) {
             (Some(text), 0 | 1) => {
+                inset = trimmed.len() - text.len();
                 let (checked, text) = checkbox(text);
                 items.push(Bullet {
                     text: text.to_owned(),
@@ -149,11 +183,12 @@ pub(super) fn bullets(lines: &[String]) -> (Vec<Bullet>, Vec<String>) {
             (found, 2..) if open => {
                 let item = items.last_mut();
                 if let Some(item) = item {
+                    let line = &line[indent.min(inset)..];
                     if found.is_some() || !item.below.is_empty() {
-                        item.below.push(line[indent.min(4)..].to_owned());
+                        item.below.push(line.to_owned());
                     } else {
                         item.text.push('\n');
-                        item.text.push_str(trimmed);
+                        item.text.push_str(line.trim_end());
                     }
                 }
             }
@@ -181,6 +216,14 @@ fn bullet(line: &str) -> Option<&str> {
     rest.strip_prefix(' ').map(str::trim)
 }
 
+/// A value without the ticks that make it code: only where the whole of it stands in one pair.
+pub(super) fn unticked(value: &str) -> &str {
+    let inner = value.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    inner
+        .filter(|inner| !inner.is_empty() && !inner.contains('`'))
+        .unwrap_or(value)
+}
+
 fn checkbox(text: &str) -> (Option<bool>, &str) {
     if let Some(rest) = text.strip_prefix("[ ] ") {
         return (Some(false), rest);
@@ -198,6 +241,8 @@ pub(super) struct Table {
     pub(super) head: Vec<String>,
     /// Its rows; a row may have fewer or more cells than the head.
     pub(super) rows: Vec<Vec<String>>,
+    /// The two lines before the rows, as they are.
+    pub(super) top: [String; 2],
 }
 
 /// Splits lines into tables and everything else.
@@ -212,13 +257,14 @@ pub(super) fn tables(lines: &[String]) -> (Vec<Table>, Vec<String>) {
             continue;
         }
         let head = cells(&lines[at]);
+        let top = [lines[at].clone(), lines[at + 1].clone()];
         let mut rows = Vec::new();
         at += 2;
         while at < lines.len() && is_row(&lines[at]) {
             rows.push(cells(&lines[at]));
             at += 1;
         }
-        found.push(Table { head, rows });
+        found.push(Table { head, rows, top });
     }
     (found, other)
 }

@@ -14,18 +14,22 @@ mod fields;
 mod folder;
 mod foreign;
 mod generic;
+mod left_out;
 mod markdown;
 mod notes;
 mod opencastle;
 mod outgoing;
+mod parsed;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml;
 
 pub use claude_flow::sqlite;
-pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Parsed, Problem, Session, Weight};
+pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Session};
+pub use left_out::{Beside, LeftOut, left_out};
 pub use outgoing::{Outgoing, Written};
+pub use parsed::{Parsed, Problem, Weight};
 
 #[doc = include_str!("FIELDS.md")]
 pub mod fields_of_each_system {}
@@ -34,6 +38,8 @@ pub mod fields_of_each_system {}
 pub const FILE_LIMIT: u64 = 64 << 20;
 /// The most bytes taken from one path that is imported: 128 MiB, so that reading stays below 256 MiB of memory.
 pub const TOTAL_LIMIT: u64 = 128 << 20;
+/// The most values in one file of JSON: 3 million, which take some 200 MiB. A text of any length is one.
+pub const VALUES_LIMIT: usize = 3_000_000;
 /// The most files taken from one path. The largest real folder seen has 3,715.
 pub const FILES_LIMIT: usize = 20_000;
 
@@ -132,6 +138,7 @@ impl System {
         for session in &mut parsed.sessions {
             session.settle();
         }
+        parsed.merge();
         parsed
     }
 }
@@ -146,6 +153,20 @@ impl System {
             Self::Folder => Some(folder::write(out)),
             Self::Dagent => Some(dagent::write(out)),
             Self::ClaudeFlow | Self::AiAgents | Self::Json => None,
+        }
+    }
+}
+
+impl System {
+    /// Whether a file that lies in the folder of an export, under this path, would be read as part of it.
+    pub fn joins(self, written: &Written, path: &str) -> bool {
+        if written.0.iter().any(|(own, _)| own == path) {
+            return false;
+        }
+        match self {
+            Self::Folder => folder::joins(path),
+            Self::Dagent => written.0.iter().any(|(own, _)| dagent::joins(own, path)),
+            _ => false,
         }
     }
 }

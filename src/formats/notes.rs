@@ -1,6 +1,6 @@
 //! A record that is being put together from foreign fields, in the stored form.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,8 @@ use crate::model::{id::Digest, patch, session::Status, time::Timestamp};
 pub(super) struct Notes {
     record: Map<String, Value>,
     ids: BTreeSet<(String, String)>,
+    /// How often a text stands in a list so far: with thousands of the same one nothing is tried twice.
+    times: BTreeMap<(String, String), u64>,
 }
 
 /// One item of a list of the record.
@@ -161,10 +163,12 @@ impl Notes {
         {
             return id.to_owned();
         }
-        for n in 0_u64.. {
+        let times = self.times.entry((list.to_owned(), text.to_owned())).or_default();
+        for n in *times.. {
             let digest = Digest::of(format!("{list}\n{n}\n{text}").as_bytes());
             let id = digest.hex()[..8].to_owned();
             if self.ids.insert((list.to_owned(), id.clone())) {
+                *times = n + 1;
                 return id;
             }
         }
@@ -248,6 +252,18 @@ impl Notes {
 pub(super) fn put_extra(record: &mut Map<String, Value>, system: System, key: &str, value: Value) {
     let extra = object_at(record, "extra");
     object_at(extra, system.word()).insert(key.to_owned(), value);
+}
+
+/// Adds values to a list under the system's name in `extra`; what stands in the way and is no list becomes its first.
+pub(super) fn add_extra(record: &mut Map<String, Value>, system: System, key: &str, values: Vec<Value>) {
+    let own = object_at(object_at(record, "extra"), system.word());
+    let place = own.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+    if !place.is_array() {
+        *place = Value::Array(vec![place.take()]);
+    }
+    if let Value::Array(list) = place {
+        list.extend(values);
+    }
 }
 
 fn object_at<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {

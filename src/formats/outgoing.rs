@@ -31,7 +31,7 @@ impl Outgoing<'_> {
 
 /// The files of an export: paths relative to a folder, separated by `/`, with their bytes. Never empty; the first is
 /// the main one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written(pub Vec<(String, Vec<u8>)>);
 
 impl Written {

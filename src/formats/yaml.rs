@@ -158,7 +158,9 @@ fn scalar(text: &str) -> Value {
         _ => {}
     }
     let starts = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    let number = if starts && text.len() <= 400 {
+    // Python writes `12e4567`, the beginning of a commit id, without quotes: to it a number with an exponent has a point.
+    let exponent = text.contains(['e', 'E']) && !text.contains('.');
+    let number = if starts && !exponent && text.len() <= 400 {
         text.parse::<Number>().ok()
     } else {
         None
@@ -175,10 +177,10 @@ mod tests {
     #[test]
     fn the_core_schema_is_followed() {
         let value = parse(
-            "a: 1\nb: [x, '2', true, ~, 1.50, 2026-01-01 10:00:00]\nc: &x\n  d: |\n    t\n    u\ne: *x\n3: !!str 4\n",
+            "a: 1\nb: [x, '2', true, ~, 1.50, 2026-01-01 10:00:00, 12e4567]\nc: &x\n  d: |\n    t\n    u\ne: *x\n3: !!str 4\n",
         );
         let expected = json!({
-            "a": 1, "b": ["x", "2", true, null, serde_json::from_str::<Value>("1.50").expect("a number"), "2026-01-01 10:00:00"],
+            "a": 1, "b": ["x", "2", true, null, serde_json::from_str::<Value>("1.50").expect("a number"), "2026-01-01 10:00:00", "12e4567"],
             "c": {"d": "t\nu\n"}, "e": {"d": "t\nu\n"}, "3": "4",
         });
         assert_eq!(value, Ok(expected));

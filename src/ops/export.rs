@@ -41,6 +41,8 @@ pub struct Exported {
     /// The documents of the checkpoints before it, oldest first, where they were asked for. The first checkpoint of a
     /// session says nothing and is none of them.
     pub earlier: Vec<Document>,
+    /// How many checkpoints are before it, but for the first, which says nothing.
+    pub before: usize,
     /// How many changes of the session's draft are not in it, when it is the newest.
     pub unsaved: usize,
 }
@@ -90,6 +92,7 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Ex
     Ok(Exported {
         attachments,
         earlier,
+        before: before(scene, &checkpoint).map_err(damaged())?,
         steps: steps::read(scene.repo, &checkpoint).map_err(damaged())?,
         log: lines(scene, &checkpoint, "log").map_err(damaged())?,
         messages: messages(scene, &checkpoint).map_err(damaged())?,
@@ -119,6 +122,14 @@ fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachm
         }
     }
     Ok(out)
+}
+
+fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
+    let mut count = 0;
+    for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
+        count += usize::from(entry?.trailers.kind != Some(model::document::Kind::Start));
+    }
+    Ok(count)
 }
 
 fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Document>, Fault> {

@@ -80,6 +80,28 @@ pub fn fill(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     Ok(())
 }
 
+/// The files in a folder and in the folders right below it, relative to it and with `/`, sorted. Links are named, not
+/// followed.
+pub fn shallow(path: &Path) -> io::Result<Vec<String>> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !entry.file_type()?.is_dir() {
+            out.push(name);
+            continue;
+        }
+        for below in fs::read_dir(entry.path())? {
+            let below = below?;
+            if !below.file_type()?.is_dir() {
+                out.push(format!("{name}/{}", below.file_name().to_string_lossy()));
+            }
+        }
+    }
+    out.sort();
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +120,7 @@ mod tests {
         fill(&place, &[("x.json".to_owned(), b"3".to_vec())]).unwrap();
         assert_eq!(fs::read(place.join("x.json")).unwrap(), b"3");
         assert_eq!(fs::read(place.join("own")).unwrap(), b"mine");
+        assert_eq!(shallow(&place).unwrap(), ["in/y", "own", "x.json"]);
         assert_eq!(room(&place.join("own")).unwrap(), Room::Other);
         let empty = dir.path().join("empty");
         fs::create_dir(&empty).unwrap();

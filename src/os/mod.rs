@@ -33,7 +33,7 @@ pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
     same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
-pub use folder::{Room, fill, put_folder, room};
+pub use folder::{Room, fill, put_folder, room, shallow};
 pub use guard::Guard;
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};

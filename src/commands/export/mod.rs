@@ -1,5 +1,6 @@
 //! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
 
+mod left_out;
 mod several;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::{
     opened::{self, Whom},
 };
 use crate::{
-    formats::{Attachment, Outgoing, System},
+    formats::{self, Attachment, Beside, LeftOut, Outgoing, System, Written},
     model::{base64, json as stored},
     ops::export::{self, Exported, Scope},
     os,
@@ -142,7 +143,7 @@ pub(super) struct Args {
     /// Write to this file instead of standard output; a format of several files needs a folder here
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
-    /// Write into a folder that has files already; what the format does not write stays
+    /// Write into a folder that has files already; what is not written stays, and must not be part of another session
     #[arg(long)]
     force: bool,
     /// Put a hand-off note between two markers of this file, and leave the rest as it is
@@ -176,19 +177,20 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "{changes} of the draft not in it: 'git checkpoint save' first"
         ));
     }
-    let bytes = match args.format.0.make {
-        Make::Note(make) => with_source(&exported, make).into_bytes(),
-        Make::Json => everything(&exported),
+    let (bytes, left_out) = match args.format.0.make {
+        Make::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
+        Make::Json => (everything(&exported), left_out::of_ours(&exported)),
         Make::File(system) => {
-            several::left_out(&exported, system, context);
-            let files = foreign(&exported, system).into_iter();
-            files.map(|(_, bytes)| bytes).next().unwrap_or_default()
+            let (written, left_out) = foreign(&exported, system);
+            let files = written.0.into_iter();
+            (files.map(|(_, bytes)| bytes).next().unwrap_or_default(), left_out)
         }
         Make::Folder(system, _) => {
-            several::left_out(&exported, system, context);
-            return several::write(&args, &exported, &foreign(&exported, system), context);
+            let (written, left_out) = foreign(&exported, system);
+            return several::write(&args, &exported, system, (&written, &left_out), context);
         }
     };
+    left_out::tell(&left_out, args.format.0.name, context);
     let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
@@ -213,6 +215,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "changed": changed,
             "dry_run": args.dry_run,
             "text": path.is_none().then(|| String::from_utf8_lossy(&bytes)),
+            "left_out": left_out,
         }));
     }
     let Some(path) = path else {
@@ -283,19 +286,25 @@ fn with_source(exported: &Exported, make: fn(&Source<'_>) -> String) -> String {
     })
 }
 
-/// The files of the checkpoint in another system's form.
-fn foreign(exported: &Exported, system: System) -> Vec<(String, Vec<u8>)> {
+/// The files of the checkpoint in another system's form, and what is not in them.
+fn foreign(exported: &Exported, system: System) -> (Written, Vec<LeftOut>) {
     let mut documents = exported.earlier.clone();
     documents.push(exported.checkpoint.document.clone());
-    let written = system.write(&Outgoing {
+    let out = Outgoing {
         documents: &documents,
         messages: &exported.messages,
         log: &exported.log,
         attachments: &exported.attachments,
         context: exported.context.as_deref(),
         agent: exported.agent.as_deref(),
-    });
-    written.map(|written| written.0).unwrap_or_default()
+    };
+    let written = system.write(&out).unwrap_or_default();
+    let beside = Beside {
+        earlier: exported.before,
+        steps: exported.steps.len(),
+    };
+    let left_out = formats::left_out(system, &out, &written, beside);
+    (written, left_out)
 }
 
 /// A file as JSON: as text where it is one.

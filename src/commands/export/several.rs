@@ -1,4 +1,6 @@
-//! The formats that are several files: where they may go, and what they have no place for.
+//! The formats that are several files: where they may go.
+
+use std::path::Path;
 
 use serde_json::json;
 
@@ -7,10 +9,10 @@ use super::{
         Context,
         error::{CommandError, Kind},
     },
-    Args,
+    Args, left_out,
 };
 use crate::{
-    formats::System,
+    formats::{LeftOut, System, Written},
     ops::export::Exported,
     os,
     render::{count::Count, slot::Slot, text::Line},
@@ -46,23 +48,32 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
 pub(super) fn write(
     args: &Args,
     exported: &Exported,
-    files: &[(String, Vec<u8>)],
+    system: System,
+    (written, left_out): (&Written, &[LeftOut]),
     context: &mut Context,
 ) -> Result<(), CommandError> {
     let path = args.output.clone().unwrap_or_default();
     let full = context.env.cwd.join(&path);
+    let files = &written.0;
     let failed = |error: &std::io::Error| {
         let message = format!("cannot write '{}': {}", path.display(), os::reason(error));
         CommandError::new(Kind::Fatal, message)
     };
-    let room = os::room(&full).map_err(|error| failed(&error))?;
-    let put = match room {
+    let put = match os::room(&full).map_err(|error| failed(&error))? {
+        os::Room::Taken if args.force => {
+            let beside = os::shallow(&full).map_err(|error| failed(&error))?;
+            let joined: Vec<&String> = beside.iter().filter(|name| system.joins(written, name)).collect();
+            if let [first, more @ ..] = joined.as_slice() {
+                return Err(mixed(&path, first, more.len()));
+            }
+            if args.dry_run { Ok(()) } else { os::fill(&full, files) }
+        }
         _ if args.dry_run => Ok(()),
-        os::Room::Taken if args.force => os::fill(&full, files),
         // Somebody may have put something there since; then the rename fails and nothing is changed.
         _ => os::put_folder(&full, files),
     };
     put.map_err(|error| failed(&error))?;
+    left_out::tell(left_out, args.format.0.name, context);
     let id = oid(exported.checkpoint.entry.id);
     if context.ui.options().json {
         return context.ui.json(&json!({
@@ -76,6 +87,7 @@ pub(super) fn write(
             "changed": true,
             "dry_run": args.dry_run,
             "text": null,
+            "left_out": left_out,
         }));
     }
     let count = Count::new(files.len(), "file");
@@ -90,28 +102,16 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Says what of a checkpoint a system's form has no place for.
-pub(super) fn left_out(exported: &Exported, system: System, context: &Context) {
-    let count = |n: usize, noun: &str| Count::new(n, noun).to_string();
-    let chat = system != System::Dagent && !exported.messages.is_empty();
-    let files = exported.checkpoint.document.record.attachments.len();
-    let mut parts = Vec::new();
-    if chat {
-        parts.push(format!("the chat of {}", count(exported.messages.len(), "message")));
-    }
-    if !exported.steps.is_empty() {
-        parts.push(count(exported.steps.len(), "step"));
-    }
-    if system != System::Folder && files > 0 {
-        parts.push(count(files, "attachment"));
-    }
-    if system != System::Folder && !exported.log.is_empty() {
-        parts.push(count(exported.log.len(), "log line"));
-    }
-    if !parts.is_empty() {
-        let what = parts.join(", ");
-        context.ui.status(Line::plain(format!(
-            "note: not in it: {what}; '--format json' holds all"
-        )));
-    }
+/// Files that are there and would be read together with the new ones: two sessions in one, or checkpoints that the
+/// session has no more. They are not ours to remove.
+fn mixed(path: &Path, first: &str, more: usize) -> CommandError {
+    let others = match more {
+        0 => String::new(),
+        _ => format!(" and {more} more"),
+    };
+    let message = format!(
+        "'{first}'{others} in '{}' would be read as part of this session",
+        path.display()
+    );
+    CommandError::new(Kind::Refused, message).hint("name another folder, or remove what is left of an earlier export")
 }

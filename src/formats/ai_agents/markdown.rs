@@ -71,7 +71,7 @@ fn pairs(section: &Section, session: &mut Session, point: &mut Checkpoint, rest:
         let Some((key, value)) = md::pair(line).or_else(|| md::plain_pair(line.trim_start_matches("- "))) else {
             continue;
         };
-        let value = value.trim_matches('`');
+        let value = md::unticked(value);
         if value.is_empty() {
             continue;
         }
@@ -81,7 +81,16 @@ fn pairs(section: &Section, session: &mut Session, point: &mut Checkpoint, rest:
                 rest.put(key, value.into());
             }
             "branch" => point.git.branch = Some(value.to_owned()),
-            "issue" => session.member("issues", Some(vec![Value::from(value)])),
+            "issue" => {
+                // `#77, Broken rope`: the number names it, the words stay.
+                let (number, words) = value.split_once(',').unwrap_or((value, ""));
+                let is_number = number.trim_start_matches('#').parse::<u64>().is_ok();
+                let issue = if is_number { number } else { value };
+                session.member("issues", Some(vec![Value::from(issue)]));
+                if is_number && !words.is_empty() {
+                    rest.put(key, value.into());
+                }
+            }
             "task" | "objective" => session.member("task", Some(value)),
             _ => rest.put(key, value.into()),
         }

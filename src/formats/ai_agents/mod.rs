@@ -82,7 +82,12 @@ pub(super) fn parse(files: &[File]) -> Parsed {
     for session in &mut out.sessions {
         let last = session.checkpoints.pop();
         session.checkpoints.sort_by_key(|point| point.at);
-        session.checkpoints.extend(last);
+        // The log is what stands at the end. Its date is that of the day's beginning; its checkpoints know better.
+        let newest = session.checkpoints.last().and_then(|point| point.at);
+        session.checkpoints.extend(last.map(|last| Checkpoint {
+            at: last.at.max(newest),
+            ..last
+        }));
     }
     out
 }

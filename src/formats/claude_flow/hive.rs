@@ -1,6 +1,6 @@
 //! The hive-mind database, and the planned `sessions.db` with the same three tables of sessions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +8,10 @@ use super::{
     super::{
         Checkpoint, File, LogLine, Parsed, Problem, Session, System,
         fields::Fields,
-        notes::{Item, Notes, session_status},
+        notes::{Notes, session_status},
         time,
     },
+    around,
     sqlite::{Cell, Database},
     typed,
 };
@@ -32,7 +33,7 @@ const JSON: [&str; 11] = [
 ];
 
 /// The rows of all tables.
-type Tables = BTreeMap<String, Vec<Fields>>;
+pub(super) type Tables = BTreeMap<String, Vec<Fields>>;
 
 pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
     let opened = Database::open(&file.bytes, log.map(|log| log.bytes.as_slice()));
@@ -70,7 +71,18 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
             .push(Problem::broken(&file.path, "the database has no table of sessions"));
         return;
     }
+    for name in database.others() {
+        let path = format!("{}#{name}", file.path);
+        out.problems
+            .push(Problem::note(&path, "the table is of another form, which is not read"));
+    }
+    let first = out.sessions.len();
     sessions(file, all, out);
+    for session in &mut out.sessions[first..] {
+        if let Some(log) = log {
+            session.source(log);
+        }
+    }
 }
 
 /// A cell as JSON; `None` for NULL.
@@ -96,80 +108,142 @@ fn value(column: &str, cell: Cell) -> Option<Value> {
     })
 }
 
+/// The rows of a table by the id in a column; under the empty text those that have none.
+fn grouped(rows: Vec<Fields>, key: &str) -> Groups {
+    let mut out = Groups::new();
+    for row in rows {
+        out.entry(row.peek_id(key).unwrap_or_default()).or_default().push(row);
+    }
+    out
+}
+
 fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
     let mut take = |name: &str| tables.remove(name).unwrap_or_default();
     let mut rows = take("sessions");
-    let mut checkpoints = take("session_checkpoints");
-    let mut logs = take("session_logs");
+    let mut checkpoints = grouped(take("session_checkpoints"), "session_id");
+    let mut logs = grouped(take("session_logs"), "session_id");
     let swarms = take("swarms");
+    let of =
+        |rows: &[Fields], key: &str| -> BTreeSet<String> { rows.iter().filter_map(|row| row.peek_id(key)).collect() };
+    let without = swarms.iter().filter(|swarm| !swarm.has("id")).count();
+    let mut lost = Vec::new();
     // A hive that was never paused has no session: the swarm stands for one.
+    let known = of(&rows, "swarm_id");
     for swarm in &swarms {
-        let Some(id) = swarm.peek_text("id") else { continue };
-        if !rows.iter().any(|row| row.peek_text("swarm_id") == Some(id)) {
-            let mut row = swarm.clone();
-            row.put("swarm_id", id.into());
-            if let Some(name) = row.take("name") {
-                row.put("swarm_name", name);
-            }
-            rows.push(row);
-        }
-    }
-    // Checkpoints and logs of a session whose row is gone.
-    for other in checkpoints.iter().chain(&logs) {
-        let Some(id) = other.peek_text("session_id") else {
+        let Some(id) = swarm.peek_id("id").filter(|id| !known.contains(id)) else {
             continue;
         };
-        if !rows.iter().any(|row| row.peek_text("id") == Some(id)) {
-            out.problems.push(Problem::note(
-                &file.path,
-                format!("session '{}' has no row of its own", id.escape_debug()),
-            ));
-            rows.push(Fields::new(Map::from_iter([("id".to_owned(), id.into())])));
+        let mut row = swarm.clone();
+        row.put("swarm_id", id.into());
+        if let Some(name) = row.take("name") {
+            row.put("swarm_name", name);
+        }
+        rows.push(row);
+    }
+    lost.push(("swarms", without));
+    lost.push((
+        "sessions",
+        rows.iter().filter(|row| row.peek_id("id").is_none()).count(),
+    ));
+    rows.retain(|row| row.peek_id("id").is_some());
+    // Checkpoints and logs of a session whose row is gone.
+    let mut known = of(&rows, "id");
+    for id in checkpoints.keys().chain(logs.keys()).filter(|id| !id.is_empty()) {
+        if known.insert(id.clone()) {
+            let what = format!("session '{}' has no row of its own", id.escape_debug());
+            out.problems.push(Problem::note(&file.path, what));
+            rows.push(Fields::new(Map::from_iter([("id".to_owned(), id.as_str().into())])));
         }
     }
+    let swarms: BTreeMap<String, Fields> = swarms
+        .into_iter()
+        .filter_map(|row| Some((row.peek_id("id")?, row)))
+        .collect();
+    // The other tables by what their rows belong to: a session, else a swarm, which several sessions may share.
+    let mut others: BTreeMap<String, (Groups, Groups)> = BTreeMap::new();
+    for (name, rows) in tables {
+        let is_known = |row: &Fields| row.peek_id("session_id").is_some_and(|id| known.contains(&id));
+        let (of_sessions, of_swarms): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_known);
+        let groups = (grouped(of_sessions, "session_id"), grouped(of_swarms, "swarm_id"));
+        others.insert(name, groups);
+    }
+    // Each session of a swarm has the swarm's rows, unless that would be too many: then the last one has them.
+    let mut sharing: BTreeMap<String, usize> = BTreeMap::new();
+    for swarm in rows.iter().filter_map(|row| row.peek_id("swarm_id")) {
+        *sharing.entry(swarm).or_default() += 1;
+    }
+    for (swarm, sessions) in &mut sharing {
+        let size: usize = others
+            .values()
+            .filter_map(|(_, groups)| groups.get(swarm))
+            .map(Vec::len)
+            .sum();
+        if size.saturating_mul(*sessions) > SHARED_LIMIT && *sessions > 1 {
+            let what = format!(
+                "swarm '{}' has {size} rows and {sessions} sessions; the last of these holds the rows",
+                swarm.escape_debug()
+            );
+            out.problems.push(Problem::note(&file.path, what));
+        } else {
+            *sessions = 1;
+        }
+    }
+    let (mut ids, mut hives) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {
-        let own = |rows: &mut Vec<Fields>, key: &str, id: Option<&str>| -> Vec<Fields> {
-            let (own, others) = std::mem::take(rows)
-                .into_iter()
-                .partition(|row| id.is_some() && row.peek_text(key) == id);
-            *rows = others;
-            own
+        let id = row.peek_id("id").unwrap_or_default();
+        let swarm = row.peek_id("swarm_id");
+        ids.insert(id.clone());
+        hives.extend(swarm.clone());
+        let has_rows = swarm
+            .as_ref()
+            .and_then(|swarm| sharing.get_mut(swarm))
+            .is_some_and(|left| {
+                *left = left.saturating_sub(1);
+                *left == 0
+            });
+        let belonging = |(of_sessions, of_swarms): &(Groups, Groups)| -> Vec<Fields> {
+            let own = of_sessions.get(&id).into_iter();
+            let shared = swarm
+                .as_ref()
+                .filter(|_| has_rows)
+                .and_then(|swarm| of_swarms.get(swarm));
+            own.chain(shared).flatten().cloned().collect()
         };
-        let id = row.peek_text("id").unwrap_or_default().to_owned();
-        let swarm = row.peek_text("swarm_id").map(str::to_owned);
         let parts = Parts {
-            checkpoints: own(&mut checkpoints, "session_id", Some(&id)),
-            logs: own(&mut logs, "session_id", Some(&id)),
-            swarm: swarms
+            checkpoints: checkpoints.remove(&id).unwrap_or_default(),
+            logs: logs.remove(&id).unwrap_or_default(),
+            swarm: swarm.as_ref().and_then(|swarm| swarms.get(swarm)).cloned(),
+            others: others
                 .iter()
-                .find(|other| swarm.is_some() && other.peek_text("id") == swarm.as_deref())
-                .cloned(),
-            others: tables
-                .iter()
-                .map(|(name, rows)| {
-                    let belongs = |row: &&Fields| {
-                        row.peek_text("session_id") == Some(&id)
-                            || (swarm.is_some() && row.peek_text("swarm_id") == swarm.as_deref())
-                    };
-                    (name.clone(), rows.iter().filter(belongs).cloned().collect::<Vec<_>>())
-                })
+                .map(|(name, groups)| (name.clone(), belonging(groups)))
                 .filter(|(_, rows)| !rows.is_empty())
                 .collect(),
         };
         out.sessions.push(session(file, &id, row, parts));
     }
-    let known = |row: &&Fields| !row.has("session_id") && !row.has("swarm_id");
-    for (name, rows) in &tables {
-        let count = rows.iter().filter(known).count();
-        if count > 0 {
-            let path = format!("{}#{name}", file.path);
-            out.problems.push(Problem::note(
-                &path,
-                format!("{count} rows belong to no session and stay where they are"),
-            ));
-        }
+    let rest = |groups: &Groups, taken: &BTreeSet<String>| -> usize {
+        let left = groups.iter().filter(|(id, _)| id.is_empty() || !taken.contains(*id));
+        left.map(|(_, rows)| rows.len()).sum()
+    };
+    lost.push(("session_checkpoints", rest(&checkpoints, &BTreeSet::new())));
+    lost.push(("session_logs", rest(&logs, &BTreeSet::new())));
+    for (name, (of_sessions, of_swarms)) in &others {
+        lost.push((name, rest(of_sessions, &ids) + rest(of_swarms, &hives)));
+    }
+    for (name, count) in lost.into_iter().filter(|(_, count)| *count > 0) {
+        let what = match count {
+            1 => "1 row belongs to no session and stays where it is".to_owned(),
+            _ => format!("{count} rows belong to no session and stay where they are"),
+        };
+        out.problems.push(Problem::note(&format!("{}#{name}", file.path), what));
     }
 }
+
+/// The most rows that sessions which share a swarm hold of it together: 100,000, some 50 MiB.
+const SHARED_LIMIT: usize = 100_000;
+
+/// Rows by the id of what they belong to.
+type Groups = BTreeMap<String, Vec<Fields>>;
 
 /// What belongs to a session besides its own row.
 pub(super) struct Parts {
@@ -182,7 +256,7 @@ pub(super) struct Parts {
 /// A session from its row and its parts; also of the files that hold both.
 pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) -> Session {
     let mut session = Session::new(System::ClaudeFlow, id, file);
-    row.take("id");
+    row.id("id");
     let word = row.peek_text("status").map(str::to_owned);
     let status = word.as_deref().and_then(session_status).unwrap_or(Status::Active);
     session.status(status);
@@ -238,7 +312,7 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
     if let Some(swarm) = parts.swarm {
         row.put("swarm", Value::Object(swarm.rest()));
     }
-    others(parts.others, &mut notes, &mut row);
+    around::others(parts.others, &mut notes, &mut row);
     notes.extra(System::ClaudeFlow, row.rest());
     last.record = notes.finish();
     session.checkpoints.push(last);
@@ -247,7 +321,7 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
 
 /// A row of `session_checkpoints`, or an item of a file's list of them.
 fn point(mut row: Fields) -> Checkpoint {
-    let id = row.text("id").or_else(|| row.text("checkpointId"));
+    let id = row.id("id").or_else(|| row.id("checkpointId"));
     let name = row.text("checkpoint_name").or_else(|| row.text("name"));
     let data = row
         .take("checkpoint_data")
@@ -281,49 +355,4 @@ fn point(mut row: Fields) -> Checkpoint {
     notes.extra(System::ClaudeFlow, row.rest());
     point.record = notes.finish();
     point
-}
-
-/// The tables around a session: tasks, decisions and memory into the record, the rest into `extra`.
-fn others(tables: Tables, notes: &mut Notes, rest: &mut Fields) {
-    let mut agents: BTreeMap<String, String> = BTreeMap::new();
-    for row in tables.get("agents").into_iter().flatten() {
-        if let (Some(id), Some(name)) = (row.peek_text("id"), row.peek_text("name")) {
-            agents.insert(id.to_owned(), name.to_owned());
-        }
-    }
-    for (table, rows) in tables {
-        let mut kept = Vec::new();
-        for mut row in rows {
-            let take = |row: &mut Fields, keys: &[&str]| keys.iter().find_map(|key| row.text(key));
-            row.take("swarm_id");
-            let item = match table.as_str() {
-                "tasks" => take(&mut row, &["description", "title"]).map(|text| {
-                    let agent = row.peek_text("agent_id").and_then(|id| agents.get(id)).cloned();
-                    let word = row.peek_text("status").unwrap_or_default().to_owned();
-                    let status = super::super::notes::task_status(&word);
-                    (
-                        "tasks",
-                        Item::new(text).with("status", Some(status)).with("agent", agent),
-                    )
-                }),
-                "consensus_decisions" => take(&mut row, &["topic"]).map(|topic| {
-                    let decision = take(&mut row, &["decision"]);
-                    let text = decision.map_or_else(|| topic.clone(), |decision| format!("{topic}: {decision}"));
-                    ("decisions", Item::new(text))
-                }),
-                "collective_memory" => take(&mut row, &["key"]).map(|key| ("memory_refs", Item::new(key))),
-                _ => None,
-            };
-            match item {
-                Some((list, item)) => {
-                    let item = item.with_id(row.text("id")).at(row.time("created_at"));
-                    notes.add(list, item.and(row));
-                }
-                None => kept.push(Value::Object(row.rest())),
-            }
-        }
-        if !kept.is_empty() {
-            rest.put(&table, Value::Array(kept));
-        }
-    }
 }

@@ -4,6 +4,7 @@
 //! stood, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files that
 //! hold a checkpoint which the database has as well are kept beside that one.
 
+mod around;
 mod checkpoints;
 mod files;
 mod hive;

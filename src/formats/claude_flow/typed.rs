@@ -10,9 +10,11 @@ pub(super) fn plain(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(plain).collect(),
         Value::Object(map) => match map.get("__type__").and_then(Value::as_str) {
-            Some("__Date__" | "Date") => map.get("value").cloned().unwrap_or(Value::Null),
+            Some("__Date__" | "Date") if map.len() == 2 && map.contains_key("value") => {
+                map.get("value").cloned().unwrap_or(Value::Null)
+            }
             Some("__undefined__" | "undefined") if map.len() == 1 => Value::Null,
-            Some("__Map__" | "Map") => entries(&map).unwrap_or_else(|| inner(map)),
+            Some("__Map__" | "Map") if map.len() == 2 => entries(&map).unwrap_or_else(|| inner(map)),
             _ => inner(map),
         },
         other => other,
@@ -64,12 +66,14 @@ mod tests {
             "m": {"__type__": "__Map__", "entries": [["a", 1], [2, {"__type__": "__undefined__"}]]},
             "twice": {"__type__": "__Map__", "entries": [["a", 1], ["a", 2]]},
             "other": {"__type__": "__Set__", "values": [1]},
+            "more": {"__type__": "__Date__", "value": "2026-01-01", "zone": "north"},
         });
         let expected = json!({
             "d": "2026-01-01T00:00:00.000Z",
             "m": {"a": 1, "2": null},
             "twice": {"__type__": "__Map__", "entries": [["a", 1], ["a", 2]]},
             "other": {"__type__": "__Set__", "values": [1]},
+            "more": {"__type__": "__Date__", "value": "2026-01-01", "zone": "north"},
         });
         assert_eq!(plain(value), expected);
         assert_eq!(inside("{\"a\":1}"), json!({"a": 1}));

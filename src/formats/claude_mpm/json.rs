@@ -43,8 +43,15 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
     if fields.has("mission_summary") {
         resume_log(&mut fields, &mut notes);
     }
+    // Of a resume log; our export adds it to a pause.
+    let decisions = fields.list("decisions_made").unwrap_or_default();
+    let more = [("rationale", "reason"), ("reason", "reason")];
+    notes.add_all("decisions", decisions, &["decision", "text"], &more);
     if let Some(Value::Object(context)) = fields.get("git_context") {
-        checkpoint.git = claimed(&mut Fields::new(context.clone()), file, problems);
+        let ours = fields
+            .peek_text("version")
+            .is_some_and(|version| version.starts_with("git-checkpoint "));
+        checkpoint.git = claimed(&mut Fields::new(context.clone()), ours, file, problems);
     }
     for (key, done) in [("active", false), ("completed", true)] {
         let Some(mut todos) = fields.fields("todos") else { break };
@@ -108,13 +115,6 @@ fn resume_log(fields: &mut Fields, notes: &mut Notes) {
             }
         }
     }
-    let decisions = fields.list("decisions_made").unwrap_or_default();
-    notes.add_all(
-        "decisions",
-        decisions,
-        &["decision", "text"],
-        &[("rationale", "reason"), ("reason", "reason")],
-    );
 }
 
 fn todo(item: Value, done: bool, notes: &mut Notes) {
@@ -157,7 +157,8 @@ fn task(item: Value, status: &str, notes: &mut Notes) {
 }
 
 /// What it says of the repository, in the real form and in the one of its manual.
-pub(super) fn claimed(context: &mut Fields, file: &File, problems: &mut Vec<Problem>) -> Claimed {
+/// `ours` is one that we wrote, whose paths are whole.
+pub(super) fn claimed(context: &mut Fields, ours: bool, file: &File, problems: &mut Vec<Problem>) -> Claimed {
     let mut out = Claimed {
         branch: context.text("branch"),
         commit: context.text("commit"),
@@ -181,7 +182,9 @@ pub(super) fn claimed(context: &mut Fields, file: &File, problems: &mut Vec<Prob
     let real = paths(["modified_files", ""]);
     out.modified = paths(["modified", ""]);
     out.untracked = paths(["untracked_files", "untracked"]);
-    if let Some(first) = real.first() {
+    if ours {
+        out.modified = real;
+    } else if let Some(first) = real.first() {
         // Its writer strips the output of git before it cuts the two columns off: an unstaged first path loses its
         // first character. Whether this one did cannot be told, so the path is not repeated as a fact.
         let what = format!(

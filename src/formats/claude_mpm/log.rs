@@ -1,11 +1,20 @@
 //! The log of a pause in progress: `ACTIVE-PAUSE.jsonl`, and `<id>-incremental.jsonl` once it is over.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use super::super::{Checkpoint, File, LogLine, Parsed, Problem, Session, System, fields::Fields, notes::Notes};
+use serde_json::{Map, Value};
+
+use super::super::{
+    Checkpoint, File, LogLine, Parsed, Problem, Session, System,
+    fields::Fields,
+    notes::{Notes, add_extra},
+};
 use crate::model::{json as strict, session::Status};
 
 pub(super) fn parse(file: &File, out: &mut Parsed) {
+    if let Some(problem) = file.crowded() {
+        return out.problems.push(problem);
+    }
     let mut actions: Vec<(String, Value)> = Vec::new();
     let fallback = file.stem().trim_end_matches("-incremental").to_owned();
     for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {
@@ -25,19 +34,12 @@ pub(super) fn parse(file: &File, out: &mut Parsed) {
                 .push(Problem::broken(&format!("{}:{n}", file.path), error.to_string())),
         }
     }
-    let mut ids: Vec<String> = Vec::new();
-    for (id, _) in &actions {
-        if !ids.contains(id) && ids.len() < 1000 {
-            ids.push(id.clone());
-        }
+    let mut sessions: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for (id, action) in actions {
+        sessions.entry(id).or_default().push(action);
     }
-    for id in ids {
-        let own = actions
-            .iter()
-            .filter(|(of, _)| *of == id)
-            .map(|(_, value)| value.clone())
-            .collect();
-        add(&id, own, file, out);
+    for (id, actions) in sessions {
+        add(&id, actions, file, out);
     }
 }
 
@@ -50,8 +52,7 @@ fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut Parsed) {
         session.log.extend(lines);
         let checkpoint = &mut session.checkpoints[0];
         checkpoint.messages.extend(messages);
-        let extra = checkpoint.record.entry("extra").or_insert_with(|| json!({}));
-        extra[System::ClaudeMpm.word()]["actions"] = Value::Array(actions);
+        add_extra(&mut checkpoint.record, System::ClaudeMpm, "actions", actions);
         return;
     }
     let over = lines.iter().any(|line| line.message.starts_with("pause_finalized"));
@@ -100,7 +101,7 @@ fn message(action: &Value) -> Option<Value> {
     let content = ["content", "text", "message", "response", "summary"]
         .iter()
         .find_map(|key| data.text(key))?;
-    let mut message = json!({ "role": role, "content": content });
+    let mut message = serde_json::json!({ "role": role, "content": content });
     if let Some(timestamp) = action.get("timestamp") {
         message["timestamp"] = timestamp.clone();
     }

@@ -66,7 +66,7 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<Session>
 fn heads(section: &Section, session: &mut Session, checkpoint: &mut Checkpoint, rest: &mut Fields, notes: &mut Notes) {
     for line in &section.lines {
         let Some((key, value)) = md::pair(line) else { continue };
-        let value = value.trim_matches('`');
+        let value = md::unticked(value);
         match key.to_lowercase().as_str() {
             "session id" if !value.is_empty() => value.clone_into(&mut session.id),
             "paused at" | "paused" | "saved" => {

@@ -64,10 +64,13 @@ pub(super) fn parse(files: &[File]) -> Parsed {
     let mut out = Parsed::default();
     let mut groups: BTreeMap<(String, String), Vec<&File>> = BTreeMap::new();
     let (mut pointers, mut logs) = (Vec::new(), Vec::new());
+    let (litter, files): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| is_litter(file));
+    if let Some(first) = litter.first() {
+        let all = litter.len();
+        let what = format!("left out, {all} such in all: the check sum of a file that is gone checks nothing");
+        out.problems.push(Problem::note(&first.path, what));
+    }
     for file in files {
-        if is_litter(file) {
-            continue;
-        }
         if file.name() == "LATEST-SESSION.txt" {
             pointers.push(file);
         } else if is_log(file) {

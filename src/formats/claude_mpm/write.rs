@@ -6,7 +6,10 @@ use super::super::{
     System,
     outgoing::{self, Outgoing, Written},
 };
-use crate::model::record::{Note, Record, TaskStatus};
+use crate::model::{
+    document::Kind,
+    record::{Note, Record, TaskStatus},
+};
 
 /// Writes the newest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
 /// places.
@@ -35,10 +38,10 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    tree.insert(
-        "git_context".into(),
-        root.remove("git_context").unwrap_or_else(|| git(out)),
-    );
+    // What was imported tells of then; whoever went on here is somewhere else.
+    let then = root.remove("git_context").filter(|_| document.kind == Kind::Import);
+    let is_ours = then.is_none();
+    tree.insert("git_context".into(), then.unwrap_or_else(|| git(out)));
     let worktree = json!({ "working_directory": document.worktree.path });
     tree.insert(
         "active_context".into(),
@@ -67,8 +70,17 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     list.insert("completed".into(), todos(true));
     tree.insert("todos".into(), Value::Object(list));
     tree.insert("task_list".into(), tasks(record, &mut root));
+    let decisions = record.decisions.iter().map(|decision| match &decision.reason {
+        Some(reason) => json!({ "decision": decision.text, "rationale": reason }),
+        None => Value::String(decision.text.clone()),
+    });
+    // A member of its resume logs; the reader of pauses passes it over.
+    if !record.decisions.is_empty() {
+        tree.insert("decisions_made".into(), decisions.collect());
+    }
     let version = root
         .remove("version")
+        .filter(|_| !is_ours)
         .unwrap_or_else(|| json!(format!("{} {}", document.tool.name, document.tool.version)));
     tree.insert("version".into(), version);
     tree.insert("build".into(), root.remove("build").unwrap_or(json!("current")));

@@ -34,9 +34,19 @@ const PARTS: [&str; 6] = [
     "agent-description",
 ];
 
+/// Whether two files of one folder are of the same session.
+pub(super) fn joins(one: &str, other: &str) -> bool {
+    let id = |name| parted(name).map(|(_, id)| id);
+    id(one).is_some() && id(one) == id(other)
+}
+
 /// The part and the id of `<part>_<id>.json`.
 fn split(file: &File) -> Option<(&'static str, &str)> {
-    let stem = file.name().strip_suffix(".json")?;
+    parted(file.name())
+}
+
+fn parted(name: &str) -> Option<(&'static str, &str)> {
+    let stem = name.strip_suffix(".json")?;
     PARTS.iter().find_map(|part| {
         let id = stem.strip_prefix(part)?.strip_prefix('_')?;
         (!id.is_empty()).then_some((*part, id))
@@ -135,7 +145,10 @@ fn set(id: &str, parts: &[(&'static str, &File)], out: &mut Parsed) {
 }
 
 fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
-    fields.take("id");
+    // Another one than the files are named by stays where it is.
+    if fields.peek_text("id") == Some(&session.id) {
+        fields.take("id");
+    }
     for (from, to) in [
         ("type", "type"),
         ("agentType", "agent"),
@@ -166,7 +179,7 @@ fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut 
         }
     }
     if !kept.is_empty() {
-        let what = format!("{} messages have no role or no content", kept.len());
+        let what = incomplete(kept.len(), "role");
         out.problems.push(Problem::note(&file.path, what));
         fields.put("messages", Value::Array(kept));
     }
@@ -183,6 +196,13 @@ fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut 
         if fields.get(key) == of(message).as_ref() {
             fields.take(key);
         }
+    }
+}
+
+fn incomplete(count: usize, part: &str) -> String {
+    match count {
+        1 => format!("1 message has no {part} or no content"),
+        _ => format!("{count} messages have no {part} or no content"),
     }
 }
 

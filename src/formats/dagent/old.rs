@@ -43,10 +43,8 @@ fn chat(file: &File, mut fields: Fields, out: &mut Parsed) {
         .into_iter()
         .partition(|message| message.get("role").is_some_and(Value::is_string) && message.get("content").is_some());
     if !others.is_empty() {
-        out.problems.push(Problem::note(
-            &file.path,
-            format!("{} messages have no role or no content", others.len()),
-        ));
+        out.problems
+            .push(Problem::note(&file.path, super::incomplete(others.len(), "role")));
         fields.put(key, Value::Array(others));
     }
     let first = whole
@@ -74,7 +72,12 @@ fn times(messages: &[Value], session: &mut Session, point: &mut Checkpoint) {
 
 fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
     let task = fields.text("taskId").unwrap_or_else(|| folder(file).to_owned());
-    let mut session = Session::new(System::Dagent, &task, file);
+    // Tasks are numbered anew in each feature: `<feature>/nodes/<task>/session.json`.
+    let mut above = file.folder().rsplit('/').skip(1);
+    let feature = (above.next() == Some("nodes")).then(|| above.next()).flatten();
+    let id = feature.map_or_else(|| task.clone(), |feature| format!("{feature}-{task}"));
+    let mut session = Session::new(System::Dagent, &id, file);
+    session.member("feature_id", feature);
     session.member("task_id", Some(task.clone()));
     session.member("agent", fields.text("agentId"));
     let status = fields.peek_text("status").and_then(session_status);
@@ -83,14 +86,15 @@ fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
         fields.take("status");
     }
     session.created_at = fields.time("startedAt");
-    let mut point = Checkpoint::new(task);
+    let mut point = Checkpoint::new(id);
     point.at = fields.time("completedAt");
     let mut kept = Vec::new();
     let mut summary = None;
     for message in fields.list("messages").unwrap_or_default() {
         match exchanged(&message) {
             Some(made) => {
-                if message.get("type").and_then(Value::as_str) == Some("completion") || summary.is_none() {
+                let kind = message.get("type").and_then(Value::as_str);
+                if matches!(kind, Some("completion" | "error")) || summary.is_none() {
                     summary = made["content"].as_str().map(str::to_owned);
                 }
                 point.messages.push(made);
@@ -99,10 +103,8 @@ fn task(file: &File, mut fields: Fields, out: &mut Parsed) {
         }
     }
     if !kept.is_empty() {
-        out.problems.push(Problem::note(
-            &file.path,
-            format!("{} messages have no direction or no content", kept.len()),
-        ));
+        out.problems
+            .push(Problem::note(&file.path, super::incomplete(kept.len(), "direction")));
         fields.put("messages", Value::Array(kept));
     }
     let messages = std::mem::take(&mut point.messages);

@@ -6,7 +6,7 @@ use super::super::{
     System,
     outgoing::{self, Outgoing, Written},
 };
-use crate::model::{record::TaskStatus, session::Status};
+use crate::model::{document::Kind, record::TaskStatus, session::Status};
 
 /// Writes `session_<id>.json`, `chat_<id>.json` and `checkpoint_<id>.json`, and the context and the agent's description
 /// where the checkpoint came with them.
@@ -48,13 +48,14 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         })
     });
     let tokens = document.tokens.as_ref().and_then(|tokens| tokens.get("count")).cloned();
-    head.entry("stats").or_insert_with(|| {
-        json!({
-            "totalMessages": out.messages.len(),
-            "totalTokens": tokens.unwrap_or(json!(0)),
-            "totalCompactions": 0,
-        })
-    });
+    let stats = head.entry("stats").or_insert_with(|| json!({ "totalCompactions": 0 }));
+    // What was counted when it was imported holds only as long as nobody went on.
+    if let Value::Object(stats) = stats
+        && document.kind != Kind::Import
+    {
+        stats.insert("totalMessages".into(), out.messages.len().into());
+        stats.insert("totalTokens".into(), tokens.unwrap_or(json!(0)));
+    }
     first.extend(head);
     let mut files = vec![(format!("session_{id}.json"), outgoing::json(&Value::Object(first)))];
     files.push((
@@ -174,6 +175,7 @@ fn summary(out: &Outgoing<'_>, mut rest: Map<String, Value>) -> Value {
     tree.insert(
         "updatedAt".into(),
         rest.remove("updatedAt")
+            .filter(|_| document.kind == Kind::Import)
             .unwrap_or_else(|| document.created_at.to_string().into()),
     );
     tree.insert("summary".into(), Value::Object(lists));

@@ -5,7 +5,7 @@
 
 mod write;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -20,6 +20,8 @@ use crate::model::{id::Digest, json as strict, session::Status};
 
 pub(super) use write::write;
 
+/// The most lines of a log that are kept, the newest: a few bytes a line would otherwise fill the memory.
+const LINES_LIMIT: usize = 100_000;
 /// The folders below a session's.
 const INNER: [&str; 3] = ["checkpoints", "logs", "artifacts"];
 
@@ -31,6 +33,15 @@ pub(super) fn owns(file: &File) -> bool {
             name.starts_with("cp-") || has(&file.bytes, "\"integrity\"")
         }
         _ => parent == "logs" || parent == "artifacts",
+    }
+}
+
+/// Whether a file at this path in a session's folder is read as part of the session.
+pub(super) fn joins(path: &str) -> bool {
+    match path.split_once('/') {
+        Some(("checkpoints", name)) => name.strip_suffix(".json").is_some(),
+        Some((folder, _)) => INNER.contains(&folder),
+        None => matches!(path, "session.json" | "state.json"),
     }
 }
 
@@ -146,7 +157,7 @@ fn session(root: &str, files: &[&File], out: &mut Parsed) {
     let artifacts = files.iter().filter(|file| is_inner(file, "artifacts"));
     let attachments: Vec<Attachment> = artifacts.map(|file| Attachment::of(file)).collect();
     for file in files.iter().filter(|file| is_inner(file, "logs")) {
-        log(file, &mut session);
+        log(file, &mut session, &mut out.problems);
     }
     // The present state is a checkpoint of its own where it is not the last one's already.
     let last = session.checkpoints.last();
@@ -204,7 +215,14 @@ fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> O
     }
     let mut record = fields.fields("record").map(Fields::rest).unwrap_or_default();
     notes.set("state", fields.take("state"));
-    fields.take("integrity");
+    if integrity(&fields).is_some() {
+        fields.take("integrity");
+    } else if fields.has("integrity") {
+        problems.push(Problem::note(
+            &file.path,
+            "its integrity field is of no known form, so nothing was checked",
+        ));
+    }
     notes.extra(System::Folder, fields.rest());
     let own = notes.finish();
     // What the export keeps beside the state is the whole record; what stands in it counts.
@@ -221,16 +239,22 @@ fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> O
     Some(point)
 }
 
+/// The digest that a checkpoint gives of itself.
+fn integrity(fields: &Fields) -> Option<&str> {
+    let given = fields.get("integrity")?;
+    let inner = || {
+        ["sha256", "hash", "checksum", "value"]
+            .iter()
+            .find_map(|key| given.get(key)?.as_str())
+    };
+    given.as_str().or_else(inner)
+}
+
 /// Why a checkpoint is damaged, if its integrity field says so. Tools take the digest of the state or of the whole
 /// without the field, each as JSON without or with spaces; one that fits is enough.
 fn damaged(fields: &Fields) -> Option<String> {
     let given = fields.get("integrity")?;
-    let text = given.as_str().or_else(|| {
-        ["sha256", "hash", "checksum", "value"]
-            .iter()
-            .find_map(|key| given.get(key)?.as_str())
-    });
-    let Some(text) = text else {
+    let Some(text) = integrity(fields) else {
         return given.is_null().then(|| "its integrity field is empty".to_owned());
     };
     let wanted = text
@@ -257,8 +281,15 @@ fn damaged(fields: &Fields) -> Option<String> {
 }
 
 /// A log: JSON lines, or plain lines.
-fn log(file: &File, session: &mut Session) {
-    for line in file.text().lines().filter(|line| !line.trim().is_empty()).take(100_000) {
+fn log(file: &File, session: &mut Session, problems: &mut Vec<Problem>) {
+    let text = file.text();
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let beyond = lines().count().saturating_sub(LINES_LIMIT);
+    if beyond > 0 {
+        let what = format!("its first {beyond} lines are left out: more than {LINES_LIMIT}");
+        problems.push(Problem::broken(&file.path, what));
+    }
+    for line in lines().skip(beyond) {
         let value = strict::parse_input(line.as_bytes()).ok();
         let of = |keys: &[&str]| {
             keys.iter()
@@ -279,10 +310,21 @@ fn log(file: &File, session: &mut Session) {
         });
         let level = of(&["level", "severity"])
             .unwrap_or_else(|| if file.name().contains("error") { "error" } else { "info" }.to_owned());
-        let whole = value
-            .as_ref()
-            .and_then(Value::as_object)
-            .is_some_and(|map| map.len() <= 4);
+        // A line that says more than a line of the log can is kept as it stands.
+        let known = [
+            &["message", "msg", "error", "event"][..],
+            &["timestamp", "time", "at", "ts"],
+            &["level", "severity"],
+            &["agent"],
+        ];
+        let whole = value.as_ref().and_then(Value::as_object).is_some_and(|map| {
+            let place = |key: &String| known.iter().position(|names| names.contains(&key.as_str()));
+            let places: BTreeSet<_> = map.keys().filter_map(place).collect();
+            places.len() == map.len()
+                && map
+                    .iter()
+                    .all(|(key, value)| value.is_string() || place(key) == Some(1))
+        });
         session.log.push(LogLine {
             at,
             level,

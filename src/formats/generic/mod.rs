@@ -3,22 +3,14 @@
 //! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
 //! file that holds more than messages is kept whole beside the checkpoint.
 
+mod ours;
+
 use serde_json::{Map, Value};
 
 use super::{
-    Attachment, Checkpoint, File, LogLine, Parsed, Problem, Session, System,
-    claude_mpm::has,
-    fields::Fields,
-    notes::{Notes, put_extra},
-    time,
+    Attachment, Checkpoint, File, Parsed, Problem, Session, System, claude_mpm::has, fields::Fields, notes::Notes, time,
 };
-use crate::model::{
-    base64,
-    document::Document,
-    json as strict,
-    session::Status,
-    step::{self, Step},
-};
+use crate::model::{json as strict, session::Status};
 
 pub(super) fn owns(file: &File) -> bool {
     let lines = file.is("jsonl");
@@ -35,7 +27,7 @@ pub(super) fn parse(files: &[File]) -> Parsed {
             continue;
         }
         match file.json() {
-            Ok(value) if is_ours(&value) => ours(file, value, &mut out),
+            Ok(value) if is_ours(&value) => ours::ours(file, value, &mut out),
             Ok(value) => tree(file, value, &mut out),
             // Lines in a file that is called otherwise.
             Err(problem) if looks_like_lines(&file.bytes) => {
@@ -60,180 +52,6 @@ fn looks_like_lines(bytes: &[u8]) -> bool {
 fn is_ours(value: &Value) -> bool {
     let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
     schema.starts_with("git-checkpoint/") || schema.starts_with("git-checkpoint.export/")
-}
-
-/// A document, or an export: `checkpoints` (or one `checkpoint`) with documents, `messages` with the chat.
-fn ours(file: &File, value: Value, out: &mut Parsed) {
-    let mut fields = Fields::of(value).unwrap_or_default();
-    let mut documents = Vec::new();
-    if fields.has("record") && fields.has("session") && fields.has("git") {
-        documents.push(Value::Object(std::mem::take(&mut fields).rest()));
-    }
-    for key in ["checkpoints", "documents"] {
-        documents.extend(fields.list(key).unwrap_or_default());
-    }
-    documents.extend(fields.take("checkpoint"));
-    documents.extend(fields.take("document"));
-    let mut messages = fields.list("messages").unwrap_or_default();
-    if let Some(Value::Object(chat)) = fields.take("chat") {
-        messages.extend(Fields::new(chat).list("messages").unwrap_or_default());
-    }
-    let mut session: Option<Session> = None;
-    for (value, n) in documents.into_iter().zip(1..) {
-        // An item of the list may wrap the document with its id.
-        let value = match value {
-            Value::Object(mut map) if map.get("document").is_some_and(Value::is_object) => {
-                map.remove("document").unwrap_or_default()
-            }
-            other => other,
-        };
-        let document: Document = match serde_json::from_value(value) {
-            Ok(document) => document,
-            Err(error) => {
-                out.problems.push(Problem::broken(
-                    &format!("{}#{n}", file.path),
-                    format!("it is no checkpoint: {error}"),
-                ));
-                continue;
-            }
-        };
-        let known = session.get_or_insert_with(|| {
-            let mut session = Session::new(System::Json, &document.session.id, file);
-            document.session.name.as_str().clone_into(&mut session.name);
-            session.created_at = Some(document.session.created_at);
-            session
-        });
-        point(document, n, known);
-    }
-    match session {
-        Some(mut session) => {
-            if let Some(last) = session.checkpoints.last_mut() {
-                last.messages = messages;
-                steps(&mut fields, last);
-                attachments(&mut fields, last);
-                session.log = log(&mut fields);
-                last.context = fields.text("context");
-                last.agent = fields.text("agent");
-                for own in ["schema", "session", "id", "digest", "attachments"] {
-                    fields.take(own);
-                }
-                // Lists of an export, and what is not in its form.
-                for (key, value) in fields.rest() {
-                    put_extra(&mut last.record, System::Json, &key, value);
-                }
-            }
-            out.sessions.push(session);
-        }
-        None => out
-            .problems
-            .push(Problem::broken(&file.path, "the export holds no checkpoint")),
-    }
-}
-
-/// Steps that are some; what is none stays among the members.
-fn steps(fields: &mut Fields, point: &mut Checkpoint) {
-    let is_step = |value: &Value| serde_json::from_value::<Step>(value.clone()).is_ok_and(|step| step::is_id(&step.id));
-    let (steps, others): (Vec<Value>, Vec<Value>) =
-        fields.list("steps").unwrap_or_default().into_iter().partition(is_step);
-    point.steps = steps;
-    if !others.is_empty() {
-        fields.put("steps", Value::Array(others));
-    }
-}
-
-/// The session log; lines that say more than a line of it can stay among the members, too.
-fn log(fields: &mut Fields) -> Vec<LogLine> {
-    let lines = fields.list("log").unwrap_or_default();
-    let mut out = Vec::new();
-    let mut others = Vec::new();
-    for line in lines {
-        let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
-        let known = ["at", "level", "message", "agent"];
-        let whole = line
-            .as_object()
-            .is_some_and(|line| line.keys().all(|key| known.contains(&key.as_str())));
-        if let Some(message) = text("message") {
-            out.push(LogLine {
-                at: line.get("at").and_then(time::of_value),
-                level: text("level").unwrap_or_else(|| "info".to_owned()),
-                message,
-                agent: text("agent"),
-            });
-            if whole {
-                continue;
-            }
-        }
-        others.push(line);
-    }
-    if !others.is_empty() {
-        fields.put("log", Value::Array(others));
-    }
-    out
-}
-
-/// The files of an export, in the place of their names alone.
-fn attachments(fields: &mut Fields, point: &mut Checkpoint) {
-    let given = fields
-        .get("attachments")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
-    for file in given {
-        let text = |key: &str| file.get(key).and_then(Value::as_str);
-        let bytes = match (text("text"), text("base64")) {
-            (Some(text), _) => Some(text.as_bytes().to_vec()),
-            (None, Some(digits)) => base64::decode(digits),
-            (None, None) => None,
-        };
-        if let (Some(name), Some(bytes)) = (text("name"), bytes) {
-            let name = name.to_owned();
-            point.attachments.push(Attachment { name, bytes });
-        } else {
-            // Not to be read as one; kept as it is.
-            put_extra(&mut point.record, System::Json, "unreadable_attachment", file);
-        }
-    }
-    let named = point
-        .record
-        .get("extra")
-        .and_then(|extra| extra.pointer("/json/attachments"));
-    if named.and_then(Value::as_array).map(Vec::len) == Some(point.attachments.len())
-        && let Some(Value::Object(own)) = point.record.get_mut("extra").and_then(|extra| extra.get_mut("json"))
-    {
-        own.shift_remove("attachments");
-    }
-}
-
-fn point(document: Document, n: usize, session: &mut Session) {
-    let mut members = serde_json::to_value(&document.session).unwrap_or_default();
-    if let Value::Object(members) = &mut members {
-        for own in ["id", "name", "created_at", "forked_from"] {
-            members.shift_remove(own);
-        }
-        session.members.clone_from(members);
-    }
-    let mut point = Checkpoint::new(format!("{n}"));
-    point.at = Some(document.created_at);
-    point.name = document.name.map(String::from);
-    point.trigger = document.trigger;
-    point.compaction = document.compaction;
-    point.git.branch.clone_from(&document.git.branch);
-    point.git.commit = document.git.head.as_ref().map(|head| head.as_str().to_owned());
-    if let Value::Object(members) = members {
-        point.members = members;
-    }
-    let mut record = serde_json::to_value(&document.record).unwrap_or_default();
-    if let Value::Object(record) = &mut record {
-        // The files are not in the export; their names say what was there.
-        if let Some(attachments) = record.shift_remove("attachments") {
-            put_extra(record, System::Json, "attachments", attachments);
-        }
-        let git = serde_json::to_value(&document.git).unwrap_or_default();
-        put_extra(record, System::Json, "git", git);
-        put_extra(record, System::Json, "kind", document.kind.word().into());
-        point.record = std::mem::take(record);
-    }
-    session.checkpoints.push(point);
 }
 
 fn tree(file: &File, value: Value, out: &mut Parsed) {
@@ -261,6 +79,9 @@ fn tree(file: &File, value: Value, out: &mut Parsed) {
 }
 
 fn lines(file: &File, out: &mut Parsed) {
+    if let Some(problem) = file.crowded() {
+        return out.problems.push(problem);
+    }
     let mut items = Vec::new();
     for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -284,9 +105,12 @@ fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
         .or_else(|| rest.text("sessionId"))
         .or_else(|| rest.text("session_id"));
     let id = id.or_else(|| {
-        items
-            .iter()
-            .find_map(|item| Some(item.get("sessionId")?.as_str()?.to_owned()))
+        // Codex says it once, in the line about the session.
+        let said = |item: &Value| match item.get("type").and_then(Value::as_str) {
+            Some("session_meta") => item.get("payload")?.get("id").cloned(),
+            _ => item.get("sessionId").or_else(|| item.get("session_id")).cloned(),
+        };
+        items.iter().find_map(|item| Some(said(item)?.as_str()?.to_owned()))
     });
     let mut session = Session::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
     session.status(Status::Paused);
@@ -338,7 +162,7 @@ fn message(item: Value) -> Option<Value> {
         let timestamp = ["timestamp", "created_at", "createdAt", "time"]
             .iter()
             .find_map(|key| fields.get(key).cloned());
-        return Some(made(fields, timestamp));
+        return Some(Value::Object(made(fields, timestamp)));
     }
     let key = ["message", "payload"].into_iter().find(|key| {
         fields
@@ -349,44 +173,62 @@ fn message(item: Value) -> Option<Value> {
     if !inner.has("content") {
         return None;
     }
-    let timestamp = fields.take("timestamp");
+    let timestamp = fields.take("timestamp").or_else(|| inner.get("timestamp").cloned());
     let mut out = made(inner, timestamp);
     if !fields.is_empty() {
-        out["metadata"]["line"] = Value::Object(fields.rest());
+        keep(&mut out, "line", Value::Object(fields.rest()));
     }
-    Some(out)
+    Some(Value::Object(out))
 }
 
 /// A message with its text as `content`; content in blocks is kept as it was in `metadata`.
-fn made(mut fields: Fields, timestamp: Option<Value>) -> Value {
+fn made(mut fields: Fields, timestamp: Option<Value>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("role".into(), fields.take("role").unwrap_or_default());
     let content = fields.take("content").unwrap_or_default();
-    let mut metadata = match fields.take("metadata") {
-        Some(Value::Object(metadata)) => metadata,
-        Some(other) => Map::from_iter([("metadata".to_owned(), other)]),
-        None => Map::new(),
-    };
-    if let Value::String(_) = content {
+    let metadata = fields.take("metadata");
+    let blocks = if let Value::String(_) = content {
         out.insert("content".into(), content);
+        None
     } else {
         out.insert("content".into(), text_of(&content).into());
-        metadata.insert("content".into(), content);
+        Some(content)
+    };
+    if fields.get("timestamp") == timestamp.as_ref() {
+        fields.take("timestamp");
     }
     if let Some(timestamp) = timestamp {
         out.insert("timestamp".into(), timestamp);
-        fields.take("timestamp");
     }
     if let Some(id) = fields.take("id") {
         out.insert("id".into(), id);
     }
+    match metadata {
+        Some(Value::Object(metadata)) if !metadata.is_empty() => {
+            out.insert("metadata".into(), Value::Object(metadata));
+        }
+        Some(Value::Object(_)) | None => {}
+        Some(other) => keep(&mut out, "metadata", other),
+    }
+    if let Some(blocks) = blocks {
+        keep(&mut out, "content", blocks);
+    }
     for (key, value) in fields.rest() {
-        metadata.entry(key).or_insert(value);
+        keep(&mut out, &key, value);
     }
-    if !metadata.is_empty() {
-        out.insert("metadata".into(), Value::Object(metadata));
+    out
+}
+
+/// Puts something that a message came with into its metadata; what has the name already keeps it.
+fn keep(message: &mut Map<String, Value>, key: &str, value: Value) {
+    let place = message.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(metadata) = place {
+        let mut name = key.to_owned();
+        while metadata.contains_key(&name) {
+            name = format!("message_{name}");
+        }
+        metadata.insert(name, value);
     }
-    Value::Object(out)
 }
 
 /// The texts of content in blocks.

@@ -16,6 +16,10 @@ use crate::model::{json as strict, session::Status};
 pub(super) fn parse(files: &[&File], out: &mut Parsed) {
     let mut sessions: BTreeMap<String, (Session, Notes, Map<String, Value>)> = BTreeMap::new();
     for file in files {
+        if let Some(problem) = file.crowded() {
+            out.problems.push(problem);
+            continue;
+        }
         for (line, n) in file.bytes.split(|byte| *byte == b'\n').zip(1_usize..) {
             if line.trim_ascii().is_empty() {
                 continue;

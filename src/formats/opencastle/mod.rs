@@ -1,11 +1,12 @@
 //! OpenCastle: `SESSION-CHECKPOINT.md` and its logs of JSON lines.
 //!
 //! The file is rewritten in place, so each import of a newer state adds a checkpoint. The template's sections become the
-//! record; a section that is not understood to its last line is kept verbatim, and then the whole file beside it, since
-//! most files in the wild have a layout of their own.
+//! record; other sections, and the lines of one that have no place there, are kept verbatim, and then the whole file beside
+//! the record, since most files in the wild have a layout of their own.
 
 mod logs;
 mod sections;
+mod tables;
 mod write;
 
 use serde_json::Value;
@@ -65,10 +66,14 @@ fn checkpoint(file: &File, out: &mut Parsed) {
             }
             let left = head(&section, &mut session, &mut point, &mut rest);
             if !left.is_empty() {
-                kept.push(sections::verbatim(&Section { lines: left, ..section }));
+                kept.push(sections::verbatim(&section, left));
             }
-        } else if !sections::take(&section, &mut notes, &mut rest) {
-            kept.push(sections::verbatim(&section));
+            continue;
+        }
+        match sections::take(&section, &mut notes, &mut rest) {
+            Some(left) if left.is_empty() => {}
+            Some(left) => kept.push(sections::verbatim(&section, left)),
+            None => kept.push(sections::verbatim(&section, section.lines.clone())),
         }
     }
     let feature = session
@@ -86,10 +91,10 @@ fn checkpoint(file: &File, out: &mut Parsed) {
         .unwrap_or_else(|| file.stem().to_owned());
     session.id.clone_from(&name);
     session.name = name;
-    session.member("title", own);
+    session.member("title", own.clone());
     if !notes.has("summary") {
         let phase = notes.text_at("phase", "title");
-        notes.set("summary", phase.or(feature).or(title));
+        notes.set("summary", phase.or(feature).or(own).or(title));
     }
     if !kept.is_empty() {
         rest.put("sections", Value::Array(kept));
@@ -122,7 +127,8 @@ fn head(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: 
             }
             continue;
         };
-        let value = value.trim().trim_matches('`');
+        let value = md::unticked(value.trim());
+        let unset = |key: &str, session: &Session| !session.members.contains_key(key);
         match key.to_lowercase().as_str() {
             _ if value.is_empty() => {}
             "last updated" | "updated" | "saved" | "date" if point.at.is_none() => {
@@ -131,20 +137,24 @@ fn head(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: 
                     rest.put(key, value.into());
                 }
             }
-            "feature" => session.member("feature", Some(value)),
-            "branch" => point.git.branch = Some(value.to_owned()),
-            "status" => {
-                if let Some(status) = super::notes::session_status(value) {
+            "feature" if unset("feature", session) => session.member("feature", Some(value)),
+            "branch" if point.git.branch.is_none() => point.git.branch = Some(value.to_owned()),
+            "status" if !rest.has(key) => {
+                let status = super::notes::session_status(value);
+                if let Some(status) = status {
                     session.status(status);
                 }
-                if super::notes::session_status(value).is_none_or(|status| status.word() != value) {
+                if status.is_none_or(|status| status.word() != value) {
                     rest.put(key, value.into());
                 }
             }
-            "tracker issues" | "linear issues" | "issues" => {
-                let issues: Vec<Value> = value.split(',').map(|issue| issue.trim().into()).collect();
-                session.member("issues", Some(issues));
+            "tracker issues" | "linear issues" | "issues" if unset("issues", session) => {
+                let issues = value.split(',').map(str::trim).filter(|issue| !issue.is_empty());
+                session.member("issues", Some(issues.map(Value::from).collect::<Vec<_>>()));
             }
+            // What stands there twice, or under a name that is used otherwise, keeps its line.
+            "sections" | "current_phase" | "logs" => left.push(line.clone()),
+            _ if rest.has(key) => left.push(line.clone()),
             _ => rest.put(key, value.into()),
         }
     }

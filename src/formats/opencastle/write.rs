@@ -1,25 +1,38 @@
 //! A checkpoint as `SESSION-CHECKPOINT.md`, in the sections and columns of the template.
 
+mod tables;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::{
     super::{
-        System,
+        System, markdown as md,
+        notes::session_status,
         outgoing::{self, Outgoing, Written},
     },
-    sections::usual,
+    sections::BELOW,
 };
-use crate::model::record::{Record, Task, TaskStatus};
+use crate::model::record::{Record, Unknown};
 
 /// Writes the newest checkpoint. A column beyond the template's appears only when a task needs it.
 pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     let document = out.newest();
     let (record, session) = (&document.record, &document.session);
     let mut own = outgoing::own(record, System::Opencastle);
-    let mut text = String::from("# Session Checkpoint\n\n");
-    let mut head = |key: &str, value: &str| line(&mut text, &format!("**{key}:** {}", one_line(value)));
+    let kept = match own.remove("sections") {
+        Some(Value::Array(sections)) => sections.iter().map(Kept::of).collect(),
+        _ => Vec::new(),
+    };
+    let title = session.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+    let title = title.map_or_else(|| TITLE.to_owned(), |title| format!("{TITLE} \u{2014} {title}"));
+    let mut text = String::new();
+    for section in kept.iter().filter(|section| section.level == 0) {
+        line(&mut text, &format!("{}\n", section.text));
+    }
+    line(&mut text, &format!("# {title}\n"));
+    let mut head = |key: &str, value: &str| line(&mut text, &format!("**{}:** {}", one_line(key), one_line(value)));
     head("Last Updated", &document.created_at.to_string());
     head("Feature", session.feature.as_deref().unwrap_or(session.name.as_str()));
     if let Some(branch) = &document.git.branch {
@@ -29,21 +42,23 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         head("Tracker Issues", &session.issues.join(", "));
     }
     head("Status", session.status.word());
-    let mut kept = Vec::new();
-    if let Some(Value::Array(sections)) = own.remove("sections") {
-        kept = sections;
-    }
     let current = own.remove("current_phase");
     for (key, value) in &own {
-        if let Value::String(value) = value {
+        let Value::String(value) = value else { continue };
+        // A status that is understood was the one of then.
+        if key.to_lowercase() != "status" || session_status(value).is_none() {
             head(key, value);
         }
     }
+    let is_head = |section: &&Kept| section.level == 1 && section.title == title;
+    for section in kept.iter().filter(is_head) {
+        line(&mut text, &format!("\n{}", section.text));
+    }
     phase(record, current.as_ref().and_then(Value::as_str), &mut text);
-    tasks(record, &mut text);
-    approvals(record, &mut text);
+    tables::tasks(record, &mut text);
+    tables::approvals(record, &mut text);
     lists(record, &mut text);
-    delegations(record, &mut text);
+    tables::delegations(record, &mut text);
     if !record.partitions.is_empty() {
         text.push_str("\n## File Partitions\n\n```\n");
         for (agent, paths) in &record.partitions {
@@ -57,25 +72,52 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         }
         text.push_str("```\n");
     }
+    let notes = record.resume_instructions.iter();
     section(
         &mut text,
         "Resume Instructions",
-        record
-            .resume_instructions
-            .iter()
-            .map(|note| (note.text.as_str(), Vec::new())),
+        notes.map(|note| Point::of(&note.text, &note.unknown)),
         true,
     );
-    for section in kept {
-        let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default();
-        let level = section.get("level").and_then(Value::as_u64).unwrap_or(2).clamp(2, 6);
-        let level = usize::try_from(level).unwrap_or(2);
+    for section in kept.iter().filter(|section| section.level > 0 && !is_head(section)) {
         line(
             &mut text,
-            &format!("\n{} {}\n\n{}", "#".repeat(level), one_line(of("title")), of("text")),
+            &format!(
+                "\n{} {}\n\n{}",
+                "#".repeat(section.level),
+                one_line(&section.title),
+                section.text
+            ),
         );
     }
     Written::one("SESSION-CHECKPOINT.md".to_owned(), text.into_bytes())
+}
+
+/// The heading of the template.
+const TITLE: &str = "Session Checkpoint";
+
+/// A section that came in without a place of its own.
+struct Kept {
+    level: usize,
+    title: String,
+    text: String,
+}
+
+impl Kept {
+    fn of(section: &Value) -> Self {
+        let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let level = section.get("level").and_then(Value::as_u64).unwrap_or(2);
+        let mut text = of("text");
+        // What follows would be code.
+        if let Some(mark) = md::unclosed(&text) {
+            line(&mut text, &format!("\n{mark}"));
+        }
+        Self {
+            level: usize::try_from(level.min(6)).unwrap_or(2),
+            title: of("title"),
+            text,
+        }
+    }
 }
 
 fn line(text: &mut String, line: &str) {
@@ -83,283 +125,128 @@ fn line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
+/// A text where the form has one line: line ends become blanks.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A cell: bars are escaped, line ends become breaks.
-fn cell(text: &str) -> String {
-    text.trim()
-        .replace("\r\n", "\n")
-        .replace('|', "\\|")
-        .replace('\n', "<br>")
+    let lines: Vec<&str> = text
+        .split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines.join(" ")
 }
 
 fn phase(record: &Record, more: Option<&str>, text: &mut String) {
-    if record.phase.is_none() && more.is_none() && record.summary.is_none() {
-        return;
-    }
     if let Some(phase) = &record.phase {
         text.push_str("\n## Current Phase\n\n");
-        let title = phase
-            .title
-            .as_deref()
-            .map(|title| format!(" \u{2014} {}", title.trim().replace('\n', " ")));
-        line(
-            text,
-            &format!("Phase {} of {}{}", phase.n, phase.of, title.unwrap_or_default()),
-        );
+        let title = phase.title.as_deref().map(one_line).filter(|title| !title.is_empty());
+        let title = title.map(|title| format!(" \u{2014} {title}")).unwrap_or_default();
+        line(text, &format!("Phase {} of {}{title}", phase.n, phase.of));
         if let Some(more) = more {
             line(text, &format!("\n{more}"));
         }
     } else if let Some(more) = more {
         line(text, &format!("\n## Current Phase\n\n{more}"));
     }
-    if let Some(summary) = &record.summary {
+    let summary = record.summary.as_deref().map(md::escaped_block);
+    if let Some(summary) = summary.filter(|summary| !summary.is_empty()) {
         line(text, &format!("\n## Summary\n\n{summary}"));
     }
 }
 
-fn table(text: &mut String, title: &str, head: &[&str], rows: &[Vec<String>]) {
-    let _ = write!(
-        text,
-        "\n## {title}\n\n| {} |\n|{}\n",
-        head.join(" | "),
-        "---|".repeat(head.len())
-    );
-    for row in rows {
-        line(text, &format!("| {} |", row.join(" | ")));
-    }
+/// An item of a list, with what is said of it below.
+struct Point<'a> {
+    text: &'a str,
+    done: Option<bool>,
+    said: Vec<(&'static str, &'a str)>,
+    details: Option<&'a str>,
 }
 
-fn tasks(record: &Record, text: &mut String) {
-    type Column = (&'static str, fn(&Task) -> String);
-    // Its title, what belongs there, the template's columns after the first three, and those it lacks.
-    type Part = (&'static str, &'static [TaskStatus], [Column; 2], [Column; 2]);
-    const FILES: Column = ("Files", |task| task.files.join(", "));
-    const NOTES: Column = ("Notes", |task| task.notes.clone().unwrap_or_default());
-    const DEPENDENCIES: Column = ("Dependencies", |task| task.depends_on.join(", "));
-    const STATUS: Column = ("Status", |task| {
-        match task.unknown.get("status_text").and_then(Value::as_str) {
-            Some(text) => text.to_owned(),
-            None => usual(word(task.status)).to_owned(),
-        }
-    });
-    let parts: [Part; 3] = [
-        (
-            "Completed Work",
-            &[TaskStatus::Done],
-            [STATUS, FILES],
-            [DEPENDENCIES, NOTES],
-        ),
-        (
-            "In Progress",
-            &[TaskStatus::InProgress, TaskStatus::Blocked],
-            [STATUS, NOTES],
-            [FILES, DEPENDENCIES],
-        ),
-        (
-            "Remaining Work",
-            &[TaskStatus::Todo, TaskStatus::Dropped],
-            [DEPENDENCIES, FILES],
-            [STATUS, NOTES],
-        ),
-    ];
-    for (title, statuses, usual_columns, others) in parts {
-        let own: Vec<&Task> = record
-            .tasks
-            .iter()
-            .filter(|task| statuses.contains(&task.status))
-            .collect();
-        if own.is_empty() {
-            continue;
-        }
-        let mut columns: Vec<Column> = vec![
-            ("Task", |task| task.title.clone()),
-            ("Tracker", |task| task.issue.clone().unwrap_or_default()),
-            ("Agent", |task| task.agent.clone().unwrap_or_default()),
-        ];
-        columns.extend(usual_columns);
-        for column in others {
-            let needed = match column.0 {
-                "Status" => own.iter().any(|task| task.status == TaskStatus::Dropped),
-                _ => own.iter().any(|task| !column.1(task).is_empty()),
-            };
-            if needed {
-                columns.push(column);
-            }
-        }
-        let head: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-        let rows: Vec<Vec<String>> = own
-            .iter()
-            .map(|task| columns.iter().map(|(_, of)| cell(&of(task))).collect())
-            .collect();
-        table(text, title, &head, &rows);
-    }
-}
-
-fn word(status: TaskStatus) -> &'static str {
-    match status {
-        TaskStatus::Todo => "todo",
-        TaskStatus::InProgress => "in_progress",
-        TaskStatus::Done => "done",
-        TaskStatus::Blocked => "blocked",
-        TaskStatus::Dropped => "dropped",
-    }
-}
-
-fn approvals(record: &Record, text: &mut String) {
-    let open: Vec<Vec<String>> = record
-        .approvals
-        .iter()
-        .filter(|approval| approval.answer.is_none())
-        .map(|approval| {
-            let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-            let at = approval.asked_at.map(|at| at.to_string()).unwrap_or_default();
-            vec![
-                of(&approval.provider),
-                of(&approval.channel),
-                of(&approval.thread),
-                cell(&approval.question),
-                at,
-            ]
-        })
-        .collect();
-    if !open.is_empty() {
-        table(
+impl<'a> Point<'a> {
+    fn of(text: &'a str, unknown: &'a Unknown) -> Self {
+        Self {
             text,
-            "Pending Approvals",
-            &["Provider", "Channel", "Thread ID", "Question", "Posted At"],
-            &open,
-        );
+            done: unknown.get("checked").and_then(Value::as_bool),
+            said: Vec::new(),
+            details: unknown.get("details").and_then(Value::as_str),
+        }
+    }
+
+    fn with(mut self, member: &str, text: Option<&'a str>) -> Self {
+        let known = BELOW.iter().find(|(.., known)| *known == member);
+        if let (Some((_, word, _)), Some(text)) = (known, text) {
+            self.said.push((word, text));
+        }
+        self
     }
 }
 
-/// A section with a list; each item may have lines below it.
-fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = (&'a str, Vec<String>)>, numbered: bool) {
-    for ((item, below), n) in items.zip(1..) {
+/// A section with a list.
+fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = Point<'a>>, numbered: bool) {
+    for (item, n) in items.zip(1..) {
         if n == 1 {
             let _ = write!(text, "\n## {title}\n\n");
         }
-        let mark = if numbered { format!("{n}.") } else { "-".to_owned() };
-        line(text, &format!("{mark} {}", item.trim().replace('\n', "\n  ")));
-        for more in below {
-            line(text, &format!("  - {}", one_line(&more)));
+        // More than four digits are no number of a list to its reader.
+        let mark = if numbered {
+            format!("{}. ", n.min(9999))
+        } else {
+            "- ".to_owned()
+        };
+        let inset = " ".repeat(mark.len());
+        let tick = match item.done {
+            Some(true) => "[x] ",
+            Some(false) => "[ ] ",
+            None => "",
+        };
+        line(
+            text,
+            &format!(
+                "{mark}{tick}{}",
+                md::escaped(item.text).replace('\n', &format!("\n{inset}"))
+            ),
+        );
+        for (word, said) in item.said {
+            let said = md::escaped(said).replace('\n', &format!("\n{inset}  "));
+            line(text, &format!("{inset}- {word}: {said}"));
+        }
+        for more in item.details.into_iter().flat_map(str::lines) {
+            line(text, &format!("{inset}{more}"));
         }
     }
 }
 
 fn lists(record: &Record, text: &mut String) {
-    let named = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}: {value}"));
-    section(
-        text,
-        "Key Decisions Made",
-        record.decisions.iter().map(|decision| {
-            (
-                decision.text.as_str(),
-                named("Reason", &decision.reason).into_iter().collect(),
-            )
-        }),
-        false,
-    );
-    section(
-        text,
-        "Blockers & Issues",
-        record.blockers.iter().map(|blocker| {
-            (
-                blocker.text.as_str(),
-                [named("Needs", &blocker.needs), named("Ref", &blocker.reference)]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            )
-        }),
-        false,
-    );
-    section(
-        text,
-        "Open Questions",
-        record.questions.iter().map(|question| {
-            (
-                question.text.as_str(),
-                named("Answer", &question.answer).into_iter().collect(),
-            )
-        }),
-        false,
-    );
+    let items = record.decisions.iter();
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("reason", item.reason.as_deref()));
+    section(text, "Key Decisions Made", items, false);
+    let items = record.blockers.iter();
+    let items = items.map(|item| {
+        let point = Point::of(&item.text, &item.unknown);
+        point
+            .with("needs", item.needs.as_deref())
+            .with("ref", item.reference.as_deref())
+    });
+    section(text, "Blockers & Issues", items, false);
+    let items = record.questions.iter();
+    let items = items.map(|item| Point::of(&item.text, &item.unknown).with("answer", item.answer.as_deref()));
+    section(text, "Open Questions", items, false);
+    let items = record.accomplishments.iter();
     section(
         text,
         "Accomplishments",
-        record
-            .accomplishments
-            .iter()
-            .map(|note| (note.text.as_str(), Vec::new())),
+        items.map(|note| Point::of(&note.text, &note.unknown)),
         false,
     );
+    let items = record.next_steps.iter();
     section(
         text,
         "Next Steps",
-        record.next_steps.iter().map(|note| (note.text.as_str(), Vec::new())),
+        items.map(|note| Point::of(&note.text, &note.unknown)),
         true,
     );
-    let todos: Vec<(String, Vec<String>)> = record
-        .todos
-        .iter()
-        .map(|todo| {
-            (
-                format!("[{}] {}", if todo.done { "x" } else { " " }, todo.text),
-                Vec::new(),
-            )
-        })
-        .collect();
-    section(
-        text,
-        "Todos",
-        todos.iter().map(|(text, _)| (text.as_str(), Vec::new())),
-        false,
-    );
-}
-
-fn delegations(record: &Record, text: &mut String) {
-    if record.delegations.is_empty() {
-        return;
-    }
-    let rows: Vec<Vec<String>> = record
-        .delegations
-        .iter()
-        .zip(1..)
-        .map(|(delegation, n)| {
-            let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-            let sign = if delegation.estimated { "~" } else { "" };
-            vec![
-                format!("{n}"),
-                cell(&delegation.agent),
-                of(&delegation.issue),
-                of(&delegation.model_tier),
-                delegation
-                    .tokens
-                    .map(|tokens| format!("{sign}{tokens}"))
-                    .unwrap_or_default(),
-                delegation
-                    .duration
-                    .map(|seconds| format!("{seconds} s"))
-                    .unwrap_or_default(),
-                of(&delegation.status),
-            ]
-        })
-        .collect();
-    table(
-        text,
-        "Delegation Cost Log",
-        &[
-            "#",
-            "Agent",
-            "Tracker",
-            "Model Tier",
-            "Est. Tokens",
-            "Duration",
-            "Status",
-        ],
-        &rows,
-    );
+    let items = record.todos.iter().map(|todo| Point {
+        done: Some(todo.done),
+        ..Point::of(&todo.text, &todo.unknown)
+    });
+    section(text, "Todos", items, false);
 }

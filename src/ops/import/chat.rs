@@ -18,6 +18,7 @@ use crate::{
         chat::{Message, Role},
         document::Document,
         id::Digest,
+        json,
         time::Timestamp,
     },
     store::{chat::Chunks, checkpoint::Siblings, objects::Writer},
@@ -30,6 +31,8 @@ pub(super) struct Chat {
     ids: HashSet<String>,
     /// The bytes of each message's line.
     lengths: Vec<u64>,
+    /// The digest of each message as its source has it.
+    said: Vec<Digest>,
 }
 
 impl Chat {
@@ -41,13 +44,29 @@ impl Chat {
         at: Timestamp,
         redactor: &mut Redactor,
     ) -> Result<(), Error> {
-        for mut message in messages {
+        let given: Vec<Digest> = messages
+            .iter()
+            .map(|message| Digest::of(&json::to_line(message)))
+            .collect();
+        // A later state of the same chat begins with all that was said before.
+        let known = if given.starts_with(&self.said) {
+            self.said.len()
+        } else {
+            0
+        };
+        self.said.extend_from_slice(&given[known..]);
+        for mut message in messages.into_iter().skip(known) {
             redactor.json(&mut message, "chat");
             let message = self.stored(message, at);
             self.ids.insert(message.id.clone());
             self.lengths.push(self.chunks.push(writer, message)?);
         }
         Ok(())
+    }
+
+    /// How many messages there are so far.
+    pub(super) fn count(&self) -> usize {
+        self.lengths.len()
     }
 
     /// A message in the stored form. A role that is none of ours speaks as the system's, and its own word is kept.

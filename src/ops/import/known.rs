@@ -26,6 +26,8 @@ pub(super) struct Known {
     pub(super) checkpoint: Checkpoint,
     /// The digests of the foreign checkpoints that it holds.
     pub(super) hashes: BTreeSet<Digest>,
+    /// The names of its checkpoints.
+    pub(super) names: BTreeSet<String>,
     /// Whether nobody added a checkpoint here.
     pub(super) is_untouched: bool,
 }
@@ -51,11 +53,15 @@ pub(super) fn all(scene: &Scene<'_>) -> Result<BTreeMap<(String, String), Known>
             is_untouched: tip.document.kind == Kind::Import,
             checkpoint: tip,
             hashes: BTreeSet::new(),
+            names: BTreeSet::new(),
         };
         for entry in session::chain(scene.repo, known.tip) {
             let loaded = entry.and_then(|entry| checkpoint::load(scene.repo, entry.id));
             let loaded = loaded.map_err(Error::damaged(known.name.as_str()))?;
             known.hashes.extend(hash(&loaded));
+            known
+                .names
+                .extend(loaded.document.name.as_ref().map(ToString::to_string));
         }
         out.entry(key).or_insert(known);
     }
@@ -73,61 +79,66 @@ fn hash(checkpoint: &Checkpoint) -> Option<Digest> {
     Digest::parse(imported.get("checkpoint")?.get("digest")?.as_str()?).ok()
 }
 
-/// The names of sessions that are taken.
-pub(super) struct Names(BTreeSet<String>);
+/// Names that are taken: of sessions, or of the checkpoints of one.
+pub(super) struct Names {
+    taken: BTreeSet<String>,
+    /// The number from which on a text may be free: thousands with the same text try nothing twice.
+    next: BTreeMap<String, u64>,
+}
 
 impl Names {
-    pub(super) fn new(scene: &Scene<'_>) -> Result<Self, Error> {
-        Ok(Self(
-            session::all(scene.repo)?
-                .into_iter()
-                .map(|session| session.name)
-                .collect(),
-        ))
+    /// Those of all sessions.
+    pub(super) fn of_sessions(scene: &Scene<'_>) -> Result<Self, Error> {
+        let all = session::all(scene.repo)?;
+        Ok(Self::of(all.into_iter().map(|session| session.name).collect()))
+    }
+
+    /// These.
+    pub(super) fn of(taken: BTreeSet<String>) -> Self {
+        Self {
+            taken,
+            next: BTreeMap::new(),
+        }
     }
 
     /// The name that was asked for, which must be free; else one like the foreign one, with a number where it is taken.
     pub(super) fn choose(&mut self, wanted: Option<&Name>, foreign: &str) -> Result<Name, Name> {
-        if let Some(name) = wanted {
-            return if self.0.insert(name.to_string()) {
-                Ok(name.clone())
-            } else {
-                Err(name.clone())
-            };
+        match wanted {
+            Some(name) if self.taken.insert(name.to_string()) => Ok(name.clone()),
+            Some(name) => Err(name.clone()),
+            None => Ok(self.free(foreign)),
         }
-        let name = free(foreign, |name| self.0.contains(name.as_str()));
-        self.0.insert(name.to_string());
-        Ok(name)
     }
-}
 
-/// A name as like a text as the grammar allows, with a number where it is taken.
-pub(super) fn free(text: &str, taken: impl Fn(&Name) -> bool) -> Name {
-    let lower = text.to_lowercase();
-    let whole = Name::new(lower.clone()).ok().or_else(|| {
-        let kept: String = lower
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
-        let kept: Vec<&str> = kept.split('-').filter(|part| !part.is_empty()).collect();
-        let kept: String = kept.join("-").chars().take(MAX_LEN).collect();
-        Name::new(kept.trim_matches(['-', '.', '_'])).ok()
-    });
-    if let Some(name) = whole.filter(|name| !taken(name)) {
-        return name;
-    }
-    let mut n = 2_u64;
-    loop {
-        let name = Name::slug(&lower, &n.to_string());
-        if !taken(&name) {
+    /// A name as like a text as the grammar allows, with a number where it is taken. It is taken then.
+    pub(super) fn free(&mut self, text: &str) -> Name {
+        let lower = text.to_lowercase();
+        let whole = Name::new(lower.clone()).ok().or_else(|| {
+            let kept: String = lower
+                .chars()
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                        c
+                    } else {
+                        '-'
+                    }
+                })
+                .collect();
+            let kept: Vec<&str> = kept.split('-').filter(|part| !part.is_empty()).collect();
+            let kept: String = kept.join("-").chars().take(MAX_LEN).collect();
+            Name::new(kept.trim_matches(['-', '.', '_'])).ok()
+        });
+        if let Some(name) = whole.filter(|name| !self.taken.contains(name.as_str())) {
+            self.taken.insert(name.to_string());
             return name;
         }
-        n += 1;
+        let n = self.next.entry(lower.clone()).or_insert(2);
+        loop {
+            let name = Name::slug(&lower, &n.to_string());
+            *n += 1;
+            if self.taken.insert(name.to_string()) {
+                return name;
+            }
+        }
     }
 }

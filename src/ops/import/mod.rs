@@ -6,6 +6,7 @@
 //! is not imported again, and what came since is added, unless somebody went on in the session here.
 
 mod chat;
+mod commit;
 mod known;
 mod read;
 mod write;
@@ -14,17 +15,16 @@ use std::path::PathBuf;
 
 use self::known::Known;
 use super::{
-    Error, Scene, compose,
+    Error, Scene,
     redact::{Redaction, Redactor},
     restore::Progress,
-    save, undo as taking_back,
+    save,
 };
 use crate::{
     formats::{self, Problem, Session, System, Weight},
     model::{name::Name, time::Timestamp},
     store::{
-        ObjectId,
-        checkpoint::oid,
+        self, ObjectId,
         objects::Writer,
         refs::{self, Edit, Expected},
         session,
@@ -117,8 +117,32 @@ pub struct Item {
     pub status: String,
 }
 
-/// Imports.
-pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Outcome, Error> {
+/// Imports; `reading` is told how many files were read so far, `progress` how many checkpoints of how many are written.
+pub fn import(
+    scene: &Scene<'_>,
+    request: &Request,
+    reading: &dyn Fn(usize),
+    progress: Progress<'_>,
+) -> Result<Outcome, Error> {
+    let mut again = 0;
+    loop {
+        match once(scene, request, reading, progress) {
+            // Another import was faster: what it brought in is here already.
+            Err(Error::Store(store::Error::Moved { .. })) if again < ATTEMPTS => again += 1,
+            done => return done,
+        }
+    }
+}
+
+/// How often an import is tried again because a ref moved meanwhile.
+const ATTEMPTS: usize = 4;
+
+fn once(
+    scene: &Scene<'_>,
+    request: &Request,
+    reading: &dyn Fn(usize),
+    progress: Progress<'_>,
+) -> Result<Outcome, Error> {
     save::guard(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
@@ -126,20 +150,20 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         agent: agent.as_deref(),
         ..*scene
     };
-    let found = read::read(request)?;
+    let found = read::read(request, reading)?;
     let mut problems = found.problems;
     let files = found.files.len();
     let (mut parsed, mut unknown) = match request.from {
         Some(system) => (system.parse(&found.files), Vec::new()),
         None => formats::parse_all(found.files),
     };
-    for problem in &mut parsed.problems {
-        found.shown.translate(&mut problem.path);
-    }
     for path in &mut unknown {
         found.shown.translate(path);
     }
     problems.append(&mut parsed.problems);
+    for problem in &mut problems {
+        found.shown.translate(&mut problem.path);
+    }
     if let Some(name) = &request.name
         && parsed.sessions.len() > 1
     {
@@ -152,7 +176,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         refs::recover(scene.repo, scene.wait)?;
     }
     let known = known::all(scene)?;
-    let mut names = known::Names::new(scene)?;
+    let mut names = known::Names::of_sessions(scene)?;
     let writer = if request.dry_run {
         Writer::memory(scene.repo)
     } else {
@@ -179,6 +203,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
                 &each,
             )? {
                 Ok(mut made) => {
+                    problems.extend(made.note);
                     needs.append(&mut made.needs);
                     edits.extend(made.edit);
                     items.push(made.item);
@@ -196,7 +221,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         progress(done, all);
     }
     if !request.dry_run && !edits.is_empty() {
-        commit(scene, writer, &edits, &needs, &items)?;
+        commit::commit(scene, writer, &edits, &needs, &items)?;
     }
     Ok(Outcome {
         items,
@@ -212,6 +237,7 @@ struct Made {
     item: Item,
     edit: Option<Edit>,
     needs: Vec<ObjectId>,
+    note: Option<Problem>,
 }
 
 type Tools<'a> = (&'a mut known::Names, &'a mut Redactor);
@@ -291,14 +317,35 @@ fn one(
             item,
             edit: None,
             needs: Vec::new(),
+            note: None,
         }));
     }
+    // A chain only grows: what is older than its end comes after it all the same.
+    let note = before.and_then(|known| {
+        let is_new = |checkpoint: &&formats::Checkpoint| !known.hashes.contains(&checkpoint.hash());
+        let times = foreign
+            .checkpoints
+            .iter()
+            .filter(is_new)
+            .filter_map(|checkpoint| checkpoint.at);
+        let older = times.min()? < known.checkpoint.document.created_at;
+        older.then(|| {
+            Problem::note(
+                &path,
+                format!(
+                    "some of it is older than what session '{}' has, and is added after that",
+                    known.name
+                ),
+            )
+        })
+    });
     let written = match write::session(scene, writer, foreign, &item.name, before, (redactor, progress))? {
         Ok(written) => written,
         Err(why) => return Ok(Err(Problem::broken(&path, why))),
     };
     item.tip = (!request.dry_run).then_some(written.tip);
     item.summary = written.summary;
+    item.messages = written.messages;
     let edit = Edit {
         name: session::ref_name(&item.name),
         expected: before.map_or(Expected::Absent, |known| Expected::Is(known.tip)),
@@ -309,51 +356,6 @@ fn one(
         item,
         edit: Some(edit),
         needs: written.needs,
+        note,
     }))
-}
-
-/// Makes the objects durable, moves all refs, checks that the objects are still there, and notes how to take it back.
-fn commit(scene: &Scene<'_>, writer: Writer, edits: &[Edit], needs: &[ObjectId], items: &[Item]) -> Result<(), Error> {
-    let sealed = writer.finish()?;
-    let committer = compose::people(scene).committer;
-    refs::update(scene.repo, edits, &committer, scene.wait)?;
-    let needed = [needs, sealed.relied_on(), sealed.written()].concat();
-    if let Err(error) = refs::verify_present(scene.repo, &needed) {
-        if matches!(error, crate::store::Error::Vanished { .. }) {
-            let back: Vec<Edit> = edits.iter().map(back).collect();
-            refs::update(scene.repo, &back, &committer, scene.wait)?;
-        }
-        return Err(error.into());
-    }
-    sealed.release();
-    let moves = edits.iter().map(|edit| {
-        let old = match edit.expected {
-            Expected::Is(id) => Some(oid(id)),
-            _ => None,
-        };
-        (edit.name.clone(), old, edit.new.map(oid))
-    });
-    let names: Vec<&str> = items
-        .iter()
-        .filter(|item| matches!(item.what, What::New | What::Grown))
-        .map(|item| item.name.as_str())
-        .collect();
-    let what = match names.as_slice() {
-        [name] => format!("imported session {name}"),
-        names => format!("imported {} sessions", names.len()),
-    };
-    taking_back::note_refs(scene, "import", what, moves.collect(), None)
-}
-
-/// The edit that takes another one back.
-fn back(edit: &Edit) -> Edit {
-    Edit {
-        name: edit.name.clone(),
-        expected: edit.new.map_or(Expected::Absent, Expected::Is),
-        new: match edit.expected {
-            Expected::Is(id) => Some(id),
-            _ => None,
-        },
-        message: "checkpoint: taken back, its objects were collected".to_owned(),
-    }
 }

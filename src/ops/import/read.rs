@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Component, Path, PathBuf},
+    time::SystemTime,
 };
 
 use super::{super::Error, Request};
@@ -23,8 +24,16 @@ pub(super) struct Found {
     pub(super) files: Vec<File>,
     pub(super) problems: Vec<Problem>,
     pub(super) shown: Shown,
+    /// Where each file lies and how it was when it was read.
+    read: Vec<(PathBuf, Stamp)>,
     total: u64,
 }
+
+/// What shows that a file was written to: its length and when that was.
+type Stamp = (u64, Option<SystemTime>);
+
+/// How often files that change meanwhile are read again.
+const ROUNDS: usize = 5;
 
 /// How paths are shown: the part before the user's own is replaced by what the user typed.
 #[derive(Default)]
@@ -44,15 +53,16 @@ impl Shown {
     }
 }
 
-/// Reads all paths of a request.
-pub(super) fn read(request: &Request) -> Result<Found, Error> {
+/// Reads all paths of a request; `progress` is told the number of files so far.
+pub(super) fn read(request: &Request, progress: &dyn Fn(usize)) -> Result<Found, Error> {
     let mut found = Found::default();
     for (path, shown) in &request.paths {
         let roots = roots(path, shown, request.usual_places)?;
         for (root, shown) in roots {
-            found.root(&root, &shown)?;
+            found.root(&root, &shown, progress)?;
         }
     }
+    found.settle();
     Ok(found)
 }
 
@@ -86,12 +96,12 @@ fn unreadable(shown: &str) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 impl Found {
-    fn root(&mut self, root: &Path, shown: &str) -> Result<(), Error> {
+    fn root(&mut self, root: &Path, shown: &str, progress: &dyn Fn(usize)) -> Result<(), Error> {
         let prefix = context(root);
         self.shown.0.push((prefix.clone(), shown.to_owned()));
         let meta = fs::metadata(root).map_err(unreadable(shown))?;
         if meta.is_dir() {
-            self.folder(root, &prefix, 0);
+            self.folder(root, &prefix, 0, progress);
             return Ok(());
         }
         // What the user names must be readable; inside a folder a file that is not is one problem among others.
@@ -109,7 +119,7 @@ impl Found {
         Ok(())
     }
 
-    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize) {
+    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, progress: &dyn Fn(usize)) {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = match entries {
             Ok(entries) => entries,
@@ -137,10 +147,14 @@ impl Found {
                     self.problems
                         .push(Problem::broken(&path, format!("it lies deeper than {DEPTH} folders")));
                 } else {
-                    self.folder(&entry.path(), &path, depth + 1);
+                    self.folder(&entry.path(), &path, depth + 1, progress);
                 }
             } else if kind.is_file() {
                 self.file(&entry.path(), &path);
+                progress(self.files.len());
+            } else {
+                self.problems
+                    .push(Problem::note(&path, "it is no file, and is not opened"));
             }
         }
     }
@@ -171,22 +185,15 @@ impl Found {
             ));
             return;
         }
-        let read = os::open_regular(file).and_then(|open| {
-            let modified = open.metadata()?.modified().ok();
-            let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut std::io::Read::take(open, FILE_LIMIT), &mut bytes)?;
-            Ok((bytes, modified))
-        });
-        match read {
-            Ok((bytes, modified)) => {
+        match bytes_of(file) {
+            Ok((bytes, stamp)) => {
                 self.total += bytes.len() as u64;
-                let modified = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-                let modified = modified.and_then(|since| i64::try_from(since.as_secs()).ok());
                 self.files.push(File {
                     path: path.to_owned(),
                     bytes,
-                    modified: modified.map(|seconds| Timestamp::from_unix(seconds, 0)),
+                    modified: seconds(&stamp),
                 });
+                self.read.push((file.to_owned(), stamp));
             }
             Err(error) => {
                 self.problems.push(Problem::broken(
@@ -196,6 +203,57 @@ impl Found {
             }
         }
     }
+
+    /// Reads again what changed while the rest was read, until nothing does: then all of it is of one moment, a database
+    /// and its log among them.
+    fn settle(&mut self) {
+        for round in 1.. {
+            let changed: Vec<usize> = (0..self.read.len()).filter(|at| !is_as_read(&self.read[*at])).collect();
+            if changed.is_empty() {
+                return;
+            }
+            if round > ROUNDS {
+                for at in changed {
+                    let what = "it changes all the time; what was written last may be missing, and comes in with the next import";
+                    self.problems.push(Problem::note(&self.files[at].path, what));
+                }
+                return;
+            }
+            for at in changed {
+                // One that is gone or has outgrown the limits stays as it was read.
+                if let Ok((bytes, stamp)) = bytes_of(&self.read[at].0)
+                    && self.total - self.files[at].bytes.len() as u64 + bytes.len() as u64 <= TOTAL_LIMIT
+                {
+                    self.total -= self.files[at].bytes.len() as u64;
+                    self.total += bytes.len() as u64;
+                    self.files[at].modified = seconds(&stamp);
+                    self.files[at].bytes = bytes;
+                    self.read[at].1 = stamp;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a file is as it was when it was read; one that is gone cannot change any more.
+fn is_as_read((path, stamp): &(PathBuf, Stamp)) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_file() => (meta.len(), meta.modified().ok()) == *stamp,
+        _ => true,
+    }
+}
+
+fn bytes_of(file: &Path) -> std::io::Result<(Vec<u8>, Stamp)> {
+    let open = os::open_regular(file)?;
+    let meta = open.metadata()?;
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut std::io::Read::take(open, FILE_LIMIT), &mut bytes)?;
+    Ok((bytes, (meta.len(), meta.modified().ok())))
+}
+
+fn seconds((_, modified): &Stamp) -> Option<Timestamp> {
+    let since = modified.as_ref()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_unix(i64::try_from(since.as_secs()).ok()?, 0))
 }
 
 /// The last parts of a path, which tell a system where a file lies: `.claude/checkpoints/1.json` is told by its folders.

@@ -1,6 +1,6 @@
 //! A foreign session as checkpoints: each with the time it had, its record whole, and the chat up to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -38,6 +38,8 @@ pub(super) struct Written {
     pub(super) tip: ObjectId,
     pub(super) needs: Vec<ObjectId>,
     pub(super) summary: String,
+    /// How many messages its chat has.
+    pub(super) messages: usize,
 }
 
 type Tools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
@@ -86,7 +88,7 @@ pub(super) fn session(
     };
     let mut needs = vec![last.0];
     let mut chat = Chat::default();
-    let mut names = BTreeSet::new();
+    let mut names = known::Names::of(before.map(|known| known.names.clone()).unwrap_or_default());
     let count = foreign.checkpoints.len();
     let mut summary = String::new();
     let mut at = begun;
@@ -96,14 +98,10 @@ pub(super) fn session(
             .at
             .unwrap_or(if n == 1 { fallback.max(begun) } else { at });
         chat.add(writer, std::mem::take(&mut foreign_checkpoint.messages), at, redactor)?;
-        let checkpoint_name = foreign_checkpoint
-            .name
-            .as_deref()
-            .map(|text| known::free(text, |name| names.contains(name)));
-        names.extend(checkpoint_name.clone());
         if before.is_some_and(|known| known.hashes.contains(&digest)) {
             continue;
         }
+        let checkpoint_name = foreign_checkpoint.name.as_deref().map(|text| names.free(text));
         let own = Own {
             name: checkpoint_name,
             digest,
@@ -125,6 +123,7 @@ pub(super) fn session(
         tip: last.0,
         needs,
         summary,
+        messages: chat.count(),
     }))
 }
 

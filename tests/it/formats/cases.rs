@@ -61,6 +61,17 @@ fn systems_are_told_apart_and_damage_is_told() {
     }
 }
 
+/// Each system has inputs of every kind.
+#[test]
+fn every_system_has_cases_of_each_kind() {
+    for system in System::ALL {
+        for kind in ["good", "old", "odd", "damaged", "hostile"] {
+            let has = |case: &Case| case.system == system.word() && case.name.starts_with(kind);
+            assert!(all().iter().any(has), "{} has no {kind} input", system.word());
+        }
+    }
+}
+
 /// Whatever a session holds can be stored: its record is one, its members are a session's.
 #[test]
 fn every_record_can_be_stored() {
@@ -139,8 +150,9 @@ fn is_resolved(word: &str) -> bool {
     // An integrity digest was checked and says nothing more.
     let is_digest = word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let digits = word.chars().filter(char::is_ascii_digit).count();
+    let is_number_of_ms = digits >= 10 && digits == word.len();
     let is_time = digits >= 8 && word.contains(['-', ':']) && !word.contains("session");
-    is_digest || is_time || word.starts_with("__") || word.starts_with(['{', '['])
+    is_digest || is_time || is_number_of_ms || word.starts_with("__") || word.starts_with(['{', '['])
 }
 
 fn leaves(value: &Value, out: &mut Vec<String>) {

@@ -1,4 +1,4 @@
-//! Mutated inputs: whatever the bytes, a parser ends soon and does not panic.
+//! Mutated inputs: whatever the bytes, a parser ends soon, does not panic, and takes no more memory than is promised.
 
 use std::time::{Duration, Instant};
 
@@ -82,15 +82,42 @@ fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     }
 }
 
+/// A piece of the input many times over, up to 1 MiB: what takes the square of its length shows.
+fn swell(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+    let at = numbers.below(bytes.len());
+    let part: Vec<u8> = bytes.iter().skip(at).take(1 + numbers.below(300)).copied().collect();
+    let many = part
+        .iter()
+        .copied()
+        .cycle()
+        .take(if part.is_empty() { 0 } else { 1 << 20 });
+    let rest = bytes.split_off(at);
+    bytes.extend(many.collect::<Vec<u8>>());
+    bytes.extend(rest);
+}
+
+/// The most memory this whole process had since the last call of [`forget`], in KiB. Only Linux tells.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn forget() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// In the long form the test runs alone, so that the process's memory is the parser's.
 #[test]
 fn mutated_inputs_end_soon_and_never_panic() {
     let wanted = std::env::vars().find(|(name, _)| name == "CHECKPOINT_MUTATIONS");
+    let is_long = wanted.is_some();
     let rounds: usize = wanted.map_or(60, |(_, value)| value.parse().expect("a number"));
     let cases = all();
     for system in System::ALL {
         let own: Vec<_> = cases.iter().filter(|case| case.system == system.word()).collect();
         assert!(!own.is_empty(), "{}", system.word());
-        let mut slowest = Duration::ZERO;
+        let (mut slowest, mut largest) = (Duration::ZERO, 0);
         for round in 0..rounds {
             let mut numbers = Numbers(round as u64);
             let case = own[numbers.below(own.len())];
@@ -98,6 +125,12 @@ fn mutated_inputs_end_soon_and_never_panic() {
             for _ in 0..=numbers.below(2) {
                 let at = numbers.below(files.len());
                 mutate(&mut files[at].bytes, &mut numbers);
+                if numbers.below(50) == 0 {
+                    swell(&mut files[at].bytes, &mut numbers);
+                }
+            }
+            if is_long {
+                forget();
             }
             let begun = Instant::now();
             // Detected or named by the user: both ways lead here.
@@ -105,6 +138,11 @@ fn mutated_inputs_end_soon_and_never_panic() {
             assert!(detected <= files.len());
             let parsed = system.parse(&files);
             let took = begun.elapsed();
+            if is_long {
+                let most = memory().unwrap_or_default();
+                assert!(most < 256 << 10, "{} round {round}: {most} KiB", system.word());
+                largest = largest.max(most);
+            }
             assert!(
                 took < Duration::from_secs(2),
                 "{} round {round}: {took:?}",
@@ -114,6 +152,9 @@ fn mutated_inputs_end_soon_and_never_panic() {
             // What came out can be written down.
             assert!(serde_json::to_vec(&parsed).is_ok());
         }
-        println!("{}: {rounds} mutated inputs, slowest {slowest:?}", system.word());
+        println!(
+            "{}: {rounds} mutated inputs, slowest {slowest:?}, most memory {largest} KiB",
+            system.word()
+        );
     }
 }

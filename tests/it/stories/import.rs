@@ -315,7 +315,11 @@ fn links_in_a_folder_are_not_followed() {
     world
         .checkpoint(["import", "place"])
         .code(3)
-        .stderr_has("is a link, which is not followed");
+        .stderr_has("note: place/link: it is a link, which is not followed");
+    world
+        .checkpoint(["import", "--all"])
+        .code(3)
+        .stderr_has("looked for .claude-mpm/sessions, ");
 }
 
 /// What `export` writes comes in again: everything of the JSON, and of the folder what it can hold.
@@ -399,4 +403,131 @@ fn resuming_an_import_does_not_call_the_branch_new() {
         .success()
         .stdout_has("the commit of then is not known here")
         .stdout_lacks("first commits");
+}
+
+/// The files of several states or parts of a session make one chain in the order of their times, in whatever order they
+/// are given, and whatever came in before comes in no second time.
+#[test]
+fn several_files_of_a_session_are_one_chain_by_time() {
+    let world = World::with_commit();
+    fixture(&world, "claude-flow/good-git-checkpoints", ".");
+    fixture(&world, "json/odd-twice", "talk");
+    let at = |name: &str| format!(".claude/checkpoints/{name}");
+    let (late, early) = (at("task-1770100004.json"), at("1770100001.json"));
+    world
+        .checkpoint(["import", &late, &early])
+        .success()
+        .stdout_has("2 checkpoints");
+    let chain = |name: &str| world.git_line(["log", "--first-parent", "--format=%cI", &format!("checkpoints/{name}")]);
+    assert_eq!(
+        chain("claude-checkpoints"),
+        "2026-02-03T06:26:44Z\n2026-02-03T06:26:30Z\n2026-02-03T06:26:30Z"
+    );
+    // One with the same name comes in later: it is numbered, and its own time is older than the newest.
+    world
+        .checkpoint(["import", &at("task-1770100003.json")])
+        .success()
+        .stdout_has("1 checkpoint")
+        .stderr_has("is older than what session 'claude-checkpoints' has");
+    let name = world.git_line([
+        "log",
+        "-1",
+        "--format=%(trailers:key=Checkpoint-Name,valueonly,separator=)",
+        "checkpoints/claude-checkpoints",
+    ]);
+    assert_eq!(name, "task-20260203-062643-2");
+    world
+        .checkpoint(["import", &early, &late, &at("task-1770100003.json")])
+        .success()
+        .stdout_has("Here already");
+
+    // Two states of a chat: the newer one begins with the older.
+    world
+        .checkpoint([
+            "import",
+            "talk/part-2.json",
+            "talk/part-1.json",
+            "talk/copy-of-part-1.json",
+            "--json",
+        ])
+        .success()
+        .stdout_has("\"checkpoints\":2,\"messages\":2");
+    let found = document(&world, "checkpoints/talk-9");
+    assert_eq!(found["chat"]["messages"], 2);
+    world
+        .checkpoint(["import", "talk"])
+        .success()
+        .stdout_has("Here already");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+/// What a format has no place for is told, and a folder never holds two sessions in one.
+#[test]
+fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth", "--title", "Login"]).success();
+    world
+        .checkpoint(["decision", "add", "Tokens", "--reason", "shorter"])
+        .success();
+    world.checkpoint(["memory", "add", "wiki/auth"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "Go on"])
+        .success();
+    world.checkpoint(["save", "-m", "Checked the tokens"]).success();
+    world
+        .checkpoint(["save", "-m", "Wrote the tests", "--allow-empty"])
+        .success();
+    world
+        .checkpoint(["export", "--format", "dagent", "-o", "d", "auth"])
+        .success()
+        .stderr_has("not in it: the summary")
+        .stderr_has("not in it: of the session: title")
+        .stderr_has("not in it: 1 earlier checkpoint")
+        .stderr_has("not in it: 1 snapshot of the files")
+        .stderr_lacks("reason");
+    let told = world
+        .checkpoint(["export", "--format", "claude-mpm", "auth", "--json"])
+        .success()
+        .stdout_json();
+    let told: Vec<&str> = told["left_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["what"].as_str().unwrap())
+        .collect();
+    assert!(told.contains(&"the chat of 1 message"), "{told:?}");
+    assert!(!told.iter().any(|what| what.contains("decision")), "{told:?}");
+    assert!(told.contains(&"1 memory ref"), "{told:?}");
+    world
+        .checkpoint(["export", "--format", "json", "auth", "-o", "auth.json"])
+        .success()
+        .stderr_has("1 earlier checkpoint");
+
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "f", "auth"])
+        .success();
+    world.checkpoint(["start", "other"]).success();
+    world.checkpoint(["save", "-m", "Another", "--no-files"]).success();
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "f", "--force", "other"])
+        .code(4)
+        .stderr_has("'checkpoints/cp-002.json' in 'f' would be read as part of this session");
+    assert!(
+        String::from_utf8(world.read("f/session.json"))
+            .unwrap()
+            .contains("auth"),
+        "nothing was written"
+    );
+    world.file("f/README", "mine");
+    world
+        .checkpoint(["export", "--format", "folder", "-o", "f", "--force", "auth"])
+        .success();
+    world
+        .checkpoint(["export", "--format", "dagent", "-o", "d", "--force", "other"])
+        .success();
+    let sessions = world
+        .checkpoint(["import", "d", "--dry-run", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2);
 }

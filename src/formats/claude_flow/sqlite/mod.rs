@@ -126,6 +126,12 @@ impl<'a> Database<'a> {
         Ok(rows.rows.iter().filter_map(|row| schema::table(&row.cells)).collect())
     }
 
+    /// The names of tables that are kept in another form: without row numbers, or virtual.
+    pub fn others(&self) -> Vec<String> {
+        let rows = self.walk(1).rows;
+        rows.iter().filter_map(|row| schema::other(&row.cells)).collect()
+    }
+
     /// All rows of a table.
     pub fn rows(&self, table: &Table) -> Rows {
         let mut out = self.walk(table.root);

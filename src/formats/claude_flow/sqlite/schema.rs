@@ -73,6 +73,15 @@ pub(super) fn table(cells: &[Cell]) -> Option<Table> {
     })
 }
 
+/// The name of a table that [`table`] does not read, if the row is one's: SQLite's own and those that a virtual table
+/// keeps its content in are passed over.
+pub(super) fn other(cells: &[Cell]) -> Option<String> {
+    let [Cell::Text(kind), Cell::Text(name), ..] = cells else {
+        return None;
+    };
+    (kind == "table" && !name.starts_with("sqlite_") && table(cells).is_none()).then(|| name.clone())
+}
+
 fn without_comments(sql: &str) -> String {
     let mut out = String::new();
     let mut rest = sql;
