@@ -17,7 +17,7 @@ use super::{
     Error, Scene, compose,
     redact::{Redaction, Redactor},
     restore::Progress,
-    save, undo as taking_back,
+    save, start, undo as taking_back,
 };
 use crate::{
     formats::{self, Problem, Session, System, Weight},
@@ -197,6 +197,7 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
     }
     if !request.dry_run && !edits.is_empty() {
         commit(scene, writer, &edits, &needs, &items)?;
+        start::merge_packs(scene);
     }
     Ok(Outcome {
         items,
