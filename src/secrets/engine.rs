@@ -46,7 +46,7 @@ pub(super) struct Engine {
 /// tenth of a millisecond for it.
 struct Keywords {
     /// By hash: one more than the place of the first such keyword, or 0.
-    firsts: [u16; 1 << (BITS as usize * PREFIX)],
+    firsts: [u16; SLOTS],
     /// One more than the place of the next keyword with the same hash, or 0.
     nexts: [u16; COUNT],
     /// The rank of its row, and which of the row's keywords it is.
@@ -66,6 +66,9 @@ const COUNT: usize = {
     count
 };
 
+/// How many hashes there are.
+const SLOTS: usize = 1 << (BITS as usize * PREFIX);
+
 static KEYWORDS: Keywords = Keywords::of_tables();
 
 impl Keywords {
@@ -74,9 +77,10 @@ impl Keywords {
         clippy::cast_possible_truncation,
         reason = "the tables have far fewer than 65,535 keywords"
     )]
+    #[expect(clippy::large_stack_arrays, reason = "the compiler's, not the program's")]
     const fn of_tables() -> Self {
-        assert!(COUNT < 65_535, "places are numbers of two bytes");
-        let mut firsts = [0; 1 << (BITS as usize * PREFIX)];
+        const { assert!(COUNT < 65_535, "places are numbers of two bytes") };
+        let mut firsts = [0; SLOTS];
         let mut nexts = [0; COUNT];
         let mut words = [(0, 0); COUNT];
         let mut rank = 0;
@@ -221,12 +225,8 @@ impl Behind {
 }
 
 /// The hash of the last `PREFIX` bytes, from that of the ones before and the next byte.
-#[expect(
-    clippy::cast_lossless,
-    reason = "the compiler computes it as well, and cannot call 'from'"
-)]
 const fn next_hash(hash: usize, byte: u8) -> usize {
-    (hash << BITS | (byte & ((1 << BITS) - 1)) as usize) & ((1 << (BITS as usize * PREFIX)) - 1)
+    (hash << BITS | (byte & ((1 << BITS) - 1)) as usize) & (SLOTS - 1)
 }
 
 /// Whether the text begins with the keyword.

@@ -46,7 +46,12 @@ fn sixty_four_processes_changing_one_draft_lose_nothing() {
 fn a_change_of_the_draft_sees_when_its_session_is_damaged() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
-    let add = |n: usize| world.checkpoint(["todo", "add", &format!("n{n}")]);
+    let add = |n: usize| {
+        let said = world.checkpoint(["message", "add", "--role", "user", &format!("m{n}")]);
+        let added = world.checkpoint(["todo", "add", &format!("n{n}")]);
+        assert_eq!(said.is_success(), added.is_success(), "{n}: {}", said.stderr());
+        added
+    };
     add(1).success();
     add(2).success();
     // Elsewhere under another name, as a collection of garbage puts it.
@@ -71,6 +76,14 @@ fn a_change_of_the_draft_sees_when_its_session_is_damaged() {
         .map(|todo| todo["text"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(texts, ["n1", "n2", "n3", "n4", "n5", "n7"]);
+    let chat = world
+        .checkpoint(["message", "list", "--json"])
+        .success()
+        .stdout()
+        .to_owned();
+    for n in 1..8 {
+        assert_eq!(chat.contains(&format!("\"m{n}\"")), n != 6, "{n}: {chat}");
+    }
     // Another session under the same name is not the one noted.
     world.checkpoint(["start", "other"]).success();
     let other = world.git_line(["rev-parse", "refs/checkpoints/other"]);
@@ -84,6 +97,16 @@ fn a_change_of_the_draft_sees_when_its_session_is_damaged() {
         .success()
         .stdout_json();
     assert_eq!(added["session_id"], document["session"]["id"]);
+    // One that has ended takes no more messages.
+    let said = || world.checkpoint(["message", "add", "--session", "other", "--role", "user", "late"]);
+    said().success();
+    said().success();
+    world
+        .checkpoint(["finish", "--session", "other", "-m", "done"])
+        .success();
+    let refused = said();
+    assert!(!refused.is_success(), "{}", refused.stdout());
+    assert_eq!(refused.status().code(), said().status().code());
 }
 
 #[test]
