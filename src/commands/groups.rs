@@ -134,11 +134,11 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::commands::Cli;
+    use crate::commands::{Cli, Command as Every};
 
     #[test]
     fn every_command_is_in_one_group() {
-        let command = Cli::command();
+        let command = Cli::<Every>::command();
         let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
         let mut all: Vec<_> = shown.map(|sub| sub.get_name().to_owned()).collect();
         let mut grouped: Vec<_> = GROUPS
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn lines_are_as_long_as_they_may_be() {
         for columns in [40, 80] {
-            let help = grouped(Cli::command(), columns).render_help().to_string();
+            let help = grouped(Cli::<Every>::command(), columns).render_help().to_string();
             let list = help.split("\nOptions:").next().expect("there is a first part");
             let list = list.split("\nEveryday:").nth(1).expect("the first group");
             assert!(list.lines().all(|line| line.len() <= columns), "{list}");

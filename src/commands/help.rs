@@ -115,10 +115,10 @@ pub(super) const GUIDES: &[Guide] = &[
 /// Pages that are made from the program itself.
 const REFERENCE: [&str; 3] = ["exit-codes", "settings", "schemas"];
 
-/// Runs it; `command` is the definition of the whole program.
-pub(super) fn run(args: Args, command: &Command, context: &mut Context) -> Result<(), CommandError> {
+/// Runs it.
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
-    let mut command = command.clone();
+    let mut command = super::program(&context.env);
     command.build();
     if let Some(found) = find(&command, &words) {
         let page = ["git-checkpoint"]

@@ -168,9 +168,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Ok(());
     }
     context.ui.page();
-    context
-        .ui
-        .data(view.text(context.ui.table_width(), &dates, scene.now, scene.host));
+    let ui = &context.ui;
+    view.each_line(ui.table_width(), &dates, scene.now, scene.host, |line| {
+        ui.data_line(&line);
+    });
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
             .ui

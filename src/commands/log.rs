@@ -16,7 +16,7 @@ use crate::{
         age::DateStyle,
         count::Count,
         graph,
-        sessions::{Log, LogRow},
+        sessions::{Log, LogRow, LogTable},
         slot::Slot,
         table::{Column, Table},
         text::Line,
@@ -69,21 +69,26 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.graph && !context.ui.options().json {
         return draw(context, &opened, selector.as_ref(), args.limit, &dates);
     }
-    let log = list::log(&scene, selector.as_ref(), args.limit, args.since.as_deref())?;
-    let mut view = Log {
+    let template = args.form.template(&ATOMS, &NAMED)?;
+    let as_table = !context.ui.options().json && template.is_none() && !args.oneline;
+    let mut table = LogTable::new(&dates, scene.now);
+    let mut checkpoints = Vec::new();
+    let (limit, since) = (args.limit, args.since.as_deref());
+    let log = list::log(&scene, selector.as_ref(), limit, since, |entry| {
+        if as_table {
+            table.row(&row(entry));
+        } else {
+            checkpoints.push(row(entry));
+        }
+    })?;
+    let view = Log {
         schema: "git-checkpoint.log/1",
         session: log.session,
-        checkpoints: Vec::new(),
+        checkpoints,
         forked_from: log.source.map(oid),
-        damage: None,
+        damage: log.damage.map(|fault| fault.to_string()),
         more: log.more,
     };
-    for entry in log.entries {
-        match entry {
-            Ok(entry) => view.checkpoints.push(row(entry)),
-            Err(fault) => view.damage = Some(fault.to_string()),
-        }
-    }
     if context.ui.options().json {
         // What no line tells.
         if let (true, Some(damage)) = (context.ui.options().lines, &view.damage) {
@@ -91,7 +96,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         return context.ui.json(&view);
     }
-    if let Some(template) = args.form.template(&ATOMS, &NAMED)? {
+    if let Some(template) = template {
         for row in &view.checkpoints {
             let line = template.fill(|name, form| atom(&view, row, name, form, &dates, scene.now));
             args.form.write(context, &line);
@@ -99,12 +104,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Ok(());
     }
     context.ui.page();
-    let text = if args.oneline {
-        view.oneline()
+    let ui = &context.ui;
+    if args.oneline {
+        view.each_oneline(|line| ui.data_line(&line));
     } else {
-        view.text(context.ui.table_width(), &dates, scene.now)
-    };
-    context.ui.data(text);
+        view.each_line(&table, ui.table_width(), |line| ui.data_line(&line));
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The command line: arguments in, an operation called, its outcome rendered.
 //!
 //! The only layer that knows clap, reads the environment and prints. A command is one file with its arguments and one
-//! `run`; adding one takes its file and its line in `Command` and in `dispatch`.
+//! `run`; adding one takes its file and its line in `commands!`.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -26,6 +26,7 @@ mod list;
 mod log;
 mod message;
 mod opened;
+mod parse;
 mod pathspecs;
 mod prune;
 mod purge;
@@ -53,7 +54,7 @@ mod watch;
 
 use std::{ffi::OsString, process::ExitCode, time::Instant};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::{
     environment::Environment,
@@ -77,11 +78,11 @@ use crate::{
     after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
     after_long_help = groups::EXAMPLES,
 )]
-struct Cli {
+struct Cli<C: Subcommand = Command> {
     #[command(flatten)]
     globals: Globals,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<C>,
 }
 
 /// Options of every command.
@@ -134,69 +135,94 @@ struct Globals {
     no_advice: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Start(start::Args),
-    Save(save::Args),
-    Pause(save::PauseArgs),
-    Resume(resume::Args),
-    List(list::Args),
-    Log(log::Args),
-    Show(show::Args),
-    Diff(diff::Args),
-    Status(status::Args),
-    Finish(finish::Args),
-    Switch(switch::Args),
-    Rename(rename::Args),
-    Restore(restore::Args),
-    Apply(restore::ApplyArgs),
-    Undo(restore::UndoArgs),
-    Redo(restore::RedoArgs),
-    Fork(fork::Args),
-    Compare(fork::CompareArgs),
-    Step(step::Args),
-    Replay(replay::Args),
-    Export(export::Args),
-    Delete(delete::Args),
-    Pin(delete::PinArgs),
-    Unpin(delete::UnpinArgs),
-    Message(message::Args),
-    Tokens(tokens::Args),
-    Context(context::Args),
-    Agent(record::AgentArgs),
-    Request(request::Args),
-    Compact(compact::Args),
-    Clear(compact::ClearArgs),
-    Import(import::Args),
-    Task(record::TaskArgs),
-    Todo(record::TodoArgs),
-    Decision(record::DecisionArgs),
-    Blocker(record::BlockerArgs),
-    Question(record::QuestionArgs),
-    Approval(record::ApprovalArgs),
-    Phase(record::PhaseArgs),
-    Delegation(record::DelegationArgs),
-    Partition(record::PartitionArgs),
-    Instruction(record::InstructionArgs),
-    Memory(record::MemoryArgs),
-    OpenFile(record::OpenFileArgs),
-    Note(record::NoteArgs),
-    State(record::StateArgs),
-    Check(record::CheckArgs),
-    Iteration(record::IterationArgs),
-    ForkPoint(record::ForkPointArgs),
-    Watch(watch::Args),
-    Prune(prune::Args),
-    Hooks(hooks::Args),
-    Purge(purge::Args),
-    Verify(verify::Args),
-    Repair(repair::Args),
-    Push(share::push::Args),
-    Fetch(share::fetch::Args),
-    Pull(share::pull::Args),
-    Remote(share::remote::Args),
-    Setup(setup::Args),
-    Help(help::Args),
+/// The commands: the word, its arguments, what runs it. One list makes all that needs every command.
+macro_rules! commands {
+    ($($name:literal $variant:ident($args:ty) => $run:path,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $(#[command(name = $name)] $variant($args),)*
+        }
+
+        impl Command {
+            fn run(self, context: &mut Context) -> Result<(), CommandError> {
+                match self {
+                    $(Self::$variant(args) => $run(args, context),)*
+                }
+            }
+
+            /// The definition of one command alone; `None` when no command is called this.
+            fn definition(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some(<$args as clap::Args>::augment_args(clap::Command::new($name))),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    "start" Start(start::Args) => start::run,
+    "save" Save(save::Args) => save::run,
+    "pause" Pause(save::PauseArgs) => save::pause,
+    "resume" Resume(resume::Args) => resume::run,
+    "list" List(list::Args) => list::run,
+    "log" Log(log::Args) => log::run,
+    "show" Show(show::Args) => show::run,
+    "diff" Diff(diff::Args) => diff::run,
+    "status" Status(status::Args) => status::run,
+    "finish" Finish(finish::Args) => finish::run,
+    "switch" Switch(switch::Args) => switch::run,
+    "rename" Rename(rename::Args) => rename::run,
+    "restore" Restore(restore::Args) => restore::run,
+    "apply" Apply(restore::ApplyArgs) => restore::apply,
+    "undo" Undo(restore::UndoArgs) => restore::undo,
+    "redo" Redo(restore::RedoArgs) => restore::redo,
+    "fork" Fork(fork::Args) => fork::run,
+    "compare" Compare(fork::CompareArgs) => fork::compare,
+    "step" Step(step::Args) => step::run,
+    "replay" Replay(replay::Args) => replay::run,
+    "export" Export(export::Args) => export::run,
+    "delete" Delete(delete::Args) => delete::run,
+    "pin" Pin(delete::PinArgs) => delete::pin,
+    "unpin" Unpin(delete::UnpinArgs) => delete::unpin,
+    "message" Message(message::Args) => message::run,
+    "tokens" Tokens(tokens::Args) => tokens::run,
+    "context" Context(context::Args) => context::run,
+    "agent" Agent(record::AgentArgs) => record::agent,
+    "request" Request(request::Args) => request::run,
+    "compact" Compact(compact::Args) => compact::run,
+    "clear" Clear(compact::ClearArgs) => compact::clear,
+    "import" Import(import::Args) => import::run,
+    "task" Task(record::TaskArgs) => record::task,
+    "todo" Todo(record::TodoArgs) => record::todo,
+    "decision" Decision(record::DecisionArgs) => record::decision,
+    "blocker" Blocker(record::BlockerArgs) => record::blocker,
+    "question" Question(record::QuestionArgs) => record::question,
+    "approval" Approval(record::ApprovalArgs) => record::approval,
+    "phase" Phase(record::PhaseArgs) => record::phase,
+    "delegation" Delegation(record::DelegationArgs) => record::delegation,
+    "partition" Partition(record::PartitionArgs) => record::partition,
+    "instruction" Instruction(record::InstructionArgs) => record::instruction,
+    "memory" Memory(record::MemoryArgs) => record::memory,
+    "open-file" OpenFile(record::OpenFileArgs) => record::open_file,
+    "note" Note(record::NoteArgs) => record::note,
+    "state" State(record::StateArgs) => record::state,
+    "check" Check(record::CheckArgs) => record::check,
+    "iteration" Iteration(record::IterationArgs) => record::iteration,
+    "fork-point" ForkPoint(record::ForkPointArgs) => record::fork_point,
+    "watch" Watch(watch::Args) => watch::run,
+    "prune" Prune(prune::Args) => prune::run,
+    "hooks" Hooks(hooks::Args) => hooks::run,
+    "purge" Purge(purge::Args) => purge::run,
+    "verify" Verify(verify::Args) => verify::run,
+    "repair" Repair(repair::Args) => repair::run,
+    "push" Push(share::push::Args) => share::push::run,
+    "fetch" Fetch(share::fetch::Args) => share::fetch::run,
+    "pull" Pull(share::pull::Args) => share::pull::run,
+    "remote" Remote(share::remote::Args) => share::remote::run,
+    "setup" Setup(setup::Args) => setup::run,
+    "help" Help(help::Args) => help::run,
 }
 
 /// What every command gets: where it runs and where its words go.
@@ -232,11 +258,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             arg => When::parse(arg.strip_prefix("--color=")?),
         });
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
-    let words = usage::command_of(&program(&env), &args);
-    let parsed = program(&env)
-        .try_get_matches_from(args)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let cli = match parse::parse(&env, &args) {
         Ok(cli) => cli,
         Err(error) => {
             let ui = Ui::new(
@@ -248,6 +270,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 },
                 Streams::standard(),
             );
+            let words = usage::command_of(&program(&env), &args);
             return usage(ui, &error, &words, long_help);
         }
     };
@@ -259,10 +282,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if cli.globals.verbose > 0 {
         os::trace::begin(cli.globals.verbose);
     }
-    let result = dispatch(
-        cli.command.unwrap_or(Command::Status(status::Args::default())),
-        &mut context,
-    );
+    let command = cli.command.unwrap_or(Command::Status(status::Args::default()));
+    let result = command.run(&mut context);
     let took = begun.elapsed().as_millis();
     for said in os::trace::taken() {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
@@ -275,7 +296,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// The definition of the whole program.
 fn program(env: &Environment) -> clap::Command {
     let columns = env.terminals.columns.map_or(80, usize::from);
-    groups::grouped(Cli::command(), columns.clamp(40, 80))
+    groups::grouped(Cli::<Command>::command(), columns.clamp(40, 80))
 }
 
 fn options(globals: &Globals) -> Options {
@@ -297,72 +318,6 @@ fn either(yes: bool, no: bool) -> Option<bool> {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
-    }
-}
-
-fn dispatch(command: Command, context: &mut Context) -> Result<(), CommandError> {
-    match command {
-        Command::Start(args) => start::run(args, context),
-        Command::Save(args) => save::run(args, context),
-        Command::Pause(args) => save::pause(args, context),
-        Command::Resume(args) => resume::run(args, context),
-        Command::List(args) => list::run(args, context),
-        Command::Log(args) => log::run(args, context),
-        Command::Show(args) => show::run(args, context),
-        Command::Diff(args) => diff::run(args, context),
-        Command::Status(args) => status::run(args, context),
-        Command::Finish(args) => finish::run(args, context),
-        Command::Switch(args) => switch::run(args, context),
-        Command::Rename(args) => rename::run(args, context),
-        Command::Restore(args) => restore::run(args, context),
-        Command::Apply(args) => restore::apply(args, context),
-        Command::Undo(args) => restore::undo(args, context),
-        Command::Redo(args) => restore::redo(args, context),
-        Command::Fork(args) => fork::run(args, context),
-        Command::Compare(args) => fork::compare(args, context),
-        Command::Step(args) => step::run(args, context),
-        Command::Replay(args) => replay::run(args, context),
-        Command::Export(args) => export::run(args, context),
-        Command::Delete(args) => delete::run(args, context),
-        Command::Pin(args) => delete::pin(args, context),
-        Command::Unpin(args) => delete::unpin(args, context),
-        Command::Message(args) => message::run(args, context),
-        Command::Tokens(args) => tokens::run(args, context),
-        Command::Context(args) => context::run(args, context),
-        Command::Agent(args) => record::agent(args, context),
-        Command::Request(args) => request::run(args, context),
-        Command::Compact(args) => compact::run(args, context),
-        Command::Clear(args) => compact::clear(args, context),
-        Command::Import(args) => import::run(args, context),
-        Command::Task(args) => record::task(args, context),
-        Command::Todo(args) => record::todo(args, context),
-        Command::Decision(args) => record::decision(args, context),
-        Command::Blocker(args) => record::blocker(args, context),
-        Command::Question(args) => record::question(args, context),
-        Command::Approval(args) => record::approval(args, context),
-        Command::Phase(args) => record::phase(args, context),
-        Command::Delegation(args) => record::delegation(args, context),
-        Command::Partition(args) => record::partition(args, context),
-        Command::Instruction(args) => record::instruction(args, context),
-        Command::Memory(args) => record::memory(args, context),
-        Command::OpenFile(args) => record::open_file(args, context),
-        Command::Note(args) => record::note(args, context),
-        Command::State(args) => record::state(args, context),
-        Command::Check(args) => record::check(args, context),
-        Command::Iteration(args) => record::iteration(args, context),
-        Command::ForkPoint(args) => record::fork_point(args, context),
-        Command::Hooks(args) => hooks::run(args, context),
-        Command::Prune(args) => prune::run(args, context),
-        Command::Watch(args) => watch::run(args, context),
-        Command::Purge(args) => purge::run(args, context),
-        Command::Verify(args) => verify::run(args, context),
-        Command::Repair(args) => repair::run(args, context),
-        Command::Push(args) => share::push::run(args, context),
-        Command::Fetch(args) => share::fetch::run(args, context),
-        Command::Pull(args) => share::pull::run(args, context),
-        Command::Remote(args) => share::remote::run(args, context),
-        Command::Setup(args) => setup::run(args, &program(&context.env), context),
-        Command::Help(args) => help::run(args, &program(&context.env), context),
     }
 }
 

@@ -288,9 +288,10 @@ fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) ->
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    context
-        .ui
-        .data(view.text(context.ui.table_width(), dates, scene.now, scene.host));
+    let ui = &context.ui;
+    view.each_line(ui.table_width(), dates, scene.now, scene.host, |line| {
+        ui.data_line(&line);
+    });
     Ok(())
 }
 

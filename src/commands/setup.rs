@@ -79,14 +79,15 @@ Examples:
   git checkpoint setup --uninstall --dry-run
   git checkpoint setup completion --shell bash --print >~/.bash_completion.d/git-checkpoint";
 
-/// Runs it; `command` is the definition of the whole program.
+/// Runs it.
 ///
 /// # Errors
 /// [`Kind::Refused`] when a file is in the way that this program did not write; the others are installed all the same.
-pub(super) fn run(args: Args, command: &clap::Command, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let Context { env, ui } = context;
+    let command = super::program(env);
     if let Some(index) = args.candidates {
-        let found = candidates(command, args.words, index, &env.cwd, &live::live(env));
+        let found = candidates(&command, args.words, index, &env.cwd, &live::live(env));
         ui.bytes(lines(&found).as_bytes());
         return Ok(());
     }
@@ -94,7 +95,7 @@ pub(super) fn run(args: Args, command: &clap::Command, context: &mut Context) ->
         args.shell.iter().for_each(|shell| ui.bytes(shell.script().as_bytes()));
         return Ok(());
     }
-    let steps = plan(&args, command, env)?;
+    let steps = plan(&args, &command, env)?;
     if !args.dry_run {
         steps.iter().try_for_each(Step::run)?;
     }

@@ -210,14 +210,17 @@ impl Ui {
 
     /// What was asked for, on standard output. On a narrow terminal long lines are broken at spaces.
     pub fn data(&self, text: impl Into<Text>) {
+        text.into().lines().iter().for_each(|line| self.data_line(line));
+    }
+
+    /// A line of it, where there are too many to gather them first.
+    pub fn data_line(&self, line: &Line) {
         let columns = self.table_width();
-        for line in text.into().lines() {
-            // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
-            if columns < WIDTH {
-                line.folded(columns).iter().for_each(|line| self.line(line));
-            } else {
-                self.line(line);
-            }
+        // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
+        if columns < WIDTH {
+            line.folded(columns).iter().for_each(|line| self.line(line));
+        } else {
+            self.line(line);
         }
     }
 
@@ -355,7 +358,10 @@ impl Ui {
     /// A line with the colours of its slots, if there is to be colour on that stream.
     fn styled(&self, line: &Line, on_error: bool) -> String {
         if !(if on_error { self.color_error } else { self.color_output }) {
-            return line.to_string();
+            // Room for the line's end as well.
+            let mut out = String::with_capacity(line.text().len() + 1);
+            out.push_str(line.text());
+            return out;
         }
         let mut out = String::new();
         for span in line.spans() {

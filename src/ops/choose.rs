@@ -13,6 +13,7 @@ use crate::{
         checkpoint::{self, Checkpoint},
         current::{self, SessionRef},
         draft::{self, Draft},
+        identity::{self, Noted},
         session,
     },
 };
@@ -60,9 +61,27 @@ pub(super) fn meant(scene: &Scene<'_>) -> Result<Option<Chosen>, Error> {
     }
 }
 
+/// The session that [`meant`] finds, where it was noted what its newest checkpoint says.
+pub(super) fn meant_and_noted(scene: &Scene<'_>) -> Result<Option<(Name, Noted)>, Error> {
+    let current = match scene.session {
+        Some(_) => None,
+        None => current::read(scene.repo)?.session,
+    };
+    let Some(name) = scene.session.or(current.as_ref().map(|current| &current.name)) else {
+        return Ok(None);
+    };
+    let noted = identity::noted(scene.repo, name);
+    // Another session may have that name by now.
+    let is_it = |noted: &Noted| current.as_ref().is_none_or(|current| current.id == noted.id);
+    Ok(noted.filter(is_it).map(|noted| (name.clone(), noted)))
+}
+
 /// The session that [`meant`] finds, by name and newest commit, also when that commit is damaged: for commands that
 /// look at damage.
 pub(super) fn meant_commit(scene: &Scene<'_>) -> Result<Option<(Name, ObjectId)>, Error> {
+    if let Some(noted) = meant_and_noted(scene)? {
+        return Ok(Some((noted.0, noted.1.tip)));
+    }
     let damaged = match meant(scene) {
         Ok(chosen) => return Ok(chosen.map(|chosen| (chosen.name, chosen.tip.entry.id))),
         Err(error @ Error::Damaged { .. }) => error,

@@ -313,14 +313,14 @@ fn meant(scene: &Scene<'_>) -> Result<Option<Target>, Error> {
 
 /// The identity of the session of this name; `None` when there is none.
 fn identity_of(scene: &Scene<'_>, name: &Name) -> Result<Option<String>, Error> {
+    if let Some(noted) = identity::noted(scene.repo, name) {
+        return Ok(Some(noted.id));
+    }
     let Some(tip) = session::tip(scene.repo, name)? else {
         return Ok(None);
     };
-    if let Some(id) = identity::noted(scene.repo, name, tip) {
-        return Ok(Some(id));
-    }
-    let id = choose::load(scene, name.as_str(), tip)?.document.session.id;
+    let tip = choose::load(scene, name.as_str(), tip)?;
     // Only saves the next one the reading.
-    let _ = identity::note(scene.repo, name, tip, &id);
-    Ok(Some(id))
+    let _ = identity::note(scene.repo, name, &tip);
+    Ok(Some(tip.document.session.id))
 }

@@ -187,6 +187,7 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
             forked.worktree = Some(work_tree(scene, forked, wanted, path, progress)?);
         }
     }
+    start::merge_packs(scene);
     Ok(made)
 }
 

@@ -169,13 +169,13 @@ fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
         && since.is_none_or(|since| entry.time.unix() >= since)
 }
 
-/// The checkpoints of a session, newest first.
+/// What a log says beside its checkpoints.
 #[derive(Debug)]
 pub struct Log {
     /// The session; one that was fetched as `<remote>/<session>`.
     pub session: String,
-    /// Its checkpoints; an error is the last one and says where the chain breaks.
-    pub entries: Vec<Result<Entry, checkpoint::Fault>>,
+    /// Where the chain breaks, and how.
+    pub damage: Option<checkpoint::Fault>,
     /// For a fork, the checkpoint it came from.
     pub source: Option<ObjectId>,
     /// Whether there are more than were asked for.
@@ -183,12 +183,14 @@ pub struct Log {
 }
 
 /// The log of a session, of the current one when none is named: from the selected checkpoint on, at most `limit`, none
-/// older than a date in any form git reads.
+/// older than a date in any form git reads. Each checkpoint goes to `each`, newest first: there may be a hundred
+/// thousand.
 pub fn log(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
     limit: Option<usize>,
     since: Option<&str>,
+    mut each: impl FnMut(Entry),
 ) -> Result<Log, Error> {
     let current = Selector::current();
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
@@ -204,15 +206,21 @@ pub fn log(
         Err(_) => true,
     };
     let mut chain = session::chain(scene.repo, from).take_while(young);
-    let entries: Vec<_> = chain.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+    let (mut source, mut damage) = (None, None);
+    for entry in chain.by_ref().take(limit.unwrap_or(usize::MAX)) {
+        match entry {
+            Ok(entry) => {
+                let is_fork = entry.trailers.kind == Some(Kind::Fork);
+                source = entry.parents.first().copied().filter(|_| is_fork);
+                each(entry);
+            }
+            Err(fault) => (source, damage) = (None, Some(fault)),
+        }
+    }
     let more = chain.next().is_some();
-    let source = match entries.last() {
-        Some(Ok(entry)) if entry.trailers.kind == Some(Kind::Fork) => entry.parents.first().copied(),
-        _ => None,
-    };
     Ok(Log {
         session,
-        entries,
+        damage,
         source,
         more,
     })

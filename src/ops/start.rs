@@ -10,7 +10,11 @@ use crate::{
         id::Digest,
         name::Name,
     },
-    store::{self, ObjectId, current, facts, objects::Writer, refs},
+    store::{
+        self, ObjectId, current, facts,
+        objects::{self, Writer},
+        refs,
+    },
 };
 
 /// What the new session is.
@@ -52,8 +56,15 @@ pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
     let started = create(scene, request)?;
     if !started.planned {
         make_current(scene, &started.document, &started.name)?;
+        merge_packs(scene);
     }
     Ok(started)
+}
+
+/// Keeps the packs few where something else than a save adds one: a thousand sessions would be a thousand packs, which
+/// git looks through for every object. It is for speed alone, and the next save tells if it cannot be done.
+pub(super) fn merge_packs(scene: &Scene<'_>) {
+    let _ = objects::consolidate(scene.repo);
 }
 
 /// Starts a session, and leaves the current one as it is.

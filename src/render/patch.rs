@@ -138,7 +138,6 @@ mod tests {
         let marked = |n: usize, slot: Slot| -> String {
             text.lines()[n]
                 .spans()
-                .iter()
                 .filter(|s| s.slot() == slot)
                 .map(|s| s.text().to_owned())
                 .collect()

@@ -6,7 +6,7 @@ use super::{
     age::DateStyle,
     slot::Slot,
     table::{Column, Table},
-    text::{Line, Text},
+    text::Line,
 };
 use crate::model::{id::Oid, time::Timestamp};
 
@@ -53,7 +53,14 @@ pub struct SessionRow {
 
 impl List {
     /// A table, one line a session.
-    pub fn text(&self, columns: usize, dates: &DateStyle, now: Timestamp, this_host: &str) -> Text {
+    pub fn each_line(
+        &self,
+        columns: usize,
+        dates: &DateStyle,
+        now: Timestamp,
+        this_host: &str,
+        each: impl FnMut(Line),
+    ) {
         let mut table = Table::new([
             Column::left(" "),
             Column::left("SESSION").flexible(10),
@@ -92,7 +99,7 @@ impl List {
                 Line::plain(summary),
             ]);
         }
-        table.render(columns)
+        table.each_line(columns, each);
     }
 }
 
@@ -144,65 +151,77 @@ pub struct LogRow {
     pub verified: bool,
 }
 
-impl Log {
-    /// A table, one line a checkpoint.
-    pub fn text(&self, columns: usize, dates: &DateStyle, now: Timestamp) -> Text {
-        let mut table = Table::new([
+/// The table of a log. Takes rows one by one, so that a long log is not held in memory twice.
+#[derive(Debug)]
+pub struct LogTable<'d> {
+    table: Table,
+    dates: &'d DateStyle,
+    now: Timestamp,
+}
+
+impl<'d> LogTable<'d> {
+    /// Without rows.
+    pub fn new(dates: &'d DateStyle, now: Timestamp) -> Self {
+        let table = Table::new([
             Column::left("ID"),
             Column::left("WHEN"),
             Column::left("KIND"),
             Column::left("BY"),
             Column::left("SUMMARY").flexible(10),
         ]);
-        for row in &self.checkpoints {
-            let mut summary = Line::new();
-            if let Some(name) = &row.name {
-                summary.push(Slot::Session, format!("({name}) "));
-            }
-            summary.push(Slot::Plain, &row.summary);
-            if let Some(trigger) = &row.trigger {
-                summary.push(Slot::Dim, format!("  [{trigger}]"));
-            }
-            if row.partial {
-                summary.push(Slot::Caution, "  partial");
-            }
-            table.row([
-                Line::new().with(Slot::Id, row.id.short()),
-                Line::new().with(Slot::Date, dates.show(row.at, now)),
-                Line::plain(row.kind.unwrap_or("-")),
-                Line::new().with(Slot::Person, row.agent.as_ref().unwrap_or(&row.author)),
-                summary,
-            ]);
+        Self { table, dates, now }
+    }
+
+    /// Adds a checkpoint.
+    pub fn row(&mut self, row: &LogRow) {
+        let mut summary = Line::new();
+        if let Some(name) = &row.name {
+            summary.push(Slot::Session, format!("({name}) "));
         }
+        summary.push(Slot::Plain, &row.summary);
+        if let Some(trigger) = &row.trigger {
+            summary.push(Slot::Dim, format!("  [{trigger}]"));
+        }
+        if row.partial {
+            summary.push(Slot::Caution, "  partial");
+        }
+        self.table.row([
+            Line::new().with(Slot::Id, row.id.short()),
+            Line::new().with(Slot::Date, self.dates.show(row.at, self.now)),
+            Line::plain(row.kind.unwrap_or("-")),
+            Line::new().with(Slot::Person, row.agent.as_ref().unwrap_or(&row.author)),
+            summary,
+        ]);
+    }
+}
+
+impl Log {
+    /// The lines of its table, one a checkpoint, and what else there is to say.
+    pub fn each_line(&self, table: &LogTable<'_>, columns: usize, mut each: impl FnMut(Line)) {
         // A heading over nothing says nothing.
-        let mut text = if self.checkpoints.is_empty() {
-            Text::new()
-        } else {
-            table.render(columns)
-        };
+        if !table.table.is_empty() {
+            table.table.each_line(columns, &mut each);
+        }
         if let Some(source) = &self.forked_from {
-            text.push(
+            each(
                 Line::new()
                     .with(Slot::Dim, "forked from ")
                     .with(Slot::Id, source.short()),
             );
         }
         if let Some(damage) = &self.damage {
-            text.push(Line::new().with(Slot::Bad, "damaged: ").with(Slot::Plain, damage));
+            each(Line::new().with(Slot::Bad, "damaged: ").with(Slot::Plain, damage));
         }
-        text
     }
 
     /// One short line a checkpoint.
-    pub fn oneline(&self) -> Text {
-        let mut text = Text::new();
+    pub fn each_oneline(&self, mut each: impl FnMut(Line)) {
         for row in &self.checkpoints {
-            text.push(
+            each(
                 Line::new()
                     .with(Slot::Id, row.id.short())
                     .with(Slot::Plain, format!(" {}", row.summary)),
             );
         }
-        text
     }
 }

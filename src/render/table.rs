@@ -48,11 +48,24 @@ impl Column {
     }
 }
 
-/// Rows of cells under titled columns.
+/// Rows of cells under titled columns. Everything is kept in a few long pieces: it may be a hundred thousand rows.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<Line>>,
+    /// The text of all cells, row by row.
+    text: String,
+    /// The parts of cells: what each is, and where its text ends.
+    parts: Vec<(Slot, usize)>,
+    /// The cells.
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// How many parts there are up to its end.
+    parts: usize,
+    /// Columns on a screen.
+    width: usize,
 }
 
 impl Table {
@@ -60,89 +73,138 @@ impl Table {
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self {
             columns: columns.into_iter().collect(),
-            rows: Vec::new(),
+            text: String::new(),
+            parts: Vec::new(),
+            cells: Vec::new(),
         }
     }
 
     /// Adds a row. Missing cells are empty; cells beyond the columns are left out.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Line>) {
-        let mut cells: Vec<Line> = cells.into_iter().take(self.columns.len()).collect();
-        cells.resize(self.columns.len(), Line::new());
-        self.rows.push(cells);
+        let mut cells = cells.into_iter();
+        for _ in 0..self.columns.len() {
+            let mut width = 0;
+            for span in cells.next().unwrap_or_default().spans() {
+                self.text.push_str(span.text());
+                self.parts.push((span.slot(), self.text.len()));
+                width += super::text::width(span.text());
+            }
+            let parts = self.parts.len();
+            self.cells.push(Cell { parts, width });
+        }
     }
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.cells.len() / self.columns.len().max(1)
     }
 
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.cells.is_empty()
     }
 
     /// The table in at most `columns` columns, as far as its columns may be cut. `usize::MAX` cuts nothing, which is
-    /// for pipes. Uses the table up, a row at a time: it may have a hundred thousand.
-    pub fn render(self, columns: usize) -> Text {
+    /// for pipes.
+    pub fn render(&self, columns: usize) -> Text {
+        let mut out = Text::new();
+        self.each_line(columns, |line| out.push(line));
+        out
+    }
+
+    /// The lines of [`render`](Self::render), one at a time.
+    pub fn each_line(&self, columns: usize, each: impl FnMut(Line)) {
         let used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
         if columns >= NARROW {
-            return self.wide(&used, columns);
+            return self.wide(&used, columns, each);
         }
         let second = used.iter().rev().copied().find(|&c| self.columns[c].least.is_some());
         match second {
-            Some(second) if used.len() > 1 => self.narrow(&used, second, columns),
-            _ => self.wide(&used, columns),
+            Some(second) if used.len() > 1 => self.narrow(&used, second, columns, each),
+            _ => self.wide(&used, columns, each),
+        }
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Cell {
+        self.cells[row * self.columns.len() + column]
+    }
+
+    /// Adds a cell to a line, in at most `columns` columns.
+    fn put(&self, line: &mut Line, row: usize, column: usize, columns: usize) {
+        let place = row * self.columns.len() + column;
+        let first = place.checked_sub(1).map_or(0, |before| self.cells[before].parts);
+        let mut start = first.checked_sub(1).map_or(0, |before| self.parts[before].1);
+        let cell = self.cells[place];
+        let mut copy = |line: &mut Line| {
+            for &(slot, end) in &self.parts[first..cell.parts] {
+                line.push_shown(slot, &self.text[start..end]);
+                start = end;
+            }
+        };
+        if cell.width <= columns {
+            copy(line);
+        } else {
+            let mut whole = Line::new();
+            copy(&mut whole);
+            line.append(&whole.cut(columns));
         }
     }
 
     /// Whether a column has nothing to show in any row: it would only take room.
     fn is_blank(&self, column: usize) -> bool {
-        !self.rows.is_empty() && self.rows.iter().all(|r| r[column].is_empty())
+        let has_text = |row: usize| {
+            let place = row * self.columns.len() + column;
+            let before = place.checked_sub(1).map_or(0, |before| self.cells[before].parts);
+            self.cells[place].parts > before
+        };
+        !self.is_empty() && !(0..self.len()).any(has_text)
     }
 
-    fn wide(mut self, used: &[usize], columns: usize) -> Text {
+    fn wide(&self, used: &[usize], columns: usize, mut each: impl FnMut(Line)) {
         let widths = self.widths(used, columns);
-        let mut out = Text::new();
         if used.iter().any(|&c| !self.columns[c].title.is_empty()) {
-            out.push(self.join(used, &widths, |c, w| {
-                Line::new().with(Slot::Heading, cut(&self.columns[c].title, w))
-            }));
+            let mut titles = Line::new();
+            let (mut at, mut start) = (0, 0);
+            for (&c, &w) in used.iter().zip(&widths) {
+                let title = cut(&self.columns[c].title, w);
+                if !title.is_empty() {
+                    let place = start + self.lead(c, w, width(&title));
+                    titles.push_spaces(place - at);
+                    titles.push(Slot::Heading, &title);
+                    at = place + width(&title);
+                }
+                start += w + GAP;
+            }
+            each(titles);
         }
-        for row in std::mem::take(&mut self.rows) {
-            out.push(self.join(used, &widths, |c, w| row[c].cut(w)));
+        for row in 0..self.len() {
+            each(self.join(row, used, &widths));
         }
-        out
     }
 
     /// Two lines for each row: all columns but `second`, then `second`, indented.
-    fn narrow(mut self, used: &[usize], second: usize, columns: usize) -> Text {
+    fn narrow(&self, used: &[usize], second: usize, columns: usize, mut each: impl FnMut(Line)) {
         let first: Vec<usize> = used.iter().copied().filter(|&c| c != second).collect();
         let widths = self.widths(&first, columns);
-        let mut out = Text::new();
-        for row in std::mem::take(&mut self.rows) {
+        for row in 0..self.len() {
             // Columns that may not be cut can still be too wide for this screen: then the line is.
-            out.push(self.join(&first, &widths, |c, w| row[c].cut(w)).cut(columns));
-            if !row[second].is_empty() {
-                let mut line = Line::plain("    ");
-                line.append(&row[second].cut(columns.saturating_sub(4)));
-                out.push(line);
+            each(self.join(row, &first, &widths).cut(columns));
+            let mut line = Line::new();
+            self.put(&mut line, row, second, columns.saturating_sub(4));
+            if !line.is_empty() {
+                let mut indented = Line::plain("    ");
+                indented.append(&line);
+                each(indented);
             }
         }
-        out
     }
 
     /// The width of each used column: its widest cell, less what must be saved, from the last flexible one on.
     fn widths(&self, used: &[usize], columns: usize) -> Vec<usize> {
+        let widest = |c: usize| (0..self.len()).map(|row| self.cell(row, c).width).max().unwrap_or(0);
         let mut widths: Vec<usize> = used
             .iter()
-            .map(|&c| {
-                self.rows
-                    .iter()
-                    .map(|r| r[c].width())
-                    .chain([width(&self.columns[c].title)])
-                    .max()
-                    .unwrap_or(0)
-            })
+            .map(|&c| widest(c).max(width(&self.columns[c].title)))
             .collect();
         let total = widths.iter().sum::<usize>() + GAP * used.len().saturating_sub(1);
         let mut excess = total.saturating_sub(columns);
@@ -156,20 +218,35 @@ impl Table {
         widths
     }
 
+    /// How far from the left of its column of `width` columns something of `taken` columns begins.
+    fn lead(&self, column: usize, width: usize, taken: usize) -> usize {
+        if self.columns[column].right {
+            width - taken.min(width)
+        } else {
+            0
+        }
+    }
+
     /// One line of cells, without spaces at its end.
-    fn join(&self, used: &[usize], widths: &[usize], cell: impl Fn(usize, usize) -> Line) -> Line {
+    fn join(&self, row: usize, used: &[usize], widths: &[usize]) -> Line {
         let mut line = Line::new();
-        let mut start = 0;
+        // Where the line ends, and where the column begins.
+        let (mut at, mut start) = (0, 0);
         for (&column, &width) in used.iter().zip(widths) {
-            let cell = cell(column, width);
-            if !cell.is_empty() {
-                let lead = if self.columns[column].right {
-                    width - cell.width().min(width)
-                } else {
-                    0
-                };
-                line.pad_to(start + lead);
-                line.append(&cell);
+            let cell = self.cell(row, column);
+            // Only one that is cut has to be measured again.
+            let taken = if cell.width > width {
+                let mut cut = Line::new();
+                self.put(&mut cut, row, column, width);
+                cut.width()
+            } else {
+                cell.width
+            };
+            if taken > 0 {
+                let place = start + self.lead(column, width, taken);
+                line.push_spaces(place.saturating_sub(at));
+                self.put(&mut line, row, column, width);
+                at = at.max(place) + taken;
             }
             start += width + GAP;
         }

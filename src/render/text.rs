@@ -2,6 +2,7 @@
 //!
 //! A `Line` holds only what may be shown: everything put into it is escaped first, so widths are those of what is
 //! drawn. Which colour a slot has, and whether there is colour at all, is decided in `commands::ui`.
+//! Over 400 lines because lines, what is made of them and how wide they are belong together.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,28 +13,43 @@ use super::escape;
 use super::slot::Slot;
 
 /// A part of a line: escaped text and what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<'l> {
     slot: Slot,
-    text: String,
+    text: &'l str,
 }
 
-impl Span {
+impl<'l> Span<'l> {
     /// What it is.
     pub fn slot(&self) -> Slot {
         self.slot
     }
 
     /// The text as shown: one line, nothing hidden in it.
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn text(&self) -> &'l str {
+        self.text
     }
 }
 
 /// One line without its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    spans: Vec<Span>,
+    /// All parts, one after the other: a table has a hundred thousand lines, and most are one part.
+    text: String,
+    /// The parts but the last one: what each is, and where it ends.
+    before: Vec<(Slot, usize)>,
+    /// What the last part is; `Plain` when there is none.
+    last: Slot,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            before: Vec::new(),
+            last: Slot::Plain,
+        }
+    }
 }
 
 impl Line {
@@ -56,49 +72,69 @@ impl Line {
 
     /// Adds `text`, escaped, as `slot`.
     pub fn push(&mut self, slot: Slot, text: impl AsRef<str>) {
-        let text = escape::line(text.as_ref());
-        match self.spans.last_mut() {
-            _ if text.is_empty() => {}
-            Some(last) if last.slot == slot => last.text.push_str(&text),
-            last => {
-                // Most lines are one part, and a table holds many lines: a vector would make room for four.
-                if last.is_none() {
-                    self.spans.reserve_exact(1);
-                }
-                self.spans.push(Span {
-                    slot,
-                    text: text.into_owned(),
-                });
-            }
+        self.push_shown(slot, &escape::line(text.as_ref()));
+    }
+
+    /// Adds text that is escaped already, as `slot`.
+    pub(super) fn push_shown(&mut self, slot: Slot, text: &str) {
+        if text.is_empty() {
+            return;
         }
+        if self.last != slot {
+            if !self.text.is_empty() {
+                self.before.push((self.last, self.text.len()));
+            }
+            self.last = slot;
+        }
+        self.text.push_str(text);
     }
 
     /// Adds all of `other`.
     pub fn append(&mut self, other: &Self) {
-        for span in &other.spans {
-            self.push(span.slot, &span.text);
+        for span in other.spans() {
+            self.push_shown(span.slot, span.text);
         }
     }
 
     /// Adds spaces until the line is `width` columns wide; a wider line stays as it is.
     pub fn pad_to(&mut self, width: usize) {
-        let missing = width.saturating_sub(self.width());
-        self.push(Slot::Plain, " ".repeat(missing));
+        self.push_spaces(width.saturating_sub(self.width()));
+    }
+
+    /// Adds this many spaces.
+    pub(super) fn push_spaces(&mut self, mut count: usize) {
+        const SPACES: &str = "                                                                ";
+        while count > 0 {
+            let some = count.min(SPACES.len());
+            self.push_shown(Slot::Plain, &SPACES[..some]);
+            count -= some;
+        }
     }
 
     /// The parts, from left to right.
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
+    pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
+        let rest = (!self.text.is_empty()).then_some((self.last, self.text.len()));
+        let mut start = 0;
+        self.before.iter().copied().chain(rest).map(move |(slot, end)| {
+            let text = &self.text[start..end];
+            start = end;
+            Span { slot, text }
+        })
+    }
+
+    /// The text without its slots.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether there is nothing on it.
     pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
+        self.text.is_empty()
     }
 
     /// Columns on a screen.
     pub fn width(&self) -> usize {
-        self.spans.iter().map(|s| width(&s.text)).sum()
+        self.spans().map(|span| width(span.text)).sum()
     }
 
     /// The line in at most `columns` columns; what was longer ends with `..`.
@@ -110,8 +146,8 @@ impl Line {
         let mut out = Self::new();
         let mut left = columns.saturating_sub(ELLIPSIS.len());
         let mut last = Slot::Plain;
-        for span in &self.spans {
-            let part = prefix(&span.text, left);
+        for span in self.spans() {
+            let part = prefix(span.text, left);
             out.push(span.slot, part);
             last = span.slot;
             left -= width(part);
@@ -149,7 +185,7 @@ impl Line {
             }
             *word = Self::new();
         };
-        for span in &self.spans {
+        for span in self.spans() {
             for (n, part) in span.text.split(' ').enumerate() {
                 if n > 0 {
                     if !word.is_empty() {
@@ -171,7 +207,7 @@ impl Line {
 impl fmt::Display for Line {
     /// The text without its slots.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.spans.iter().try_for_each(|s| f.write_str(&s.text))
+        f.write_str(&self.text)
     }
 }
 
@@ -268,6 +304,9 @@ const ELLIPSIS: &str = "..";
 
 /// Columns that `text` takes on a screen. Wide characters count two, combining marks none.
 pub fn width(text: &str) -> usize {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.len();
+    }
     text.width()
 }
 
@@ -341,7 +380,7 @@ mod tests {
         let line = Line::new().with(Slot::Id, "abcd").with(Slot::Date, "efgh");
         let cut = line.cut(7);
         assert_eq!(cut.to_string(), "abcde..");
-        assert_eq!(cut.spans()[1].slot(), Slot::Date);
+        assert_eq!(cut.spans().nth(1).map(|span| span.slot()), Some(Slot::Date));
     }
 
     #[test]
@@ -352,12 +391,7 @@ mod tests {
         let folded: Vec<_> = line.folded(20).iter().map(ToString::to_string).collect();
         assert_eq!(folded, ["  code     main, 1", "    modified"]);
         assert_eq!(line.folded(40), vec![line.clone()]);
-        assert!(
-            line.folded(20)[0]
-                .spans()
-                .iter()
-                .any(|span| span.slot() == Slot::Branch)
-        );
+        assert!(line.folded(20)[0].spans().any(|span| span.slot() == Slot::Branch));
         let folded: Vec<_> = Line::plain("unbreakable-word x")
             .folded(5)
             .iter()
@@ -373,6 +407,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn parts_are_what_was_pushed(parts in proptest::collection::vec(("\\PC{0,6}", 0usize..3), 0..8)) {
+            let slots = [Slot::Plain, Slot::Id, Slot::Date];
+            let mut line = Line::new();
+            let mut wanted: Vec<(Slot, String)> = Vec::new();
+            for (text, slot) in &parts {
+                line.push(slots[*slot], text);
+                let text = escape::line(text);
+                match wanted.last_mut() {
+                    _ if text.is_empty() => {}
+                    Some((last, whole)) if *last == slots[*slot] => whole.push_str(&text),
+                    _ => wanted.push((slots[*slot], text.into_owned())),
+                }
+            }
+            let found: Vec<_> = line.spans().map(|span| (span.slot(), span.text().to_owned())).collect();
+            prop_assert_eq!(line.is_empty(), wanted.is_empty());
+            prop_assert_eq!(line.width(), wanted.iter().map(|(_, text)| text.width()).sum::<usize>());
+            prop_assert_eq!(found, wanted);
+        }
+
         #[test]
         fn folding_loses_no_word(text in "[ a-c\u{e9}]{0,40}", columns in 1usize..20) {
             let line = Line::plain(&text);

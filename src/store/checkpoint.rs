@@ -415,13 +415,17 @@ pub fn commits_with_prefix(repo: &Repository, digits: &str) -> Vec<ObjectId> {
 
 /// Reads a checkpoint's commit object alone.
 pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
-    let data = read(repo, id, Kind::Commit, "commit")?;
+    entry_from(id, &read(repo, id, Kind::Commit, "commit")?)
+}
+
+/// What a commit's bytes say, which are known to have its id.
+pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<Entry, Fault> {
     let corrupt = |why: String| Fault::Corrupt {
         what: "commit".into(),
         id,
         why,
     };
-    let commit = gix::objs::CommitRef::from_bytes(&data, repo.object_hash()).map_err(|e| corrupt(e.to_string()))?;
+    let commit = gix::objs::CommitRef::from_bytes(data, id.kind()).map_err(|e| corrupt(e.to_string()))?;
     let author = commit.author().map_err(|e| corrupt(e.to_string()))?;
     let time = commit
         .committer()

@@ -71,7 +71,10 @@ struct Line {
     operation: Operation,
 }
 
-/// Lines longer than this are not operations of ours; reading stops looking for their end in the tail.
+/// How much of a draft's end is read to find its last line: most lines are much shorter.
+const END: u64 = 4 << 10;
+
+/// How much more is read at a time where it is longer.
 const TAIL: u64 = 64 << 10;
 
 fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
@@ -142,10 +145,10 @@ pub fn append(
 /// What the first line says of where the operations begin; 0 when it cannot be read.
 fn base(file: &mut File) -> std::io::Result<u64> {
     /// The longest first line that we write has some 60 bytes.
-    const HEAD: u64 = 1 << 10;
+    const HEAD: usize = 512;
     file.seek(SeekFrom::Start(0))?;
-    let mut bytes = Vec::new();
-    file.take(HEAD).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(HEAD + 1);
+    file.take(HEAD as u64).read_to_end(&mut bytes)?;
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
     Ok(serde_json::from_slice::<Header>(line).map_or(0, |header| header.base))
 }
@@ -153,10 +156,11 @@ fn base(file: &mut File) -> std::io::Result<u64> {
 /// The number of the last whole line, and the length of the file up to its end, from the file's tail alone.
 fn tail(file: &mut File) -> std::io::Result<(u64, u64)> {
     let len = file.metadata()?.len();
-    let mut start = len.saturating_sub(TAIL);
+    let mut start = len.saturating_sub(END);
     loop {
         file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
+        // One more, so that the end is seen without growing.
+        let mut bytes = Vec::with_capacity(usize::try_from(len - start + 1).unwrap_or_default());
         file.take(len - start).read_to_end(&mut bytes)?;
         let Some(end) = bytes.iter().rposition(|b| *b == b'\n') else {
             if start == 0 {

@@ -1,26 +1,67 @@
-//! Which session a checkpoint belongs to, kept beside the session so that asking costs the same however much it holds.
+//! Which session a checkpoint belongs to and where that stands, kept beside the session so that asking costs the same
+//! however much it holds.
 //!
-//! A note and nothing more: it counts only for the very commit it was written for, and whoever finds none reads the
-//! document and writes one. So it need not be durable, and may be deleted.
+//! A note and nothing more: it counts only for the very commit it was written for, and while the pack is there that the
+//! commit was in then; whoever finds none reads the document and writes one. So it need not be durable, and may be
+//! deleted.
 
-use super::{Error, ObjectId, Repository, place::own_folder, private_dir, private_path, sharing};
+use super::{
+    Error, ObjectId, Repository, checkpoint::Checkpoint, objects::Commits, place, place::own_folder, private_dir,
+    private_path, refs, session, sharing,
+};
 use crate::{
-    model::{id::SESSION_ID_LEN, name::Name},
+    model::{document::Status, id::SESSION_ID_LEN, name::Name},
     os,
 };
 
-/// The identity noted for this checkpoint, the newest of the session of this name.
-pub fn noted(repo: &Repository, session: &Name, tip: ObjectId) -> Option<String> {
-    let path = private_path(repo).join("tips").join(session.as_str());
-    let text = String::from_utf8(os::read_regular(&path).ok()?).ok()?;
-    let (commit, id) = text.strip_suffix('\n')?.split_once(' ')?;
-    (tip.to_hex() == commit && id.len() == SESSION_ID_LEN).then(|| id.to_owned())
+/// What was noted of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// Its newest checkpoint.
+    pub tip: ObjectId,
+    /// Its identity.
+    pub id: String,
+    /// Its status in the newest checkpoint's document.
+    pub status: Status,
 }
 
-/// Notes it.
-pub fn note(repo: &Repository, session: &Name, tip: ObjectId, id: &str) -> Result<(), Error> {
+/// What was noted for the newest checkpoint of the session of this name. `None` says nothing: not even that there is
+/// such a session.
+pub fn noted(repo: &Repository, session: &Name) -> Option<Noted> {
+    let path = private_path(repo).join("tips").join(session.as_str());
+    let text = String::from_utf8(os::read_regular(&path).ok()?).ok()?;
+    let words: Vec<&str> = text.strip_suffix('\n')?.split(' ').collect();
+    let [commit, id, pack, status] = words[..] else {
+        return None;
+    };
+    let status = status.parse().ok()?;
+    let tip = refs::read_unproved(repo, &session::ref_name(session)).ok()??;
+    // The name of a pack says what is in it.
+    let packs = place::objects_dir(repo).join("pack");
+    let is_there = |end: &str| packs.join(pack).with_extension(end).is_file();
+    let holds = tip.to_hex() == commit && id.len() == SESSION_ID_LEN && is_pack(pack);
+    let id = id.to_owned();
+    (holds && is_there("idx") && is_there("pack")).then_some(Noted { tip, id, status })
+}
+
+/// Notes what the document of the newest checkpoint says, where that is in a pack of this repository.
+pub fn note(repo: &Repository, session: &Name, tip: &Checkpoint) -> Result<(), Error> {
+    let said = &tip.document.session;
+    let tip = tip.entry.id;
+    let index = Commits::new(repo).index_with(&tip);
+    let own = index.filter(|index| index.parent() == Some(&place::objects_dir(repo).join("pack")));
+    let pack = own.and_then(|index| index.file_stem()?.to_str().map(str::to_owned));
+    let Some(pack) = pack.filter(|pack| is_pack(pack)) else {
+        return Ok(());
+    };
     let folder = own_folder(repo, private_dir(repo)?.join("tips"))?;
     let path = folder.join(session.as_str());
-    let text = format!("{} {id}\n", tip.to_hex());
+    let text = format!("{} {} {pack} {}\n", tip.to_hex(), said.id, said.status.word());
     os::replace(&path, text.as_bytes(), sharing(repo), false).map_err(Error::io("write", path))
+}
+
+/// Whether this is the name of a pack, and of no other place.
+fn is_pack(name: &str) -> bool {
+    name.strip_prefix("pack-")
+        .is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }

@@ -2,12 +2,14 @@
 //!
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
 //! differences are made up for here, so that whoever holds a `Repository` need not think of them.
+//! Over 400 lines because these differences are one list, in the order in which they come up.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BString, ByteSlice};
+use gix::odb::store::init::Slots;
 
 use super::{Error, Repository, env_config, place, trust};
 
@@ -16,10 +18,12 @@ const OBJECT_CACHE: usize = 8 * 1024 * 1024;
 
 /// How many packs gix can know in the life of a handle. Its own minimum of 32 is passed when many processes save at once,
 /// and then it takes every object it has not seen yet for missing. A slot costs some 100 bytes.
-const SLOTS: gix::odb::store::init::Slots = gix::odb::store::init::Slots::AsNeededByDiskState {
+const SLOTS: Slots = Slots::AsNeededByDiskState {
     multiplier: 2.0,
-    minimum: 1024,
+    minimum: FEWEST_SLOTS as usize,
 };
+
+const FEWEST_SLOTS: u16 = 1024;
 
 /// Extensions whose repositories we read and write rightly, in git's spelling lower-cased.
 const EXTENSIONS: &[&str] = &[
@@ -74,8 +78,8 @@ impl Environment {
 /// Errors tell apart: no repository, one that belongs to somebody else, one of a newer format or with an unknown
 /// extension, one whose files cannot be read.
 pub fn open(environment: &Environment) -> Result<Repository, Error> {
-    let options = options(environment)?;
     let found = locate(environment)?;
+    let options = options(environment)?.object_store_slots(slots(&found.path));
     let open = |options: gix::open::Options| match options.open(&found.path) {
         Ok(repo) => Ok(repo.to_thread_local()),
         Err(source) => Err(explain(&found.path, source)),
@@ -153,8 +157,25 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
                 .into(),
         );
     }
-    let options = gix::open::Options::default().cli_overrides(settings);
-    Ok(options.object_store_slots(SLOTS))
+    Ok(gix::open::Options::default().cli_overrides(settings))
+}
+
+/// The number that [`SLOTS`] comes to, told in advance where that is cheap: gix looks at every pack to count them, and at
+/// all of them again when the first object is read, which many commands never do.
+fn slots(found: &Path) -> Slots {
+    let dot_git = found.join(".git");
+    let objects = if dot_git.is_dir() { dot_git } else { found.to_owned() }.join("objects");
+    // The packs of other folders count as well. A work tree whose `.git` is a file has its objects elsewhere.
+    let Ok(entries) = std::fs::read_dir(objects.join("pack")) else {
+        return SLOTS;
+    };
+    if objects.join("info").join("alternates").exists() {
+        return SLOTS;
+    }
+    let is_index = |entry: &std::fs::DirEntry| entry.path().extension().is_some_and(|end| end == "idx");
+    let packs = entries.flatten().filter(is_index).count();
+    let wanted = u16::try_from(packs.saturating_mul(2)).unwrap_or(u16::MAX);
+    Slots::Given(wanted.max(FEWEST_SLOTS))
 }
 
 struct Found {

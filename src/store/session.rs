@@ -5,6 +5,7 @@
 use super::{
     Error, ObjectId, Repository,
     checkpoint::{self, Entry, Fault},
+    objects::Commits,
     refs::{self, Damage},
 };
 use crate::model::{document::Kind, name::Name};
@@ -51,16 +52,20 @@ pub fn fetched(repo: &Repository) -> Result<Vec<Session>, Error> {
 }
 
 fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
-    let mut sessions: Vec<Session> = refs::list(repo, prefix)?
+    let found = refs::list_unproved(repo, prefix)?;
+    let mut commits = Commits::new(repo);
+    commits.look_for(found.iter().filter_map(|(_, target)| target.as_ref().ok().copied()));
+    let mut sessions: Vec<Session> = found
         .into_iter()
         .map(|(full, target)| {
             let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
-            let tip = match target {
-                Ok(id) => checkpoint::entry(repo, id)
-                    .and_then(with_digest)
-                    .map_err(Broken::Checkpoint),
-                Err(damage) => Err(Broken::Ref(damage)),
-            };
+            let tip = target.map_err(Broken::Ref).and_then(|id| {
+                let entry = match commits.read(id) {
+                    Some(data) => checkpoint::entry_from(id, &data),
+                    None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?),
+                };
+                Ok(entry.and_then(with_digest)?)
+            });
             Session { name, tip }
         })
         .collect();
@@ -88,12 +93,15 @@ pub fn tip(repo: &Repository, name: &Name) -> Result<Option<ObjectId>, Error> {
 /// Ends after an item that is an error. The first item of a fork is the last one given: what lies before belongs to
 /// the source.
 pub fn chain(repo: &Repository, from: ObjectId) -> Chain<'_> {
-    Chain { repo, next: Some(from) }
+    let commits = Commits::new(repo);
+    let next = Some(from);
+    Chain { repo, commits, next }
 }
 
 /// The iterator of [`chain`].
 pub struct Chain<'r> {
     repo: &'r Repository,
+    commits: Commits,
     next: Option<ObjectId>,
 }
 
@@ -101,7 +109,11 @@ impl Iterator for Chain<'_> {
     type Item = Result<Entry, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = checkpoint::entry(self.repo, self.next.take()?);
+        let id = self.next.take()?;
+        let entry = match self.commits.read(id) {
+            Some(data) => checkpoint::entry_from(id, &data),
+            None => checkpoint::entry(self.repo, id),
+        };
         if let Ok(entry) = &entry
             && !matches!(entry.trailers.kind, Some(Kind::Fork | Kind::Start))
         {

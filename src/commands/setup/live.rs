@@ -169,11 +169,8 @@ fn checkpoints(opened: &Opened, session: &str, prefix: &str) -> Vec<Candidate> {
     let Ok(selector) = Selector::parse(session) else {
         return Vec::new();
     };
-    let Ok(log) = list::log(&scene, Some(&selector), Some(CHECKPOINTS), None) else {
-        return Vec::new();
-    };
     let (mut names, mut ids) = (Vec::new(), Vec::new());
-    for entry in log.entries.into_iter().flatten() {
+    let log = list::log(&scene, Some(&selector), Some(CHECKPOINTS), None, |entry| {
         let help = format!("{}: {}", age::age(entry.time, scene.now), entry.subject);
         if let Some(name) = entry.trailers.name {
             names.push(Candidate {
@@ -186,6 +183,9 @@ fn checkpoints(opened: &Opened, session: &str, prefix: &str) -> Vec<Candidate> {
             value: id.chars().take(DIGITS).collect(),
             help,
         });
+    });
+    if log.is_err() {
+        return Vec::new();
     }
     if prefix.is_empty() {
         names.append(&mut ids);

@@ -54,61 +54,56 @@ pub(super) fn decide(
     }
 }
 
-/// The start sequence of each slot that has a colour.
+/// The colours of slots.
 #[derive(Clone, Debug)]
 pub(super) struct Palette {
-    starts: BTreeMap<Slot, String>,
+    /// The start sequence of each slot that was given one; empty for none.
+    given: BTreeMap<Slot, String>,
 }
 
 /// Ends every colour.
 pub(super) const RESET: &str = "\x1b[m";
 
+/// The colours without any setting, in git's words and as sequences: those git uses for the like. Red and green never
+/// carry a meaning alone.
+const DEFAULTS: [(Slot, &str, &str); 18] = [
+    (Slot::Heading, "bold", "\x1b[1m"),
+    (Slot::Id, "yellow", "\x1b[33m"),
+    (Slot::Session, "bold cyan", "\x1b[1;36m"),
+    (Slot::Branch, "green", "\x1b[32m"),
+    (Slot::Added, "green", "\x1b[32m"),
+    (Slot::Changed, "yellow", "\x1b[33m"),
+    (Slot::Removed, "red", "\x1b[31m"),
+    (Slot::AddedWord, "green reverse", "\x1b[7;32m"),
+    (Slot::RemovedWord, "red reverse", "\x1b[7;31m"),
+    (Slot::Hunk, "cyan", "\x1b[36m"),
+    (Slot::Good, "green", "\x1b[32m"),
+    (Slot::Caution, "yellow", "\x1b[33m"),
+    (Slot::Bad, "bold red", "\x1b[1;31m"),
+    (Slot::Dim, "dim", "\x1b[2m"),
+    (Slot::Hint, "yellow", "\x1b[33m"),
+    (Slot::Warning, "bold yellow", "\x1b[1;33m"),
+    (Slot::Error, "bold red", "\x1b[1;31m"),
+    (Slot::Prompt, "bold", "\x1b[1m"),
+];
+
 impl Palette {
-    /// The colours without any setting: those git uses for the like. Red and green never carry a meaning alone.
+    /// Without any setting.
     pub(super) fn new() -> Self {
-        let specs = [
-            (Slot::Heading, "bold"),
-            (Slot::Id, "yellow"),
-            (Slot::Session, "bold cyan"),
-            (Slot::Branch, "green"),
-            (Slot::Added, "green"),
-            (Slot::Changed, "yellow"),
-            (Slot::Removed, "red"),
-            (Slot::AddedWord, "green reverse"),
-            (Slot::RemovedWord, "red reverse"),
-            (Slot::Hunk, "cyan"),
-            (Slot::Good, "green"),
-            (Slot::Caution, "yellow"),
-            (Slot::Bad, "bold red"),
-            (Slot::Dim, "dim"),
-            (Slot::Hint, "yellow"),
-            (Slot::Warning, "bold yellow"),
-            (Slot::Error, "bold red"),
-            (Slot::Prompt, "bold"),
-        ];
-        let mut out = Self {
-            starts: BTreeMap::new(),
-        };
-        for (slot, spec) in specs {
-            out.set(slot, spec).expect("the built-in colours are valid");
-        }
-        out
+        Self { given: BTreeMap::new() }
     }
 
     /// Gives a slot a colour in git's words, such as `bold red` or `#ff8000 black ul`.
     pub(super) fn set(&mut self, slot: Slot, spec: &str) -> Option<()> {
-        let start = sequence(spec)?;
-        if start.is_empty() {
-            self.starts.remove(&slot);
-        } else {
-            self.starts.insert(slot, start);
-        }
+        self.given.insert(slot, sequence(spec)?);
         Some(())
     }
 
     /// What to write before text of this slot; `RESET` follows it. None for no colour.
     pub(super) fn start(&self, slot: Slot) -> Option<&str> {
-        self.starts.get(&slot).map(String::as_str)
+        let default = || DEFAULTS.iter().find(|known| known.0 == slot).map(|known| known.2);
+        let start = self.given.get(&slot).map(String::as_str).or_else(default);
+        start.filter(|start| !start.is_empty())
     }
 }
 
@@ -261,6 +256,14 @@ mod tests {
             ("#é", None),
         ] {
             assert_eq!(sequence(spec).as_deref(), wanted, "{spec}");
+        }
+    }
+
+    #[test]
+    fn the_colours_without_settings_are_what_their_words_say() {
+        for (slot, words, wanted) in DEFAULTS {
+            assert_eq!(sequence(words).as_deref(), Some(wanted), "{slot:?}");
+            assert_eq!(Palette::new().start(slot), Some(wanted));
         }
     }
 

@@ -4,12 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
-        Error, Scene,
-        choose::Chosen,
-        fresh,
+        Error, Scene, choose, fresh,
         redact::{Redaction, Redactor},
     },
-    receiving, stored,
+    has_ended, receiving, stored,
 };
 use crate::{
     model::{
@@ -17,7 +15,7 @@ use crate::{
         name::Name,
         time::Timestamp,
     },
-    store::chat::Entry,
+    store::{chat::Entry, identity},
 };
 
 /// A message to add.
@@ -46,7 +44,7 @@ pub struct Added {
 
 /// Adds a message; it is on disk when this returns. Costs the same whatever the chat's length.
 pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
-    let chosen = receiving(scene)?;
+    let to = receiver(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let message = Message {
         id: fresh::item_id()?,
@@ -58,9 +56,9 @@ pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
         unknown: Map::new(),
     };
     let message = redacted(message, &mut redactor);
-    append(scene, &chosen, &[Entry::Message(message.clone())])?;
+    append(scene, &to.id, &[Entry::Message(message.clone())])?;
     Ok(Added {
-        session: chosen.name,
+        session: to.name,
         message,
         redactions: redactor.found,
     })
@@ -115,21 +113,44 @@ fn as_text(value: &mut Value) -> Option<&mut String> {
     }
 }
 
-pub(in crate::ops) fn append(scene: &Scene<'_>, chosen: &Chosen, entries: &[Entry]) -> Result<(), Error> {
+/// Adds to what waits of the session of this identity.
+pub(in crate::ops) fn append(scene: &Scene<'_>, session_id: &str, entries: &[Entry]) -> Result<(), Error> {
     let id = fresh::item_id()?;
-    stored::add(scene.repo, &chosen.tip.document.session.id, entries, || id, scene.wait)?;
+    stored::add(scene.repo, session_id, entries, || id, scene.wait)?;
     Ok(())
+}
+
+/// The session that something is added to.
+struct Receiver {
+    name: Name,
+    id: String,
+}
+
+/// The one that [`receiving`] gives, without reading its newest checkpoint where that was noted.
+fn receiver(scene: &Scene<'_>) -> Result<Receiver, Error> {
+    if let Some((name, noted)) = choose::meant_and_noted(scene)?
+        && !has_ended(noted.status)
+    {
+        return Ok(Receiver { name, id: noted.id });
+    }
+    let chosen = receiving(scene)?;
+    // Only saves the next one the reading.
+    let _ = identity::note(scene.repo, &chosen.name, &chosen.tip);
+    Ok(Receiver {
+        id: chosen.tip.document.session.id,
+        name: chosen.name,
+    })
 }
 
 /// Replaces `context.md` or `agent.md` of the session with the next save. Gives its name and the secrets found.
 pub fn set_text(scene: &Scene<'_>, name: &str, mut text: String) -> Result<(Name, Vec<Redaction>), Error> {
-    let chosen = receiving(scene)?;
+    let to = receiver(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redactor.text(&mut text, name);
     let entry = Entry::Text {
         name: name.to_owned(),
         text,
     };
-    append(scene, &chosen, &[entry])?;
-    Ok((chosen.name, redactor.found))
+    append(scene, &to.id, &[entry])?;
+    Ok((to.name, redactor.found))
 }

@@ -90,7 +90,7 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
     }
     // One write for many, but not one of the size of the file.
     for batch in entries.chunks(4096) {
-        append(scene, &chosen, batch)?;
+        append(scene, &chosen.tip.document.session.id, batch)?;
     }
     out.added = entries.len() as u64;
     out.report = report;

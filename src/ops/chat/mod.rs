@@ -251,11 +251,15 @@ pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
 pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
     let chosen = meant(scene)?;
     let status = chosen.tip.document.session.status;
-    if matches!(status, Status::Completed | Status::Failed) {
+    if has_ended(status) {
         return Err(Error::Finished {
             session: chosen.name,
             status,
         });
     }
     Ok(chosen)
+}
+
+fn has_ended(status: Status) -> bool {
+    matches!(status, Status::Completed | Status::Failed)
 }

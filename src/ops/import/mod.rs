@@ -18,7 +18,7 @@ use super::{
     Error, Scene,
     redact::{Redaction, Redactor},
     restore::Progress,
-    save,
+    save, start,
 };
 use crate::{
     formats::{self, Problem, Session, System, Weight},
@@ -222,6 +222,7 @@ fn once(
     }
     if !request.dry_run && !edits.is_empty() {
         commit::commit(scene, writer, &edits, &needs, &items)?;
+        start::merge_packs(scene);
     }
     Ok(Outcome {
         items,

@@ -5,6 +5,7 @@
 //! collision detection. A second form of the writer stores nothing and serves `--dry-run` and comparisons.
 
 mod body;
+mod commits;
 mod consolidate;
 mod deflate;
 mod loose;
@@ -29,6 +30,7 @@ use gix::objs::Kind;
 use super::{Error, Repository, place};
 use crate::os::{Leftover, Sharing, trace};
 use body::Body;
+pub(super) use commits::Commits;
 pub use consolidate::{Consolidated, consolidate};
 pub(super) use loose::damaged_loose;
 pub(super) use present::Present;

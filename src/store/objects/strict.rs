@@ -196,7 +196,7 @@ impl Pack {
 }
 
 /// The indexes in a folder of packs.
-fn indexes(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn indexes(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries
         .map(|entry| entry.path())

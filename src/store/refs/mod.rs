@@ -86,13 +86,7 @@ pub struct Entry {
 
 /// The value of a ref; `None` if it does not exist. A damaged one is [`Error::Damaged`], never absent.
 pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
-    check_name(name)?;
-    let value = if uses_reftable(repo) {
-        reftable::read(repo, name)?
-    } else {
-        files::read(repo, name)?
-    };
-    match value.map(|value| sound(repo, value)) {
+    match read_unproved(repo, name)?.map(|id| proved(repo, id)) {
         None => Ok(None),
         Some(Ok(id)) => Ok(Some(id)),
         Some(Err(damage)) => Err(Error::Damaged {
@@ -102,25 +96,46 @@ pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
     }
 }
 
+/// The same, where nobody has looked whether its object exists.
+pub(super) fn read_unproved(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
+    check_name(name)?;
+    let value = if uses_reftable(repo) {
+        reftable::read(repo, name)?
+    } else {
+        files::read(repo, name)?
+    };
+    value.transpose().map_err(|damage| Error::Damaged {
+        name: name.to_owned(),
+        damage,
+    })
+}
+
 /// The refs whose names begin with `prefix` (`refs/checkpoints/`, with the slash), sorted by name, damaged ones too.
 pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
+    let found = list_unproved(repo, prefix)?;
+    Ok(found
+        .into_iter()
+        .map(|(name, value)| (name, value.and_then(|id| proved(repo, id))))
+        .collect())
+}
+
+/// The same, where nobody has looked whether their objects exist: for who reads the objects anyhow.
+pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
     let found = if uses_reftable(repo) {
         reftable::list(repo, prefix)?
     } else {
         files::list(repo, prefix)?
     };
-    Ok(found
-        .into_iter()
-        .map(|(name, value)| (name, sound(repo, value)))
-        .collect())
+    Ok(found.into_iter().collect())
 }
 
-/// The value if its object exists.
-fn sound(repo: &Repository, value: Result<ObjectId, Damage>) -> Result<ObjectId, Damage> {
-    match value {
-        Ok(id) if !repo.has_object(id) && !Present::finds(repo, &id) => Err(Damage::Dangling(id)),
-        value => value,
+/// What a ref says, if its object exists.
+pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, Damage> {
+    if repo.has_object(id) || Present::finds(repo, &id) {
+        Ok(id)
+    } else {
+        Err(Damage::Dangling(id))
     }
 }
 

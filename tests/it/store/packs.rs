@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::Stdio;
 
-use git_checkpoint::store::Kind;
 use git_checkpoint::store::objects::{self, Writer};
 use git_checkpoint::store::refs::{self, Expected};
+use git_checkpoint::store::{Kind, checkpoint, session};
 
 use super::{assert_clean, edit, leftovers, now, open, packs, save, settle, write_commit};
 use crate::support::World;
@@ -37,6 +38,118 @@ fn packs_stay_few_and_keep_their_objects() {
             world.git(["verify-pack", path.to_str().unwrap()]).success();
         }
     }
+}
+
+/// The ids, subjects and trailers that a chain's entries tell; where it breaks, `Err`.
+fn chain(world: &World) -> Vec<Result<String, String>> {
+    let repo = open(world);
+    let tip = refs::read(&repo, "refs/checkpoints/s").unwrap().unwrap();
+    let entries = session::chain(&repo, tip);
+    let told = |entry: checkpoint::Entry| {
+        let host = entry.trailers.host.unwrap_or_default();
+        format!("{} {} {} {host}", entry.id, entry.subject, entry.author)
+    };
+    entries
+        .map(|entry| entry.map(told).map_err(|fault| fault.to_string()))
+        .collect()
+}
+
+#[test]
+fn chains_that_git_has_packed_are_read_as_git_reads_them() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    for n in 0..30 {
+        let summary = format!("summary {n} {}", "words that are the same everywhere ".repeat(n % 3));
+        let args = ["save", "--no-files", "--allow-empty", "-m", &summary];
+        world.checkpoint(args).success();
+    }
+    let by_git = world.git_line([
+        "log",
+        "--first-parent",
+        "--format=%H %s %an %(trailers:key=Checkpoint-Host,valueonly,separator=)",
+        "refs/checkpoints/s",
+    ]);
+    let by_git: Vec<Result<String, String>> = by_git.lines().map(|line| Ok(line.to_owned())).collect();
+    assert_eq!((by_git.len(), &chain(&world)), (31, &by_git), "in our own packs");
+    world.git(["repack", "-adfq", "--depth=50", "--window=50"]).success();
+    let index = only_index(&world);
+    let packed = world
+        .git(["verify-pack", "-v", index.to_str().unwrap()])
+        .success()
+        .stdout()
+        .to_owned();
+    let deltas = packed
+        .lines()
+        .filter(|line| line.contains(" commit ") && line.split_whitespace().count() == 7);
+    assert!(deltas.count() > 10 && packed.contains("chain length = 2"), "{packed}");
+    assert_eq!(chain(&world), by_git, "as deltas");
+    world.git(["repack", "-adfq", "--depth=0"]).success();
+    assert_eq!(chain(&world), by_git, "as whole objects");
+    let pack = only_index(&world).with_extension("pack");
+    let loose = world.root().join("pack");
+    fs::rename(&pack, &loose).unwrap();
+    fs::remove_file(pack.with_extension("idx")).unwrap();
+    let bytes = fs::read(&loose).unwrap();
+    let unpack = world.command("git", ["unpack-objects", "-q"]).input(bytes).run();
+    unpack.success();
+    assert_eq!(chain(&world), by_git, "as loose objects");
+}
+
+/// Whatever byte is wrong: what is told of a commit is what the commit says, or that it is damaged.
+#[test]
+fn damaged_deltas_tell_nothing_wrong() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    for n in 0..12 {
+        let args = ["save", "--no-files", "--allow-empty", "-m", &format!("summary {n}")];
+        world.checkpoint(args).success();
+    }
+    world.git(["repack", "-adfq", "--depth=50", "--window=50"]).success();
+    let whole = chain(&world);
+    let path = only_index(&world).with_extension("pack");
+    let bytes = fs::read(&path).unwrap();
+    let mut damaged = 0;
+    for place in (12..bytes.len() - 20).step_by(7) {
+        let mut wrong = bytes.clone();
+        wrong[place] ^= 0x55;
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, wrong).unwrap();
+        for (found, wanted) in chain(&world).iter().zip(&whole) {
+            match found {
+                Ok(_) => assert_eq!(found, wanted, "byte {place}"),
+                Err(_) => damaged += 1,
+            }
+        }
+    }
+    assert!(damaged > 5, "{damaged}");
+}
+
+fn only_index(world: &World) -> PathBuf {
+    let folder = fs::read_dir(world.path(".git/objects/pack")).unwrap();
+    let paths = folder.map(|entry| entry.unwrap().path());
+    let found: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "idx"))
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+#[test]
+fn many_sessions_are_few_packs() {
+    let world = World::with_commit();
+    for n in 0..40 {
+        world.checkpoint(["start", &format!("s{n}")]).success();
+    }
+    for n in 0..3 {
+        std::thread::sleep(std::time::Duration::from_millis(1050));
+        world.checkpoint(["start", &format!("t{n}")]).success();
+    }
+    assert!(packs(&world) <= 19, "{} packs", packs(&world));
+    let listed = world.checkpoint(["list", "--json"]).success().stdout_json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 43);
+    let fine = |session: &serde_json::Value| session["status"] == "active";
+    assert!(listed["sessions"].as_array().unwrap().iter().all(fine), "{listed}");
+    assert_clean(&world);
 }
 
 #[test]

@@ -41,6 +41,74 @@ fn sixty_four_processes_changing_one_draft_lose_nothing() {
     world.checkpoint(["verify", "s"]).success();
 }
 
+/// A change of the draft looks for the session's newest checkpoint in one place only, where it was found last.
+#[test]
+fn a_change_of_the_draft_sees_when_its_session_is_damaged() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    let add = |n: usize| {
+        let said = world.checkpoint(["message", "add", "--role", "user", &format!("m{n}")]);
+        let added = world.checkpoint(["todo", "add", &format!("n{n}")]);
+        assert_eq!(said.is_success(), added.is_success(), "{n}: {}", said.stderr());
+        added
+    };
+    add(1).success();
+    add(2).success();
+    // Elsewhere under another name, as a collection of garbage puts it.
+    world.git(["gc", "--quiet"]).success();
+    add(3).success();
+    add(4).success();
+    // Moved on by somebody else.
+    world.checkpoint(["save", "-m", "all"]).success();
+    add(5).success();
+    let (packs, away) = (world.path(".git/objects/pack"), world.root().join("away"));
+    std::fs::rename(&packs, &away).unwrap();
+    std::fs::create_dir(&packs).unwrap();
+    add(6)
+        .code(128)
+        .stderr_has("refs/checkpoints/s")
+        .stderr_has("does not exist");
+    std::fs::remove_dir(&packs).unwrap();
+    std::fs::rename(&away, &packs).unwrap();
+    add(7).success();
+    let texts: Vec<String> = todos(&world, "s")
+        .iter()
+        .map(|todo| todo["text"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(texts, ["n1", "n2", "n3", "n4", "n5", "n7"]);
+    let chat = world
+        .checkpoint(["message", "list", "--json"])
+        .success()
+        .stdout()
+        .to_owned();
+    for n in 1..8 {
+        assert_eq!(chat.contains(&format!("\"m{n}\"")), n != 6, "{n}: {chat}");
+    }
+    // Another session under the same name is not the one noted.
+    world.checkpoint(["start", "other"]).success();
+    let other = world.git_line(["rev-parse", "refs/checkpoints/other"]);
+    world.git(["update-ref", "refs/checkpoints/s", &other]).success();
+    let added = world
+        .checkpoint(["todo", "add", "--session", "s", "--json", "n8"])
+        .success()
+        .stdout_json();
+    let document = world
+        .git(["show", "refs/checkpoints/other:checkpoint.json"])
+        .success()
+        .stdout_json();
+    assert_eq!(added["session_id"], document["session"]["id"]);
+    // One that has ended takes no more messages.
+    let said = || world.checkpoint(["message", "add", "--session", "other", "--role", "user", "late"]);
+    said().success();
+    said().success();
+    world
+        .checkpoint(["finish", "--session", "other", "-m", "done"])
+        .success();
+    let refused = said();
+    assert!(!refused.is_success(), "{}", refused.stdout());
+    assert_eq!(refused.status().code(), said().status().code());
+}
+
 #[test]
 fn sixty_four_processes_without_a_session_start_one() {
     let world = World::with_commit();
