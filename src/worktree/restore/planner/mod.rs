@@ -121,7 +121,15 @@ impl Planner<'_, '_> {
                     } else {
                         path
                     };
-                    self.plan.block(file, Block::NotHeld(reason));
+                    let why = Block::NotHeld(reason);
+                    // A whole folder is not taken into the safety checkpoint, whatever was said.
+                    let is_folder = matches!(there, There::Something(meta) if meta.kind == Kind::Folder);
+                    let why = if is_folder && why.yields_to_force() {
+                        Block::Kept
+                    } else {
+                        why
+                    };
+                    self.plan.block(file, why);
                 }
                 return Ok(Next::Done);
             }
