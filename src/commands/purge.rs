@@ -10,6 +10,7 @@ use super::{
     restore::{bytes, folder},
 };
 use crate::{
+    model::path::RepoPath,
     ops::purge::{self, Meant, Purged, Request, What},
     render::purge::{COLLECT, Path, Receipt, Ref, Remote},
 };
@@ -55,7 +56,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let what = match &args.selector {
         Some(selector) => What::Selected(failure::selector(selector)?),
         None => What::Paths {
-            specs: bytes(&args.pathspecs),
+            specs: bytes(&args.pathspecs).into_iter().map(RepoPath::new).collect(),
             folder: folder(context, &opened)?,
         },
     };
@@ -151,6 +152,7 @@ fn view(purged: &Purged) -> Receipt<'_> {
                 contents: contents.iter().collect(),
             })
             .collect(),
+        attachments: &purged.attachments,
         rewritten: purged.rewritten,
         dropped: purged.dropped,
         refs: purged
