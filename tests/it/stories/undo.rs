@@ -179,6 +179,22 @@ fn what_has_moved_on_is_not_taken_back() {
 const ELSEWHERE: &str = "../elsewhere/.claude-mpm/sessions/pause/session-20260301-080001.json";
 
 #[test]
+fn what_is_not_part_of_it_is_not_in_its_way() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "b"]).success();
+    world.file("b/own", "x");
+    save(&world, &["-m", "then"]);
+    // With something of the index below, the repository was a folder like any.
+    let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
+    let cached = format!("100644,{blob},b/x");
+    world.git(["update-index", "--add", "--cacheinfo", &cached]).success();
+    world.checkpoint(["restore", "@", "--index"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.git_line(["ls-files", "b"]), "b/x");
+    assert_eq!(world.read("b/own"), b"x");
+}
+
+#[test]
 fn undo_is_for_each_work_tree() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
