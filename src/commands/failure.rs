@@ -184,6 +184,7 @@ impl From<Error> for CommandError {
             }
             Error::NoPlace { .. } | Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
             Error::Restore(ref error) => restore(error),
+            Error::NoMatch { .. } => of(Kind::NotFound),
             Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
             Error::NoOption { in_draft: true, .. } => {
                 of(Kind::NotFound).hint("it is in the draft; save it first: git checkpoint save")

@@ -9,6 +9,7 @@ use super::{
     restore::folder,
 };
 use crate::{
+    model::path::RepoPath,
     ops::purge::{self, Meant, Purged, Request, What},
     render::purge::{COLLECT, Path, Receipt, Ref, Remote},
 };
@@ -53,7 +54,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let what = match &args.selector {
         Some(selector) => What::Selected(failure::selector(selector)?),
         None => What::Paths {
-            specs: args.pathspecs.bytes(context)?,
+            specs: args.pathspecs.bytes(context)?.into_iter().map(RepoPath::new).collect(),
             folder: folder(context, &opened)?,
         },
     };
@@ -149,6 +150,7 @@ fn view(purged: &Purged) -> Receipt<'_> {
                 contents: contents.iter().collect(),
             })
             .collect(),
+        attachments: &purged.attachments,
         rewritten: purged.rewritten,
         dropped: purged.dropped,
         refs: purged

@@ -108,8 +108,8 @@ pub(super) struct ApplyArgs {
 
 /// Take back the last restore, apply, fork, rename, finish or delete of this work tree
 ///
-/// Repeat it to go back further. What was changed since is not overwritten: then the reason is given and nothing is
-/// done.
+/// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
+/// What was changed since is not overwritten: then the reason is given and nothing is done.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -213,10 +213,26 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     if conflicts.is_empty() || applied.restored.dry_run {
         return Ok(());
     }
-    context.ui.hint(
-        "Conflict",
-        "both sides stand between markers in these files; edit them, nothing is staged",
-    );
+    let has_markers = |verdict: &MergeVerdict| matches!(verdict, MergeVerdict::Content | MergeVerdict::AddAdd);
+    if conflicts.iter().any(|(_, verdict)| has_markers(verdict)) {
+        context.ui.hint(
+            "Conflict",
+            "both sides stand between markers in the files with the same lines; edit them, nothing is staged",
+        );
+    }
+    // Of one that is deleted on a side, what the other changed is there.
+    let is_there = |verdict: &MergeVerdict| has_markers(verdict) || *verdict == MergeVerdict::ModifyDelete;
+    let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
+    if let (Some((path, _)), Some(from)) = (unmarked, &applied.restored.from) {
+        let id = oid(from.id);
+        context.ui.hint(
+            "Conflict",
+            &format!(
+                "files that take no markers stay as they are; as the checkpoint has it: git show {}^2:{path}",
+                id.short()
+            ),
+        );
+    }
     Err(CommandError::silent(Kind::Negative))
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{
     item::{self, Kind},
     record::Record,
+    step::Step,
 };
 
 /// A line of a comparison.
@@ -55,7 +56,17 @@ const TOLD: usize = 200;
 
 /// The differences between two records, by kind, the older record's items before the newer one's.
 pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
-    let (old, new) = (items(old), items(new));
+    with_steps((old, &[]), (new, &[]))
+}
+
+/// The same, with the steps of either side: one that got further is a minus and a plus.
+pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<RecordChange> {
+    let all = |(record, steps): (&Record, &[Step])| {
+        let mut all = items(record);
+        all.extend(steps.iter().map(|step| ("step", told_of(step))));
+        all
+    };
+    let (old, new) = (all(old), all(new));
     let old_set: BTreeSet<_> = old.iter().collect();
     let new_set: BTreeSet<_> = new.iter().collect();
     let mut changes = Vec::new();
@@ -70,6 +81,17 @@ pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
         }
     }
     changes
+}
+
+/// A step as a line: its number, what it is, how far it is, and at which try.
+fn told_of(step: &Step) -> String {
+    let title = step.title.lines().next().unwrap_or_default();
+    let attempt = if step.attempt > 1 {
+        format!(", try {}", step.attempt)
+    } else {
+        String::new()
+    };
+    format!("{} {title}: {}{attempt}", step.n, step.status.word())
 }
 
 fn told(text: &str) -> String {
@@ -199,6 +221,37 @@ mod tests {
             ]
         );
         assert!(compare(&new, &new).is_empty());
+    }
+
+    #[test]
+    fn steps_that_got_further_are_a_minus_and_a_plus() {
+        let step = |n: u32, title: &str, status: &str| {
+            let at = Timestamp::from_unix(0, 0);
+            let mut step = Step::new(&format!("step{n}"), n, at, "a");
+            step.title = title.to_owned();
+            step.status = serde_json::from_value(status.into()).expect("a status");
+            step
+        };
+        let record = Record::default();
+        let old = [step(1, "parse", "done"), step(2, "print", "running")];
+        let mut new = [
+            step(1, "parse", "done"),
+            step(2, "print", "failed"),
+            step(3, "parse", "done"),
+        ];
+        new[1].attempt = 2;
+        let lines: Vec<_> = with_steps((&record, &old), (&record, &new))
+            .into_iter()
+            .map(|c| (c.item, c.added, c.text))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("step", false, "2 print: running".to_owned()),
+                ("step", true, "2 print: failed, try 2".to_owned()),
+                ("step", true, "3 parse: done".to_owned()),
+            ]
+        );
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub enum Why {
     Absent,
     /// Write: its content differs.
     Differs,
+    /// Write: its content differs, and it has other names (hard links), which keep what they have.
+    DiffersFromLinks,
     /// Write: there is another kind of thing now.
     OtherKind,
     /// Write: an empty folder.
@@ -107,6 +109,7 @@ impl Why {
         match self {
             Self::Absent => "absent",
             Self::Differs => "differs",
+            Self::DiffersFromLinks => "differs-from-links",
             Self::OtherKind => "other-kind",
             Self::EmptyFolder => "empty-folder",
             Self::Pointer => "lfs-pointer",
@@ -132,6 +135,7 @@ impl fmt::Display for Why {
         match self {
             Self::Absent => f.write_str("not there now"),
             Self::Differs => f.write_str("differs"),
+            Self::DiffersFromLinks => f.write_str("differs; its other hard links keep what they have"),
             Self::OtherKind => f.write_str("another kind of file now"),
             Self::EmptyFolder => f.write_str("empty folder"),
             Self::Pointer => f.write_str("pointer only: its content is not here"),

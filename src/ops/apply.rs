@@ -12,7 +12,7 @@ use super::{
     compose::Present,
     goal::Goal,
     newer::{self, Aim},
-    refuse,
+    pathspecs, refuse,
     restore::{self, Progress, RecordIs, Restored, Source, short},
     save,
     select::{self, Selected},
@@ -137,7 +137,6 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result
     let theirs = Goal::of(scene, &checkpoint, &short(checkpoint.entry.id))?;
     let before = Goal::of(scene, &safety, "the safety checkpoint")?;
     let merging = Merging {
-        scene,
         checkpoint: &checkpoint,
         theirs: &theirs,
         before: Some(&before),
@@ -175,7 +174,6 @@ fn run(
     let continued = journal.is_some();
     let label = format!("checkpoint {}", short(checkpoint.entry.id));
     let merging = Merging {
-        scene,
         checkpoint,
         theirs: &theirs,
         before: before.as_ref(),
@@ -238,20 +236,13 @@ fn run(
 }
 
 fn filter(scene: &Scene<'_>, note: &Note) -> Result<Option<Filter>, Error> {
-    let folder = std::path::PathBuf::from(crate::os::os_string(note.folder.as_bytes()));
-    let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
-    Ok(if specs.is_empty() {
-        None
-    } else {
-        Some(Filter::new(scene.repo, &specs, &folder)?)
-    })
+    pathspecs::filter(scene, &note.pathspecs, &note.folder)
 }
 
 /// Paths on which both sides do not fit together, and how.
 type Conflicts = Vec<(RepoPath, MergeVerdict)>;
 
 struct Merging<'a> {
-    scene: &'a Scene<'a>,
     checkpoint: &'a Checkpoint,
     theirs: &'a Goal,
     /// The present when it was interrupted, if it was: then that is merged, not what became of it.
@@ -268,6 +259,10 @@ impl Merging<'_> {
                 subject: "the present".to_owned(),
             });
         };
+        if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
+            // What the checkpoint deleted stands in the commit that it was saved at.
+            pathspecs::require(repo, paths, present, self.theirs, self.base().as_slice())?;
+        }
         let ours = match self.before {
             Some(before) => before.clone(),
             None => Goal {
@@ -282,8 +277,13 @@ impl Merging<'_> {
         self.merge_into(repo, ours)
     }
 
+    /// The commit that the checkpoint was saved at.
+    fn base(&self) -> Option<store::ObjectId> {
+        self.checkpoint.document.git.head.as_ref().map(object_id)
+    }
+
     fn merge_into(&self, repo: &Repository, ours: Goal) -> Result<(Goal, Conflicts), Error> {
-        let base = self.checkpoint.document.git.head.as_ref().map(object_id);
+        let base = self.base();
         let trees = Trees {
             base,
             ours: Some(ours.tree),
@@ -312,9 +312,14 @@ impl Merging<'_> {
             .filter(|path| path.verdict != MergeVerdict::Clean)
             .map(|path| (path.path.clone(), path.verdict))
             .collect();
-        let _ = self.scene;
         Ok((Goal { tree, lists, ..ours }, conflicts))
     }
+}
+
+/// The permission bits of a file, where they are not the usual ones.
+fn bits_of(lists: &Lists, path: &RepoPath) -> Option<u32> {
+    let found = lists.modes.iter().find(|(listed, _)| listed == path);
+    found.map(|(_, bits)| *bits)
 }
 
 /// The present's lists, with what the checkpoint's say of the files that come from there as they are.
@@ -328,16 +333,27 @@ fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
     };
     for path in merged {
         let Outcome::Write(entry) = &path.result else { continue };
+        // A file of the present that moves to a new name is, but for what is merged in, as it was at the old one.
+        let before = path.removes.as_ref().unwrap_or(&path.path);
         let whole = path.theirs.as_ref().is_some_and(|theirs| theirs.id == entry.id);
+        let is_raw = if whole {
+            theirs.raw.contains(&path.saved)
+        } else {
+            ours.raw.contains(before)
+        };
         lists.raw.retain(|raw| *raw != path.path);
-        if whole && theirs.raw.contains(&path.saved) {
-            lists.raw.push(path.path.clone());
-        }
-        if path.ours.is_none() {
-            let bits = theirs.modes.iter().find(|(saved, _)| *saved == path.saved);
-            lists.modes.retain(|(mode, _)| *mode != path.path);
-            lists.modes.extend(bits.map(|(_, bits)| (path.path.clone(), *bits)));
-        }
+        lists.raw.extend(is_raw.then(|| path.path.clone()));
+        let bits = match &path.ours {
+            None => bits_of(theirs, &path.saved),
+            Some(was) => bits_of(ours, before).map(|bits| match (was.mode, entry.mode) {
+                (from, to) if from == to => bits,
+                // Whoever may read it may run it now; or nobody any more.
+                (_, 0o100_755) => bits | (bits & 0o444) >> 2,
+                _ => bits & !0o111,
+            }),
+        };
+        lists.modes.retain(|(mode, _)| *mode != path.path);
+        lists.modes.extend(bits.map(|bits| (path.path.clone(), bits)));
     }
     lists.sort();
     lists

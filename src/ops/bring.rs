@@ -199,6 +199,8 @@ struct Bringing<'a> {
     brought: Brought,
     changes: BTreeMap<RepoPath, Option<(u32, crate::model::id::Oid)>>,
     index_written: bool,
+    /// Whether any plan was executed.
+    begun: bool,
 }
 
 impl<'a> Bringing<'a> {
@@ -222,6 +224,7 @@ impl<'a> Bringing<'a> {
             brought: Brought::nothing(),
             changes: BTreeMap::new(),
             index_written: false,
+            begun: false,
         })
     }
 
@@ -426,7 +429,17 @@ impl<'a> Bringing<'a> {
             token: &token,
             progress: &mut |done, all| (job.progress)(done, all),
         };
-        let done = restore::execute(repo, plan, &mut execution)?;
+        let done = match restore::execute(repo, plan, &mut execution) {
+            Ok(done) => done,
+            Err(error) => {
+                // Nothing was changed: then it is not interrupted either, and the next one may begin.
+                if job.journal.is_none() && !self.begun {
+                    journal::remove(scene.repo)?;
+                }
+                return Err(error.into());
+            }
+        };
+        self.begun = true;
         for change in &done.changes {
             let now = change.now.map(|(mode, id)| (mode, oid(id)));
             self.changes.insert(change.path.clone(), now);

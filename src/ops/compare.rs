@@ -10,11 +10,7 @@ use super::{
 };
 use crate::{
     model::{
-        change::TreeChange,
-        comparison::{self, RecordChange},
-        name::Name,
-        path::RepoPath,
-        report::MergeVerdict,
+        change::TreeChange, comparison::RecordChange, name::Name, path::RepoPath, report::MergeVerdict,
         selector::Selector,
     },
     store::{
@@ -147,7 +143,7 @@ fn since(scene: &Scene<'_>, id: ObjectId, steps: [usize; 2], a: &Checkpoint, b: 
         };
         Ok(Since {
             steps,
-            record: comparison::compare(&common.document.record, &side.document.record),
+            record: diff::records(scene, &common, side)?,
             files: changed,
         })
     };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, choose, compose, select};
+use super::{Error, Scene, choose, compose, pathspecs, restore::short, select, step};
 use crate::{
     model::{
         change::TreeChange,
@@ -10,6 +10,7 @@ use crate::{
         id::Oid,
         record::Record,
         selector::Selector,
+        step::Step,
     },
     store::{
         self, ObjectId, Repository,
@@ -56,21 +57,14 @@ pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
     let old = select::checkpoint(scene, request.old.as_ref().unwrap_or(&current))?.checkpoint;
     if let Some(selector) = &request.new {
         let new = select::checkpoint(scene, selector)?.checkpoint;
-        let record = &new.document.record;
-        return between(
-            scene.repo,
-            &request.patch,
-            &old,
-            Some(oid(new.entry.id)),
-            record,
-            files_of(&new),
-        );
+        return checkpoints(scene, &old, &new, &request.patch);
     }
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
-    let record = present_record(scene, &old)?;
+    let (record, steps) = present_record(scene, &old)?;
     let files = present.snapshot.as_ref().map(|s| s.tree);
-    between(&writer.overlay(scene.repo), &request.patch, &old, None, &record, files)
+    let record = comparison::with_steps((&old.document.record, &steps_of(scene, &old)?), (&record, &steps));
+    between(&writer.overlay(scene.repo), &request.patch, &old, None, record, files)
 }
 
 /// Compares two checkpoints that were selected already.
@@ -80,21 +74,34 @@ pub(super) fn checkpoints(
     new: &Checkpoint,
     patch: &PatchOptions,
 ) -> Result<Diff, Error> {
-    let record = &new.document.record;
+    let record = records(scene, old, new)?;
     between(scene.repo, patch, old, Some(oid(new.entry.id)), record, files_of(new))
 }
 
-/// The record a save would store now: that of the session the checkpoint belongs to, with its draft.
-fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<Record, Error> {
+/// What differs in the records of two checkpoints, and in their steps.
+pub(super) fn records(scene: &Scene<'_>, old: &Checkpoint, new: &Checkpoint) -> Result<Vec<RecordChange>, Error> {
+    Ok(comparison::with_steps(
+        (&old.document.record, &steps_of(scene, old)?),
+        (&new.document.record, &steps_of(scene, new)?),
+    ))
+}
+
+fn steps_of(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Step>, Error> {
+    store::steps::read(scene.repo, checkpoint).map_err(Error::damaged(short(checkpoint.entry.id)))
+}
+
+/// The record and the steps a save would store now: those of the session the checkpoint belongs to, with its draft.
+fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<(Record, Vec<Step>), Error> {
     let chosen = choose::meant(scene)?.filter(|c| c.tip.document.session.id == old.document.session.id);
     let Some(chosen) = chosen else {
-        return Ok(old.document.record.clone());
+        return Ok((old.document.record.clone(), steps_of(scene, old)?));
     };
     let mut subject = choose::carried(&chosen.tip, &chosen.name);
     choose::with_draft(scene, &chosen.tip, &mut subject)?;
     // A summary is written anew by each save: that it is not written yet is no difference.
     subject.record.summary.clone_from(&old.document.record.summary);
-    Ok(subject.record)
+    let steps = step::with_draft(scene, &chosen.tip, chosen.name.as_str())?;
+    Ok((subject.record, steps))
 }
 
 fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
@@ -110,13 +117,13 @@ fn between(
     options: &PatchOptions,
     old: &Checkpoint,
     new: Option<Oid>,
-    new_record: &Record,
+    record: Vec<RecordChange>,
     new_files: Option<ObjectId>,
 ) -> Result<Diff, Error> {
     let mut diff = Diff {
         old: oid(old.entry.id),
         new,
-        record: comparison::compare(&old.document.record, new_record),
+        record,
         files: Vec::new(),
         without_files: false,
         text: Vec::new(),
@@ -140,6 +147,11 @@ fn between(
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
         let mut filter = pathspec::Filter::new(repo, &specs, below)?;
+        let mut unmatched = filter.unmatched();
+        for tree in [old_files, new_files] {
+            unmatched.tree(repo, tree)?;
+        }
+        pathspecs::refuse(&unmatched, "file of either side")?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {

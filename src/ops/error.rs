@@ -45,10 +45,18 @@ pub enum Error {
     #[error(transparent)]
     Restore(#[from] restore::Error),
     /// The checkpoint was made without files.
-    #[error("checkpoint '{subject}' has no files: it was saved with --no-files")]
+    #[error("checkpoint '{subject}' has no files: it begins its session, or was saved with --no-files")]
     NoFiles {
         /// The checkpoint.
         subject: String,
+    },
+    /// A pathspec matches nothing.
+    #[error("pathspec '{spec}' did not match any {what}")]
+    NoMatch {
+        /// As it was given.
+        spec: RepoPath,
+        /// What it was to match, such as `file`.
+        what: &'static str,
     },
     /// No fork point of the checkpoint has that option.
     #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]

@@ -30,6 +30,7 @@ pub mod list;
 mod newer;
 pub mod notes;
 pub mod paths;
+mod pathspecs;
 pub mod pin;
 mod place;
 pub mod prune;

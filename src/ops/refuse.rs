@@ -221,7 +221,8 @@ fn later_saves(scene: &Scene<'_>, checkpoint: &Checkpoint, plan: &Plan) -> Resul
         let (Ok(name), Ok(tip)) = (Name::new(other.name), other.tip) else {
             continue;
         };
-        if tip.time <= then {
+        // Times are in seconds: what was saved in the same one counts as later.
+        if tip.time < then {
             continue;
         }
         let mut paths = HashSet::new();
@@ -244,7 +245,7 @@ fn later_saves(scene: &Scene<'_>, checkpoint: &Checkpoint, plan: &Plan) -> Resul
             if let (Some(newer), Some(older)) = (newer, files) {
                 add_changes(scene, older, newer, &touched, &mut paths)?;
             }
-            if entry.time <= then {
+            if entry.time < then {
                 newer = None;
                 break;
             }

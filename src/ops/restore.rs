@@ -10,7 +10,7 @@ use super::{
     Error, Scene,
     bring::{self, Brought, Job, Scope},
     goal::Goal,
-    newer, record, refuse, save,
+    newer, pathspecs, record, refuse, save,
     select::{self, Selected},
     undo as taking_back,
 };
@@ -19,9 +19,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
-        lock,
-        pathspec::Filter,
-        refs, restored,
+        lock, refs, restored,
         undo::{self, Effect, Entry},
     },
     worktree::restore::{index, journal},
@@ -330,11 +328,17 @@ impl Run<'_> {
         let continued = journal.is_some();
         let brought = if *files {
             let goal = Goal::of(scene, checkpoint, &subject)?;
+            let scope = self.scope()?;
             let job = Job {
                 operation: "restore",
                 summary: format!("before restoring {}", short(checkpoint.entry.id)),
-                scope: self.scope()?,
-                goal: &|_, _| Ok(goal.clone()),
+                scope: scope.clone(),
+                goal: &|repo, present| {
+                    if let Some(paths) = scope.paths.as_ref().filter(|_| !continued) {
+                        pathspecs::require(repo, paths, present, &goal, &[])?;
+                    }
+                    Ok(goal.clone())
+                },
                 refuse: &|present, plan| {
                     if note.force || continued {
                         return Ok(Vec::new());
@@ -377,15 +381,8 @@ impl Run<'_> {
 
     fn scope(&self) -> Result<Scope, Error> {
         let note = &self.note;
-        let folder = std::path::PathBuf::from(crate::os::os_string(note.folder.as_bytes()));
-        let specs: Vec<_> = note.pathspecs.iter().map(RepoPath::as_bytes).collect();
-        let paths = if specs.is_empty() {
-            None
-        } else {
-            Some(Filter::new(self.scene.repo, &specs, &folder)?)
-        };
         Ok(Scope {
-            paths,
+            paths: pathspecs::filter(self.scene, &note.pathspecs, &note.folder)?,
             only: None,
             overlay: note.overlay,
             keep_ignored: true,

@@ -28,6 +28,8 @@ pub struct Receipt<'a> {
     pub subject: Option<String>,
     /// The files that were removed from checkpoints.
     pub paths: Vec<Path<'a>>,
+    /// Attachments with the same content, which were removed as well.
+    pub attachments: &'a [String],
     /// Checkpoints that were written again.
     pub rewritten: usize,
     /// Checkpoints that are gone.
@@ -156,6 +158,10 @@ impl Receipt<'_> {
         }
         if self.paths.len() > TOLD {
             row("", Line::plain(format!("and {} more", self.paths.len() - TOLD)));
+        }
+        for name in self.attachments.iter().take(TOLD) {
+            let line = Line::new().with(Slot::Path, name);
+            row("attached", line.with(Slot::Dim, ", with the same content"));
         }
         let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
         for (prefix, label) in [

@@ -5,13 +5,21 @@ use std::path::Path;
 use gix::bstr::ByteSlice;
 use gix::pathspec::{Defaults, Search};
 
-use super::{Error, Repository};
+use super::{Error, Kind, ObjectId, Repository, checkpoint, tree};
 use crate::model::path::RepoPath;
+
+/// Trees nested deeper than this are not looked into; git's own bound (`core.maxTreeDepth`).
+const MAX_DEPTH: usize = 2048;
+/// Entries looked at before it is taken for granted that a pathspec matches something: more than the largest projects
+/// have, and little enough that a tree made to have no end is left in a few seconds.
+const MAX_ENTRIES: usize = 5_000_000;
 
 /// Which paths are meant. Without pathspecs, all.
 #[derive(Debug, Clone)]
 pub struct Filter {
     search: Search,
+    /// Each pathspec that chooses paths, as it was given, by itself.
+    given: Vec<(RepoPath, Search)>,
 }
 
 impl Filter {
@@ -20,7 +28,13 @@ impl Filter {
     /// All of git's magic words but `attr`, for which there would have to be files to look up. In a pathspec that
     /// begins with `:` an unknown word is an error, as in git.
     pub fn new<S: AsRef<[u8]>>(repo: &Repository, specs: &[S], folder: &Path) -> Result<Self, Error> {
+        let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        // Without a pathspec everything is meant, also outside of the folder.
+        let folder = (!specs.is_empty()).then_some(folder);
+        let search = |patterns| Search::from_specs(patterns, folder, &root).map_err(Error::gix("use the pathspecs"));
         let mut patterns = Vec::with_capacity(specs.len());
+        let mut given = Vec::new();
         for spec in specs {
             let spec = spec.as_ref();
             let shown = || format!("use pathspec '{}'", spec.as_bstr());
@@ -29,14 +43,15 @@ impl Filter {
                 let why = gix::error::message("it chooses by attributes, which is not supported here");
                 return Err(Error::gix(shown())(gix::Error::from_error(why)));
             }
+            if !pattern.is_excluded() {
+                given.push((RepoPath::from(spec), search(vec![pattern.clone()])?));
+            }
             patterns.push(pattern);
         }
-        let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
-        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        // Without a pathspec everything is meant, also outside of the folder.
-        let folder = (!patterns.is_empty()).then_some(folder);
-        let search = Search::from_specs(patterns, folder, &root).map_err(Error::gix("use the pathspecs"))?;
-        Ok(Self { search })
+        Ok(Self {
+            search: search(patterns)?,
+            given,
+        })
     }
 
     /// Whether a file, link or gitlink at this path is meant.
@@ -46,5 +61,137 @@ impl Filter {
             .search
             .pattern_matching_relative_path(path, Some(false), &mut |_, _, _, _| false);
         found.is_some_and(|found| !found.is_excluded())
+    }
+
+    /// The pathspecs of which it is not known yet that they match anything. One that stands for all, such as `.` at the
+    /// root, needs nothing to match.
+    pub fn unmatched(&self) -> Unmatched {
+        let is_for_all = |search: &Search| search.patterns().any(gix::pathspec::Pattern::always_matches);
+        let left = self.given.iter().filter(|(_, search)| !is_for_all(search));
+        Unmatched {
+            left: left.cloned().collect(),
+            entries: 0,
+        }
+    }
+}
+
+/// Pathspecs that match nothing as far as was looked. Each by itself: what another one excludes counts as well, as in
+/// git.
+#[derive(Debug)]
+pub struct Unmatched {
+    left: Vec<(RepoPath, Search)>,
+    entries: usize,
+}
+
+impl Unmatched {
+    /// The first one, as it was given.
+    pub fn first(&self) -> Option<&RepoPath> {
+        self.left.first().map(|(spec, _)| spec)
+    }
+
+    /// Leaves out those that need nothing to match.
+    pub fn forget(&mut self, needs_nothing: impl Fn(&RepoPath) -> bool) {
+        self.left.retain(|(spec, _)| !needs_nothing(spec));
+    }
+
+    /// Looks at a path.
+    pub fn path(&mut self, path: &RepoPath) {
+        self.look(path.as_bytes(), false);
+    }
+
+    /// Looks at a folder without anything in it.
+    pub fn folder(&mut self, path: &RepoPath) {
+        self.look(path.as_bytes(), true);
+    }
+
+    fn look(&mut self, path: &[u8], is_folder: bool) {
+        self.left.retain_mut(|(_, search)| {
+            let path = path.as_bstr();
+            search
+                .pattern_matching_relative_path(path, Some(is_folder), &mut |_, _, _, _| false)
+                .is_none()
+        });
+    }
+
+    /// Looks at everything in a tree, or in that of a commit, as far as that is needed.
+    pub fn tree(&mut self, repo: &Repository, tree: ObjectId) -> Result<(), Error> {
+        if self.left.is_empty() {
+            return Ok(());
+        }
+        match tree::tree_id(repo, Some(tree))? {
+            Some(tree) => self.visit(repo, tree, &mut Vec::new(), 0),
+            None => Ok(()),
+        }
+    }
+
+    fn visit(&mut self, repo: &Repository, id: ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<(), Error> {
+        if self.left.is_empty() || depth > MAX_DEPTH || id == ObjectId::empty_tree(repo.object_hash()) {
+            return Ok(());
+        }
+        let failed = |why: String| Error::Object { id, why };
+        let data = checkpoint::read(repo, id, Kind::Tree, "tree").map_err(|fault| failed(fault.to_string()))?;
+        let length = path.len();
+        for entry in gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()) {
+            let entry = entry.map_err(|error| failed(error.to_string()))?;
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                self.left.clear();
+            }
+            if self.left.is_empty() {
+                return Ok(());
+            }
+            path.extend_from_slice(entry.filename);
+            if entry.mode.is_tree() {
+                let below = path.as_bstr();
+                let may_be_below = |(_, search): &(RepoPath, Search)| search.can_match_relative_path(below, Some(true));
+                if self.left.iter().any(may_be_below) {
+                    path.push(b'/');
+                    self.visit(repo, entry.oid.to_owned(), path, depth + 1)?;
+                }
+            } else {
+                self.look(path, false);
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of the pathspecs, given in `folder`, that none of the paths matches.
+    fn left(specs: &[&str], folder: &str, paths: &[&str]) -> Vec<String> {
+        let outside = tempfile::tempdir().expect("a folder");
+        let repo = gix::init(outside.path()).expect("a repository");
+        let mut unmatched = Filter::new(&repo, specs, Path::new(folder))
+            .expect("pathspecs")
+            .unmatched();
+        for path in paths {
+            unmatched.path(&RepoPath::from(*path));
+        }
+        unmatched.left.iter().map(|(spec, _)| spec.to_string()).collect()
+    }
+
+    #[test]
+    fn each_pathspec_is_to_match_something() {
+        let paths = ["a", "src/main.rs", "src/deep/x.txt", "B/c"];
+        assert_eq!(left(&["a", "src", "src/"], "", &paths), [""; 0]);
+        assert_eq!(left(&["a", "b", "sr", "src/main"], "", &paths), ["b", "sr", "src/main"]);
+        assert_eq!(
+            left(&["*.rs", "*.c", ":(glob)src/*.txt", ":(glob)**/x.txt"], "", &paths),
+            ["*.c", ":(glob)src/*.txt"]
+        );
+        assert_eq!(
+            left(&[":(icase)b/C", "b/c", ":(literal)*"], "", &paths),
+            ["b/c", ":(literal)*"]
+        );
+        // What is taken out again has matched, and what takes out needs not.
+        assert_eq!(left(&["a", ":!a", ":!zzz"], "", &paths), [""; 0]);
+        assert_eq!(left(&["main.rs", "../a", ":/a", "a"], "src", &paths), ["a"]);
+        assert_eq!(left(&[".", ":/"], "", &[]), [""; 0]);
+        assert_eq!(left(&[".", "a/"], "new", &paths), [".", "a/"]);
+        assert_eq!(left(&[], "new", &[]), [""; 0]);
     }
 }

@@ -1,5 +1,6 @@
 //! Chains written again: with trees that lack some files, or without some checkpoints. Each document names its
 //! predecessor's new digest, and beside it stands what it was.
+//! Over 400 lines because files, lists and attachments of a checkpoint are taken out in one pass.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,15 +11,21 @@ use crate::{
         id::Digest,
         list::{Lists, SkipReason, Skipped},
         path::RepoPath,
+        record::Attachment,
     },
+    ops::pathspecs,
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, Fault, Siblings, object_id, oid},
         objects::Writer,
+        pathspec::Unmatched,
         rewrite::{self, Line, Rewriting},
         tree::Without,
     },
 };
+
+/// The folder of attachments beside a document.
+const ATTACHMENTS: &str = "files";
 
 /// What became of a checkpoint.
 #[derive(Clone)]
@@ -41,6 +48,14 @@ pub(super) struct Rewriter<'a> {
     digests: HashMap<Digest, Option<Digest>>,
     /// The files that were taken out, and their contents.
     pub(super) removed: BTreeMap<RepoPath, BTreeSet<ObjectId>>,
+    /// Contents that attachments must not have either.
+    contents: &'a BTreeSet<ObjectId>,
+    /// The contents of all attachments that were seen.
+    pub(super) attached: BTreeSet<ObjectId>,
+    /// The names of attachments that were taken out.
+    pub(super) detached: BTreeSet<String>,
+    /// Pathspecs that match nothing so far of what stands in lists only: what was skipped, or purged before.
+    pub(super) unmatched: Option<Unmatched>,
     /// Checkpoints that were written again.
     pub(super) rewritten: usize,
     /// Checkpoints that were dropped.
@@ -59,9 +74,15 @@ impl<'a> Rewriter<'a> {
         repo: &'a Repository,
         writer: &'a Writer,
         without: Option<Without<'a>>,
+        unmatched: Option<Unmatched>,
+        contents: &'a BTreeSet<ObjectId>,
         drop: &'a HashSet<ObjectId>,
     ) -> Self {
         Self {
+            contents,
+            attached: BTreeSet::new(),
+            detached: BTreeSet::new(),
+            unmatched,
             repo,
             writer,
             without,
@@ -132,8 +153,9 @@ impl<'a> Rewriter<'a> {
         let files = self.files(checkpoint)?;
         let (mut siblings, _) = checkpoint::siblings(self.repo, entry)?;
         let lists = self.lists(checkpoint, &mut siblings, &files)?;
+        let attachments = self.attachments(checkpoint, &mut siblings)?;
         let same_parent = parent.as_ref().map(|now| now.id) == before;
-        if same_parent && !files.is_changed && !lists {
+        if same_parent && !files.is_changed && !lists && attachments.is_none() {
             return Ok(Now {
                 id: entry.id,
                 digest: checkpoint.digest.clone(),
@@ -141,18 +163,22 @@ impl<'a> Rewriter<'a> {
                 is_dropped: false,
             });
         }
-        self.write(checkpoint, siblings, &files, parent)
+        let mut document = checkpoint.document.clone();
+        if let Some(attachments) = attachments {
+            document.record.attachments = attachments;
+        }
+        self.write(checkpoint, document, siblings, &files, parent)
     }
 
     fn write(
         &mut self,
         checkpoint: &Checkpoint,
+        mut document: Document,
         mut siblings: Siblings,
         files: &Files,
         parent: Option<Now>,
     ) -> Result<Now, Fault> {
         let entry = &checkpoint.entry;
-        let mut document = checkpoint.document.clone();
         self.link(&mut document, parent.as_ref());
         match (&mut document.snapshot, files.trees) {
             (Some(snapshot), Some((tree, index))) => {
@@ -262,6 +288,35 @@ impl<'a> Rewriter<'a> {
         })
     }
 
+    /// Takes out attachments with a content that goes. Gives those that are left, if any was taken out.
+    fn attachments(
+        &mut self,
+        checkpoint: &Checkpoint,
+        siblings: &mut Siblings,
+    ) -> Result<Option<Vec<Attachment>>, Fault> {
+        let Some(folder) = siblings.get(ATTACHMENTS) else {
+            return Ok(None);
+        };
+        let files: Vec<_> = checkpoint::folder(self.repo, folder, ATTACHMENTS)?
+            .into_iter()
+            .map(|(name, _, id)| (name, id))
+            .collect();
+        self.attached.extend(files.iter().map(|(_, id)| *id));
+        let (gone, left): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, id)| self.contents.contains(id));
+        if gone.is_empty() {
+            return Ok(None);
+        }
+        siblings.remove(ATTACHMENTS);
+        siblings
+            .files(self.writer, ATTACHMENTS, left)
+            .map_err(|error| failed(checkpoint.entry.id, error.into()))?;
+        let goes = |attachment: &&Attachment| gone.iter().any(|(name, _)| *name == attachment.n.to_string());
+        let all = &checkpoint.document.record.attachments;
+        self.detached
+            .extend(all.iter().filter(goes).map(|attachment| attachment.name.clone()));
+        Ok(Some(all.iter().filter(|one| !goes(one)).cloned().collect()))
+    }
+
     /// Brings the lists up to date and tells whether they changed.
     fn lists(&mut self, checkpoint: &Checkpoint, siblings: &mut Siblings, files: &Files) -> Result<bool, Fault> {
         let id = checkpoint.entry.id;
@@ -276,6 +331,9 @@ impl<'a> Rewriter<'a> {
             return Ok(false);
         };
         let old = checkpoint::lists(self.repo, checkpoint)?;
+        if let Some(unmatched) = &mut self.unmatched {
+            pathspecs::listed(unmatched, &old);
+        }
         let numbered = |name: &str| -> Result<Vec<ObjectId>, Fault> {
             let Some(folder) = siblings.get(name) else {
                 return Ok(Vec::new());

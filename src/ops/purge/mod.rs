@@ -4,6 +4,7 @@
 //! with new documents, one change of refs puts all of them in place, and what remembers the old ones (reflogs, undo
 //! lists) forgets them. There is no way back, so nothing of it is done unasked. What the project's own history, index
 //! or stash holds is not touched, only told.
+//! Over 400 lines because what is asked, what comes of it and the sequence between them are one story.
 
 mod chain;
 mod rest;
@@ -16,9 +17,10 @@ use self::{
     rest::Rest,
     scope::{Found, Scope},
 };
-use super::{Error, Scene, compose, restore};
+use super::{Error, Scene, compose, pathspecs, restore};
 use crate::{
     model::{id::Oid, name::Name, path::RepoPath, selector::Selector},
+    os::os_string,
     store::{
         self, ObjectId,
         checkpoint::{self, object_id, oid},
@@ -45,7 +47,7 @@ pub enum What {
     /// Files, by pathspecs relative to a folder below the root of the work tree.
     Paths {
         /// The pathspecs.
-        specs: Vec<Vec<u8>>,
+        specs: Vec<RepoPath>,
         /// The folder.
         folder: RepoPath,
     },
@@ -110,6 +112,8 @@ pub struct Purged {
     pub dry_run: bool,
     /// The files that were removed from checkpoints, each with its contents.
     pub paths: BTreeMap<RepoPath, BTreeSet<Oid>>,
+    /// Names of attachments with the same content, which were removed as well.
+    pub attachments: Vec<String>,
     /// Checkpoints that were written again.
     pub rewritten: usize,
     /// Checkpoints that are gone.
@@ -192,6 +196,25 @@ fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::Held>, Error> {
 }
 
 fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
+    let mut contents = BTreeSet::new();
+    loop {
+        // Attachments with the content of a file that goes are found when it is known which contents those are.
+        match attempt_with(scene, request, &contents)? {
+            Attempt::Done(purged) => return Ok(*purged),
+            Attempt::AttachedToo(more) => contents.extend(more),
+        }
+    }
+}
+
+/// What came of an attempt.
+enum Attempt {
+    /// It was done, or planned.
+    Done(Box<Purged>),
+    /// Nothing was done: these contents are attached as well.
+    AttachedToo(BTreeSet<ObjectId>),
+}
+
+fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<ObjectId>) -> Result<Attempt, Error> {
     let found = Found::read(scene)?;
     let scope = Scope::of(scene, &request.what, &found)?;
     let writer = if request.dry_run {
@@ -199,16 +222,25 @@ fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
     } else {
         Writer::durable(scene.repo)?
     };
-    let without = match &request.what {
-        What::Paths { specs, folder } => {
-            let folder = std::path::PathBuf::from(crate::os::os_string(folder.as_bytes()));
-            let filter = Filter::new(scene.repo, specs, &folder)?;
-            Some(Without::new(scene.repo, &writer, filter))
-        }
+    let filter = match &request.what {
+        What::Paths { specs, folder } => pathspecs::filter(scene, specs, folder)?,
         What::Selected(_) => None,
     };
-    let mut rewriter = Rewriter::new(scene.repo, &writer, without, &scope.drop);
+    let unmatched = filter.as_ref().map(Filter::unmatched);
+    let without = filter.map(|filter| Without::new(scene.repo, &writer, filter));
+    let mut rewriter = Rewriter::new(scene.repo, &writer, without, unmatched, contents, &scope.drop);
     let plan = plan(&found, &scope, &mut rewriter)?;
+    if let Some(mut unmatched) = rewriter.unmatched.take() {
+        rewriter.removed.keys().for_each(|path| unmatched.path(path));
+        // What is there, but in no checkpoint, is no mistake in typing.
+        unmatched.forget(|spec| is_there(scene, &request.what, spec));
+        pathspecs::refuse(&unmatched, "file in a checkpoint")?;
+    }
+    let removed: BTreeSet<ObjectId> = rewriter.removed.values().flatten().copied().collect();
+    let attached: BTreeSet<ObjectId> = removed.intersection(&rewriter.attached).copied().collect();
+    if !attached.is_subset(contents) {
+        return Ok(Attempt::AttachedToo(attached));
+    }
     let on_disk = on_disk(scene, rewriter.removed.keys());
     let mut purged = Purged {
         meant: scope.meant.clone(),
@@ -218,6 +250,7 @@ fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
             .iter()
             .map(|(path, ids)| (path.clone(), ids.iter().copied().map(oid).collect()))
             .collect(),
+        attachments: rewriter.detached.iter().cloned().collect(),
         rewritten: rewriter.rewritten,
         dropped: plan.dropped,
         refs: plan.moved,
@@ -229,7 +262,7 @@ fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
         on_disk,
     };
     if request.dry_run || purged.is_empty() {
-        return Ok(purged);
+        return Ok(Attempt::Done(Box::new(purged)));
     }
     let mut rest = rewriter.into_rest();
     rest.commits.extend(scope.gone.iter().map(|id| (oid(*id), None)));
@@ -244,7 +277,7 @@ fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
         .into_iter()
         .map(oid)
         .collect();
-    Ok(purged)
+    Ok(Attempt::Done(Box::new(purged)))
 }
 
 /// What becomes of the refs.
@@ -359,13 +392,22 @@ fn shown(name: &str) -> String {
     name.strip_prefix(session::PREFIX).unwrap_or(name).to_owned()
 }
 
+/// Whether a pathspec is the plain name of something in the work tree.
+fn is_there(scene: &Scene<'_>, what: &What, spec: &RepoPath) -> bool {
+    let (Some(root), What::Paths { folder, .. }) = (scene.repo.workdir(), what) else {
+        return false;
+    };
+    let path = root.join(os_string(folder.as_bytes())).join(os_string(spec.as_bytes()));
+    path.symlink_metadata().is_ok()
+}
+
 /// Those of these paths at which there is something in the work tree.
 fn on_disk<'p>(scene: &Scene<'_>, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<RepoPath> {
     let Some(root) = scene.repo.workdir() else {
         return Vec::new();
     };
     let there = |path: &&RepoPath| {
-        root.join(crate::os::os_string(path.as_bytes()))
+        root.join(os_string(path.as_bytes()))
             .symlink_metadata()
             .is_ok()
     };

@@ -81,7 +81,8 @@ pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Er
     })
 }
 
-fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &str) -> Result<Vec<Step>, Error> {
+/// The steps of a tip as the next save would store them.
+pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &str) -> Result<Vec<Step>, Error> {
     let mut found = steps::read(scene.repo, tip).map_err(Error::damaged(subject))?;
     let draft = drafts::read(scene.repo, &tip.document.session.id)?;
     let changes: Vec<_> = draft

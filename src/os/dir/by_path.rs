@@ -57,6 +57,11 @@ impl Dir {
         Ok(meta(&fs::symlink_metadata(self.path(name)?)?))
     }
 
+    /// How many names the file called `name` has. Nothing here can say more than that it has this one.
+    pub fn links(&self, name: &[u8]) -> io::Result<u64> {
+        self.stat(name).map(|_| 1)
+    }
+
     /// Like [`Self::stat`] for a name of the list.
     pub fn stat_at(&self, names: &Names, at: usize) -> io::Result<Meta> {
         self.stat(names.name(at))

@@ -51,6 +51,13 @@ impl Dir {
         Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
+    /// How many names the file called `name` has, here and elsewhere.
+    pub fn links(&self, name: &[u8]) -> io::Result<u64> {
+        // The width of this field differs between systems.
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        Ok(rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?.st_nlink as u64)
+    }
+
     /// Like [`Self::stat`] for a name of the list, without copying it.
     pub fn stat_at(&self, names: &Names, at: usize) -> io::Result<Meta> {
         let entry = names.entries[at];

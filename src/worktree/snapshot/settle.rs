@@ -41,7 +41,7 @@ impl<'a> Results<'a> {
                 let entry = self.index.entry(candidate.entry?);
                 (u16::try_from(entry.mode.bits()).ok()?, entry.id, false)
             }
-            Outcome::Held(_) | Outcome::Gone | Outcome::Skipped(_) => return None,
+            Outcome::Held { .. } | Outcome::Gone | Outcome::Skipped(_) => return None,
         };
         let git_id = note.git_id.as_deref().copied().unwrap_or(id);
         Some(Record {
@@ -101,7 +101,7 @@ pub(super) fn settle(found: &mut Found, ground: &Ground<'_>, results: Results<'_
         if candidate.why == Why::Clean && !matches!(read.outcome, Outcome::Same { settled: true }) {
             settled.unsettled.insert(candidate.folder);
         }
-        if entry.is_none() && matches!(read.outcome, Outcome::Put(_) | Outcome::Held(_)) {
+        if entry.is_none() && matches!(read.outcome, Outcome::Put(_) | Outcome::Held { .. }) {
             found.note_mode(ground, path, &candidate.meta, None);
         }
         match read.outcome {
@@ -116,11 +116,20 @@ pub(super) fn settle(found: &mut Found, ground: &Ground<'_>, results: Results<'_
                     found.tally.deleted.add(path);
                 }
             }
-            Outcome::Held(id) => {
+            Outcome::Held { id, raw } => {
                 if entry.is_some_and(|entry| entry.id != id) {
                     found.tally.modified.add(path);
                 }
                 settled.held.push((RepoPath::from(&**path), id));
+                if raw {
+                    found.lists.raw.push(RepoPath::from(&**path));
+                }
+                // No tree says that it may be run.
+                let bits = candidate.meta.mode;
+                let is_listed = found.lists.modes.iter().any(|(listed, _)| listed.as_bytes() == &**path);
+                if candidate.meta.is_executable() && !is_listed {
+                    found.lists.modes.push((RepoPath::from(&**path), bits));
+                }
             }
             Outcome::Put(put) => {
                 if put.modified && !unmerged {

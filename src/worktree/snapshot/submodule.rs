@@ -155,7 +155,7 @@ fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
             match read.outcome {
                 Outcome::Same { .. } => {}
                 Outcome::Put(put) if !put.modified => {}
-                Outcome::Put(_) | Outcome::Held(_) | Outcome::Gone | Outcome::Skipped(SkipReason::Unstable) => {
+                Outcome::Put(_) | Outcome::Held { .. } | Outcome::Gone | Outcome::Skipped(SkipReason::Unstable) => {
                     return Ok(State::Changed);
                 }
                 Outcome::Skipped(_) => return Ok(State::Unknown),

@@ -5,7 +5,7 @@ use std::fs;
 use git_checkpoint::worktree::restore::Error;
 use sha2::{Digest, Sha256};
 
-use super::{disk, exact, open, planned, restore, run, save, shown};
+use super::{chmod, disk, exact, open, planned, restore, run, save, shown};
 use crate::support::World;
 
 /// Writes the files, saves, lets `change` do its worst, restores, and compares every byte.
@@ -324,6 +324,25 @@ fn substituted_and_missing_content_is_found_before_anything_is_written() {
     refused("another id");
     fs::remove_file(world.path(format!(".git/objects/{}/{}", &blob[..2], &blob[2..]))).unwrap();
     refused("not in this repository");
+}
+
+#[test]
+fn held_files_with_any_line_ends_come_back() {
+    for setting in ["true", "input", "false"] {
+        let world = World::with_commit();
+        world.git(["config", "core.autocrlf", setting]).success();
+        let saved = save(&world);
+        // No server takes it, and no checkout would give these bytes.
+        world.file(".gitmodules", "[submodule \"..\"]\n\tpath = x\r\n\turl = x\n");
+        chmod(&world, ".gitmodules", 0o755);
+        let held = save(&world);
+        assert_eq!(held.held_blobs.len(), 1);
+        let before = disk(&world.repo());
+        restore(&world, &saved);
+        assert!(!world.path(".gitmodules").exists());
+        restore(&world, &held);
+        assert_eq!(disk(&world.repo()), before, "{setting}");
+    }
 }
 
 #[test]

@@ -245,6 +245,23 @@ fn other_repositories_are_left_alone() {
     let (plan, _) = restore(&world, &saved);
     assert_eq!(acts(&plan, Act::Delete), [""; 0]);
     assert_eq!(disk(&world.path("nested")), before);
+    // Where there was an empty folder, none is made in what is a repository now.
+    for name in ["hollow", "with-commits"] {
+        fs::create_dir_all(world.path(name).join("inner")).unwrap();
+    }
+    let hollow = save(&world);
+    for name in ["hollow", "with-commits"] {
+        fs::remove_dir_all(world.path(name)).unwrap();
+        world.git(["init", "--quiet", name]).success();
+    }
+    let commit = ["-C", "with-commits", "commit", "--quiet", "--allow-empty", "-m", "n"];
+    world.git(commit).success();
+    let (plan, _) = restore(&world, &hollow);
+    assert_eq!(acts(&plan, Act::Skip), ["hollow/inner", "with-commits/inner"]);
+    assert!(!world.path("hollow/inner").exists() && !world.path("with-commits/inner").exists());
+    for name in ["hollow", "with-commits"] {
+        fs::remove_dir_all(world.path(name)).unwrap();
+    }
 
     fs::remove_file(world.path("was-file")).unwrap();
     world.git(["init", "--quiet", "was-file"]).success();

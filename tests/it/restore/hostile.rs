@@ -188,7 +188,6 @@ fn names_that_lead_out_or_into_git_are_refused() {
     // Links under names of files that git reads, which it would read somewhere else then.
     for name in [
         &b".gitmodules"[..],
-        b".gitattributes",
         b".GITMODULES",
         b"gitmod~1",
         b"GI7EBA~1",

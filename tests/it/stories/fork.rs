@@ -1,6 +1,8 @@
 //! Forks, comparisons of them, the trash, and taking all of that back.
+//! Over 400 lines because all of them are about the same few sessions.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use crate::support::{PROGRAM, World};
 
@@ -198,6 +200,9 @@ fn forks_are_compared_with_what_they_come_from() {
     world.file("only-one", "x");
     save(&world, &["-m", "one", "-d", "use nom"]);
     world.checkpoint(["fork", "auth", "--name", "two"]).success();
+    world
+        .checkpoint(["step", "run", "--title", "parse", "--", "true"])
+        .success();
     world.file("both", "two\n2\n3\n");
     fs::remove_file(world.path("only-one")).unwrap();
     save(&world, &["-m", "two", "-d", "use winnow"]);
@@ -210,6 +215,7 @@ fn forks_are_compared_with_what_they_come_from() {
         .stdout_has("+ use nom")
         .stdout_has("+ use winnow");
     shown.stdout_has("1 file changed by both").stdout_has("same lines");
+    shown.stdout_has("+ 1 parse: done");
     let json = world
         .checkpoint(["compare", "one", "two", "--json"])
         .success()
@@ -366,4 +372,90 @@ fn taking_a_fork_back_tells_of_its_work_tree() {
     world.git(["worktree", "remove", "--force", "../try"]).success();
     let undone = world.checkpoint(["undo", "--json"]).success().stdout_json();
     assert_eq!(undone["stays"], serde_json::json!([]));
+}
+
+/// Runs forks of these checkpoints at once, and kills every third of them after a while.
+fn at_once(world: &World, sources: &[&str], round: usize) -> Vec<Option<i32>> {
+    let spawn = |(n, source): (usize, &&str)| {
+        Command::new(PROGRAM)
+            .args(["fork", source, "--name", &format!("r{round}-{n}"), "--json"])
+            .current_dir(world.repo())
+            .env_clear()
+            .envs(world.environment())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut children: Vec<_> = sources.iter().enumerate().map(spawn).collect();
+    for (n, child) in children.iter_mut().enumerate().filter(|(n, _)| n % 3 == 2) {
+        std::thread::sleep(std::time::Duration::from_millis((5 * n + 7 * round) as u64 % 60));
+        child.kill().unwrap();
+    }
+    children.iter_mut().map(|child| child.wait().unwrap().code()).collect()
+}
+
+#[test]
+fn sixteen_forks_at_once_some_of_them_killed() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    for n in 1..=4 {
+        world.file("a", format!("{n}"));
+        save(&world, &["-m", &format!("save {n}"), "-d", &format!("decision {n}")]);
+    }
+    world.checkpoint(["fork", "auth~2", "--name", "deep"]).success();
+    world.file("a", "in the fork");
+    save(&world, &["-m", "in the fork"]);
+    world.checkpoint(["switch", "auth"]).success();
+    let auth = world.git_line(["rev-parse", "checkpoints/auth"]);
+    // From the tip, from the middle, from the first save, and forks of a fork.
+    let sources = ["auth", "auth~1", "auth~3", "deep", "deep~1", "auth", "auth~2", "deep"].repeat(2);
+    let mut expected = 2;
+    for round in 0..3 {
+        let ends = at_once(&world, &sources, round);
+        for (n, end) in ends.iter().enumerate() {
+            let name = format!("checkpoints/r{round}-{n}");
+            let made = world.git(["rev-parse", "-q", "--verify", &name]);
+            // Whoever was not killed has its session; whoever was, a whole one or none.
+            assert!(made.is_success() || end.is_none(), "{name} {end:?}");
+            if !made.is_success() {
+                continue;
+            }
+            expected += 1;
+            let source = world.git_line(["rev-parse", &format!("{name}^1")]);
+            let (made, from) = (document(&world, &name), document(&world, &source));
+            assert_eq!(
+                (&made["record"], &made["snapshot"]),
+                (&from["record"], &from["snapshot"])
+            );
+            assert_eq!(made["session"]["name"], name.strip_prefix("checkpoints/").unwrap());
+        }
+        assert!(ends.iter().filter(|end| **end == Some(0)).count() >= 10, "{ends:?}");
+    }
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/auth"]), auth);
+    // The next command clears up; then there is no empty ref, no lock and nothing that is not whole.
+    world.checkpoint(["fork", "deep", "--name", "last"]).success();
+    let sessions = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints/"]);
+    assert_eq!(sessions.lines().count(), expected + 1);
+    let ids: std::collections::BTreeSet<_> = sessions
+        .lines()
+        .map(|name| document(&world, name)["session"]["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids.len(), expected + 1, "each session is one of its own");
+    let left = world
+        .command("find", [".git", "-name", "*.lock", "-path", "*refs*"])
+        .run();
+    left.success().stdout_is("");
+    world.checkpoint(["verify", "--all"]).success();
+    world.git(["fsck", "--strict"]).success();
+    world.git(["gc", "-q", "--prune=now"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+    // Each of them goes on by itself.
+    world.checkpoint(["switch", "r0-3"]).success();
+    save(&world, &["-m", "goes on", "--allow-empty"]);
+    world
+        .checkpoint(["log", "r0-3"])
+        .success()
+        .stdout_has("goes on")
+        .stdout_lacks("save 4");
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::support::World;
 
-fn fixture(world: &World, case: &str, to: &str) {
+/// Copies the files of a case of `fixtures/formats`.
+pub(super) fn fixture(world: &World, case: &str, to: &str) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/formats")
         .join(case)

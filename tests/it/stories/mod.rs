@@ -1,5 +1,7 @@
 //! Stories: what a user does with the program, told command by command and checked with git.
 
+mod accidents;
+mod apply;
 mod autosave;
 mod bad_input;
 mod broken;

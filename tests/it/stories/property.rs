@@ -1,7 +1,9 @@
 //! Random repositories: saved, scrambled, restored with the index, and the scrambled one brought back by undo.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
@@ -11,32 +13,42 @@ use crate::support::World;
 
 #[derive(Debug, Clone)]
 enum Change {
-    File(&'static str, &'static [u8], u32),
-    Link(&'static str),
-    Folder(&'static str),
-    Remove(&'static str),
+    File(Name, &'static [u8], u32),
+    Link(Name, &'static str),
+    Folder(Name),
+    Remove(Name),
     Ignore(&'static str),
     Attributes(&'static str),
-    Fifo(&'static str),
-    Stage(&'static str),
-    Unstage(&'static str),
-    Intend(&'static str),
-    Conflict(&'static str),
+    Fifo(Name),
+    Repository(Name),
+    Stage(Name),
+    Unstage(Name),
+    Intend(Name),
+    Flag(Name, &'static str),
+    /// With these of its stages.
+    Conflict(Name, &'static [u8]),
 }
 
-const NAMES: [&str; 12] = [
-    "a",
-    "b",
-    "c",
-    "a/x",
-    "a/y",
-    "b/x",
-    "b/x/z",
-    "c/deep/er/f",
-    "nl\nname",
-    " s ",
-    "-f",
-    "\u{e9}*",
+type Name = &'static [u8];
+
+/// Few, so that files, links and folders take each other's place; the last two are not saved, or not in the tree.
+const NAMES: [Name; 16] = [
+    b"a",
+    b"b",
+    b"c",
+    b"a/x",
+    b"a/y",
+    b"b/x",
+    b"b/x/z",
+    b"c/deep/er/f",
+    b"nl\nname",
+    b" s ",
+    b"-f",
+    "\u{e9}*".as_bytes(),
+    b"\xff\xfe",
+    b"q\"\\:[x]",
+    b".env",
+    b".gitmodules",
 ];
 /// Larger than the limit on untracked files of these repositories.
 const BIG: &[u8] = &[b'x'; 3000];
@@ -51,12 +63,14 @@ fn change() -> impl Strategy<Value = Change> {
         b"x\0\r\n",
         b"one\n",
         b"two\n",
+        b"[submodule \"..\"]\n\tpath = x\n\turl = x\n",
         BIG,
     ]);
     let mode = prop::sample::select(vec![0o644, 0o755, 0o600, 0o440]);
     prop_oneof![
         8 => (name(), content, mode).prop_map(|(n, c, m)| Change::File(n, c, m)),
-        2 => name().prop_map(Change::Link),
+        2 => (name(), prop::sample::select(vec!["a/x", "nowhere", "c", "/", "../.."]))
+            .prop_map(|(n, to)| Change::Link(n, to)),
         2 => name().prop_map(Change::Folder),
         4 => name().prop_map(Change::Remove),
         1 => prop::sample::select(vec!["a", "b/x", "*.o", "c/"]).prop_map(Change::Ignore),
@@ -65,7 +79,12 @@ fn change() -> impl Strategy<Value = Change> {
         4 => name().prop_map(Change::Stage),
         1 => name().prop_map(Change::Unstage),
         1 => name().prop_map(Change::Intend),
-        1 => name().prop_map(Change::Conflict),
+        1 => (name(), prop::sample::select(vec!["--assume-unchanged", "--skip-worktree"]))
+            .prop_map(|(n, flag)| Change::Flag(n, flag)),
+        1 => (name(), prop::sample::select(vec![&[1, 2, 3][..], &[2, 3], &[1, 2], &[1, 3], &[1]]))
+            .prop_map(|(n, stages)| Change::Conflict(n, stages)),
+        // In places of their own: one that holds files of the index is a folder like any, for git as well.
+        1 => prop::sample::select(vec![&b"nested"[..], b"d/nested"]).prop_map(Change::Repository),
     ]
 }
 
@@ -77,9 +96,13 @@ fn clear(path: &Path) {
     }
 }
 
+fn os(name: Name) -> &'static OsStr {
+    OsStr::from_bytes(name)
+}
+
 /// Nothing at the path, and folders above it.
-fn room(world: &World, name: &str) -> std::path::PathBuf {
-    let path = world.path(name);
+fn room(world: &World, name: Name) -> std::path::PathBuf {
+    let path = world.path(os(name));
     let parent = path.parent().unwrap().to_owned();
     let mut above = world.repo();
     for part in parent.strip_prefix(world.repo()).unwrap().to_owned().components() {
@@ -95,14 +118,17 @@ fn room(world: &World, name: &str) -> std::path::PathBuf {
 
 fn apply(world: &World, change: &Change) {
     // git refuses some of these, and then nothing is staged.
-    let git = |arguments: &[&str]| drop(world.git(arguments));
+    let git = |arguments: &[&str], name: Name| {
+        let all = ["--literal-pathspecs"].iter().chain(arguments).map(OsStr::new);
+        drop(world.git(all.chain(["--".as_ref(), os(name)])));
+    };
     match change {
         Change::File(name, content, mode) => {
             let path = room(world, name);
             fs::write(&path, content).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
         }
-        Change::Link(name) => symlink("a/x", room(world, name)).unwrap(),
+        Change::Link(name, to) => symlink(to, room(world, name)).unwrap(),
         Change::Folder(name) => fs::create_dir(room(world, name)).unwrap(),
         Change::Remove(name) => drop(room(world, name)),
         Change::Ignore(rule) => {
@@ -116,17 +142,32 @@ fn apply(world: &World, change: &Change) {
             let path = room(world, name);
             drop(world.command("mkfifo", [path.as_os_str()]).run());
         }
-        Change::Stage(name) => git(&["--literal-pathspecs", "add", "--force", "--", name]),
-        Change::Unstage(name) => git(&["--literal-pathspecs", "rm", "-rq", "--cached", "--", name]),
-        Change::Intend(name) => git(&["--literal-pathspecs", "add", "--force", "-N", "--", name]),
-        Change::Conflict(name) => {
+        Change::Repository(name) => {
+            let path = room(world, name);
+            let init = ["init".as_ref(), "-q".as_ref(), path.as_os_str()];
+            world.git(init).success();
+            fs::write(path.join("of its own"), "x").unwrap();
+        }
+        Change::Stage(name) => git(&["add", "--force"], name),
+        Change::Unstage(name) => git(&["rm", "-rq", "--cached"], name),
+        Change::Intend(name) => git(&["add", "--force", "-N"], name),
+        Change::Flag(name, flag) => git(&["update-index", flag], name),
+        Change::Conflict(name, stages) => {
             // No file and folder of one name: a tree cannot hold both.
             let mut lines = Vec::new();
-            for (at, _) in name.match_indices('/').chain([(name.len(), "")]) {
-                git(&["--literal-pathspecs", "rm", "-rq", "--cached", "--", name]);
-                lines.extend(format!("0 {} 0\t{}\0", "0".repeat(40), &name[..at]).into_bytes());
+            let slashes = name
+                .iter()
+                .enumerate()
+                .filter(|(_, byte)| **byte == b'/')
+                .map(|(at, _)| at);
+            for at in slashes.chain([name.len()]) {
+                git(&["rm", "-rq", "--cached"], name);
+                lines.extend([format!("0 {} 0\t", "0".repeat(40)).as_bytes(), &name[..at], b"\0"].concat());
             }
             for (stage, text) in [(1, "base\n"), (2, "ours\n"), (3, "theirs\n")] {
+                if !stages.contains(&stage) {
+                    continue;
+                }
                 let id = world
                     .command("git", ["hash-object", "-w", "--stdin"])
                     .input(text)
@@ -134,7 +175,7 @@ fn apply(world: &World, change: &Change) {
                     .stdout()
                     .trim()
                     .to_owned();
-                lines.extend(format!("100644 {id} {stage}\t{name}\0").into_bytes());
+                lines.extend([format!("100644 {id} {stage}\t").as_bytes(), name, b"\0"].concat());
             }
             drop(
                 world
@@ -155,10 +196,18 @@ struct State {
 }
 
 fn state(world: &World) -> State {
-    let quoted = |arguments: &[&str]| world.git([&["-c", "core.quotePath=false"], arguments].concat());
+    // Quoted by git, as there are names that are no text.
+    let quoted = |arguments: &[&str]| world.git(arguments);
     let ignored = world.git(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
+    let files = crate::restore::disk(&world.repo());
+    // Other repositories are not told where a whole folder is ignored.
+    let repositories = files
+        .keys()
+        .filter_map(|path| path.strip_suffix(b"/.git"))
+        .map(<[u8]>::to_vec);
+    let repositories: Vec<_> = repositories.collect();
     State {
-        files: crate::restore::disk(&world.repo()),
+        files,
         // What was added with `git add -N` has the mode that the file had then, which no list tells.
         index: quoted(&["ls-files", "--stage"])
             .stdout()
@@ -173,6 +222,7 @@ fn state(world: &World) -> State {
             .stdout_bytes()
             .split(|byte| *byte == 0)
             .map(<[u8]>::to_vec)
+            .chain(repositories)
             .collect(),
     }
 }
@@ -182,11 +232,13 @@ proptest! {
 
     #[test]
     fn saved_scrambled_restored_and_undone(
+        line_ends in prop::sample::select(vec!["false", "false", "true", "input"]),
         first in prop::collection::vec(change(), 0..15),
         second in prop::collection::vec(change(), 0..15),
         third in prop::collection::vec(change(), 1..15),
     ) {
         let world = World::with_commit();
+        world.git(["config", "core.autocrlf", line_ends]).success();
         world.git(["config", "checkpoint.maxFileSize", "2k"]).success();
         for change in &first {
             apply(&world, change);
@@ -250,7 +302,7 @@ proptest! {
         }
         // With line ends converted, git's status goes by the size that a file had when its entry was made.
         let converts = |state: &State| state.files.contains_key(&b".gitattributes"[..]);
-        let plain = !converts(&then) && !converts(&now);
+        let plain = line_ends == "false" && !converts(&then) && !converts(&now);
         if told.is_empty() && lacking == 0 && plain {
             prop_assert_eq!(&after.status, &then.status);
         }

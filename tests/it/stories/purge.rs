@@ -1,4 +1,5 @@
 //! Content removed for good: from every chain and everything that remembers one, with all that is left still whole.
+//! Over 400 lines because each story ends with the same proof.
 
 use std::fs;
 use std::path::Path;
@@ -143,7 +144,7 @@ fn a_file_is_removed_from_everything_that_is_kept() {
     save(&world, &["-m", "five"]);
     all_is_whole(&world);
     let again = world.checkpoint(["purge", "-y", "--", "nothing-of-the-kind"]);
-    again.success().stdout_has("Nothing to purge");
+    again.code(3).stderr_has("did not match any file in a checkpoint");
 }
 
 #[test]
@@ -388,4 +389,120 @@ fn a_person_is_asked() {
     assert_eq!(tip(), before);
     answer("y\r");
     assert_ne!(tip(), before);
+}
+
+#[test]
+fn nothing_of_a_secret_is_left_anywhere() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("conf/secret", "needle one\n");
+    // In the files, attached, held beside the tree, in a chat and a record that name no content, and in an autosave.
+    world.file(".gitmodules", "[submodule \"..\"]\n\tpath = needle\n\turl = x\n");
+    save(&world, &["-m", "one", "--attach", "conf/secret"]);
+    world
+        .checkpoint(["message", "add", "--role", "user", "about the file"])
+        .success();
+    world.file("conf/secret", "needle two\n");
+    save(
+        &world,
+        &["-m", "two", "--attach", "conf/secret", "--attach", "README.md"],
+    );
+    world
+        .checkpoint(["step", "run", "--title", "look", "--", "true"])
+        .success();
+    save(&world, &["-m", "three"]);
+    // Fetched, restored and undone, in two work trees, in a fork, and in a fork that is in the trash.
+    world.git(["init", "-q", "--bare", "../remote"]).success();
+    world.git(["remote", "add", "origin", "../remote"]).success();
+    world.checkpoint(["push", "origin"]).success();
+    world.checkpoint(["fetch", "origin"]).success();
+    world.git(["worktree", "add", "-qb", "side", "../linked"]).success();
+    let there = |args: &[&str]| world.command(PROGRAM, args).within("../linked").run();
+    world.file("../linked/conf/secret", "needle three\n");
+    there(&["restore", "auth~1", "--force"]).success();
+    world.file("../linked/conf/secret", "needle four\n");
+    there(&["restore", "auth~2", "--force"]).success();
+    there(&["undo"]).success();
+    world.checkpoint(["fork", "@", "--name", "try"]).success();
+    world.checkpoint(["fork", "@", "--name", "gone"]).success();
+    world.checkpoint(["switch", "auth"]).success();
+    world.checkpoint(["delete", "gone"]).success();
+    world.file("conf/secret", "needle five\n");
+    world.checkpoint(["restore", "auth~1", "--force"]).success();
+    world.checkpoint(["undo"]).success();
+    for folder in ["conf", "../linked/conf"] {
+        fs::remove_dir_all(world.path(folder)).unwrap();
+    }
+    for folder in ["", "../linked/"] {
+        fs::remove_file(world.path(format!("{folder}.gitmodules"))).ok();
+    }
+    let planned = world.checkpoint(["purge", "-n", "--", "conf", ".gitmodules"]);
+    planned.success().stdout_has("attached  secret, with the same content");
+    let receipt = world.checkpoint(["purge", "--yes", "--", "conf", ".gitmodules"]);
+    receipt
+        .success()
+        .stdout_has("origin still has it in session auth")
+        .stdout_lacks("also in the project's history");
+    collect_garbage(&world, &receipt);
+    // Not in any object, and not in any file of the repository, whatever wrote it.
+    assert!(!has(&everything(&world), "needle"));
+    let found = world.command("grep", ["-rl", "needle", ".git"]).run();
+    found.code(1).stdout_is("");
+    for text in [
+        "needle one\n",
+        "needle two\n",
+        "needle three\n",
+        "needle four\n",
+        "needle five\n",
+    ] {
+        assert!(!objects(&world).contains(&blob(&world, text)));
+    }
+    all_is_whole(&world);
+    // The other attachment stays.
+    let shown = world.git(["show", "checkpoints/auth~1:checkpoint.json"]).stdout_json();
+    let names: Vec<_> = shown["record"]["attachments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| &a["name"])
+        .collect();
+    assert_eq!(names, ["README.md"]);
+    // The remote forgets as well when it is told to.
+    let told = world.checkpoint(["purge", "--yes", "--", "conf"]);
+    told.success().stdout_has("Nothing to purge");
+    world
+        .git(["push", "-q", "--force", "origin", "refs/checkpoints/auth"])
+        .success();
+    world.git(["-C", "../remote", "gc", "-q", "--prune=now"]).success();
+    let remote = world.git(["-C", "../remote", "cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!has(remote.stdout_bytes(), "needle"));
+}
+
+#[test]
+fn words_that_were_written_go_with_their_session() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, &["-m", "stays", "--allow-empty"]);
+    save(&world, &["-m", "stays too", "--allow-empty"]);
+    world.checkpoint(["start", "doomed"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "the needle in the chat"])
+        .success();
+    save(&world, &["-m", "one", "-d", "needle decision", "--allow-empty"]);
+    world
+        .checkpoint(["step", "run", "--title", "look", "--", "echo", "needle output"])
+        .success();
+    save(&world, &["-m", "needle summary", "--allow-empty"]);
+    world.checkpoint(["task", "add", "needle in the draft"]).success();
+    world.checkpoint(["restore", "doomed~1", "--record-only"]).success();
+    world.checkpoint(["undo"]).success();
+    let receipt = world.checkpoint(["purge", "--yes", "doomed"]);
+    collect_garbage(&world, &receipt);
+    assert!(!has(&everything(&world), "needle"));
+    world
+        .command("grep", ["-rl", "needle", ".git"])
+        .run()
+        .code(1)
+        .stdout_is("");
+    all_is_whole(&world);
 }

@@ -49,12 +49,14 @@ fn everything_is_taken_back_and_done_again_as_often_as_one_likes() {
     }
     world.checkpoint(["start", "other"]).success();
     world.checkpoint(["switch", "auth"]).success();
+    super::import::fixture(&world, "claude-mpm/good-411", "../elsewhere");
     for args in [
         &["fork", "auth~2", "--name", "try"][..],
         &["rename", "auth", "login"],
         &["delete", "other"],
         &["prune", "--keep-last", "1"],
         &["clear", "--messages", "--yes"],
+        &["import", ELSEWHERE],
         &["finish", "-s", "done"],
     ] {
         back_and_forth(&world, args);
@@ -80,6 +82,116 @@ fn everything_is_taken_back_and_done_again_as_often_as_one_likes() {
     world.checkpoint(["task", "list"]).success().stdout_has("fourth");
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict"]).success();
+}
+
+/// What is refused, and why, when the thing itself was changed since; with the way to change it.
+#[test]
+fn what_has_moved_on_is_not_taken_back() {
+    let start = || {
+        let world = World::with_commit();
+        world.checkpoint(["start", "auth"]).success();
+        for n in 1..=3 {
+            world.file("README.md", format!("{n}\n"));
+            save(&world, &["-m", &format!("save {n}")]);
+        }
+        world.checkpoint(["start", "other"]).success();
+        world.checkpoint(["switch", "auth"]).success();
+        super::import::fixture(&world, "claude-mpm/good-411", "../elsewhere");
+        world
+    };
+    // What is done, what is done to the same session then, and what stands in the way.
+    for (args, since, why) in [
+        (
+            &["fork", "auth~1", "--name", "try"][..],
+            &["save", "--allow-empty", "-m", "on"][..],
+            "'session try' has moved on",
+        ),
+        (
+            &["rename", "auth", "login"],
+            &["save", "--allow-empty", "-m", "on"],
+            "'session login' has moved on",
+        ),
+        (
+            &["delete", "other"],
+            &["start", "other"],
+            "'session other' exists again",
+        ),
+        (
+            &["prune", "--keep-last", "1"],
+            &["save", "--allow-empty", "-m", "on"],
+            "'session auth' has moved on",
+        ),
+        (
+            &["import", ELSEWHERE],
+            &[
+                "save",
+                "--session",
+                "session-20260301-080001",
+                "--allow-empty",
+                "-m",
+                "on",
+            ],
+            "'session session-20260301-080001' has moved on",
+        ),
+        (
+            &["finish", "-s", "done"],
+            &["save", "--session", "auth", "--allow-empty", "-m", "on"],
+            "moved on",
+        ),
+    ] {
+        let world = start();
+        world.checkpoint(args).success();
+        let done = state(&world);
+        world.checkpoint(since).success();
+        assert_ne!(state(&world), done, "{since:?} after {args:?}");
+        let now = state(&world);
+        for _ in 0..2 {
+            let refused = world.checkpoint(["undo"]);
+            refused.code(4).no_stdout().stderr_has("cannot undo").stderr_has(why);
+            assert_eq!(state(&world), now, "{args:?}");
+        }
+        world.checkpoint(["verify", "--all"]).success();
+    }
+    // Files and index: each path that is not as it was left is named.
+    let world = start();
+    world.file("README.md", "mine\n");
+    world.file("new", "mine\n");
+    world.checkpoint(["restore", "@~1", "--index"]).success();
+    world.file("README.md", "changed since\n");
+    world.file("new", "made again\n");
+    let refused = world.checkpoint(["undo"]);
+    refused
+        .code(4)
+        .stderr_has("2 paths changed since")
+        .stderr_has("README.md")
+        .stderr_has("  new");
+    assert_eq!(world.read("README.md"), b"changed since\n");
+    world.checkpoint(["undo", "--force"]).success();
+    assert_eq!(world.read("README.md"), b"mine\n");
+    world.checkpoint(["undo"]).code(1);
+    // And what was there is a redo away.
+    world.file("README.md", "once more\n");
+    world.checkpoint(["redo"]).code(4).stderr_has("README.md");
+    assert_eq!(world.read("README.md"), b"once more\n");
+}
+
+/// A session of another tool.
+const ELSEWHERE: &str = "../elsewhere/.claude-mpm/sessions/pause/session-20260301-080001.json";
+
+#[test]
+fn what_is_not_part_of_it_is_not_in_its_way() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "b"]).success();
+    world.file("b/own", "x");
+    save(&world, &["-m", "then"]);
+    // With something of the index below, the repository was a folder like any.
+    let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
+    let cached = format!("100644,{blob},b/x");
+    world.git(["update-index", "--add", "--cacheinfo", &cached]).success();
+    world.checkpoint(["restore", "@", "--index"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.git_line(["ls-files", "b"]), "b/x");
+    assert_eq!(world.read("b/own"), b"x");
 }
 
 #[test]

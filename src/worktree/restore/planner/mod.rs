@@ -121,7 +121,15 @@ impl Planner<'_, '_> {
                     } else {
                         path
                     };
-                    self.plan.block(file, Block::NotHeld(reason));
+                    let why = Block::NotHeld(reason);
+                    // A whole folder is not taken into the safety checkpoint, whatever was said.
+                    let is_folder = matches!(there, There::Something(meta) if meta.kind == Kind::Folder);
+                    let why = if is_folder && why.yields_to_force() {
+                        Block::Kept
+                    } else {
+                        why
+                    };
+                    self.plan.block(file, why);
                 }
                 return Ok(Next::Done);
             }
@@ -205,7 +213,16 @@ impl Planner<'_, '_> {
 
     /// Whether a path of the target, or if it is a folder anything in it, may be meant.
     fn is_meant_below(&mut self, path: &[u8], node: Option<Node>) -> bool {
-        self.is_meant(path) || matches!(node, Some(Node::Folder(_)))
+        let only = self.options.only;
+        let is_above = |only: &HashSet<RepoPath>| {
+            let inside = |one: &RepoPath| {
+                one.as_bytes()
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with(b"/"))
+            };
+            only.iter().any(inside)
+        };
+        self.is_meant(path) || matches!(node, Some(Node::Folder(_))) && only.is_none_or(is_above)
     }
 
     fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {

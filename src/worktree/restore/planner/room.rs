@@ -9,6 +9,7 @@ use crate::os::dir::Kind;
 use crate::worktree::restore::Error;
 use crate::worktree::restore::disk::{Inside, There, folders_above};
 use crate::worktree::restore::plan::Step;
+use crate::worktree::restore::side::Node;
 use crate::worktree::restore::walk::Walk;
 
 impl Planner<'_, '_> {
@@ -64,6 +65,10 @@ impl Planner<'_, '_> {
         for folder in &walk.target.lists().empty_dirs {
             let path = folder.as_bytes();
             if !self.is_meant(path) {
+                continue;
+            }
+            if is_in_repository(walk, path)? {
+                self.plan.line(Act::Skip, path, Why::Repository);
                 continue;
             }
             match self.disk.at(path).map_err(self.io(path))? {
@@ -160,6 +165,18 @@ fn is_at_or_above(path: &[u8], other: &[u8]) -> bool {
     other
         .strip_prefix(path)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// Whether a path is that of another repository of the present, or in one.
+fn is_in_repository(walk: &Walk<'_>, path: &[u8]) -> Result<bool, Error> {
+    for path in std::iter::once(path).chain(folders_above(path)) {
+        if walk.present.skipped(path) == Some(SkipReason::NestedRepository)
+            || matches!(walk.present.node(path)?, Some(Node::Repository(_)))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the target did not save what was at a path or above it.

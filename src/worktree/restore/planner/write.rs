@@ -113,6 +113,9 @@ impl Planner<'_, '_> {
             match &was {
                 None => Why::Absent,
                 Some(was) if matches!(was.thing, Thing::Link) != matches!(is.thing, Thing::Link) => Why::OtherKind,
+                Some(was) if matches!(was.thing, Thing::File { .. }) && self.has_other_names(path) => {
+                    Why::DiffersFromLinks
+                }
                 Some(_) => Why::Differs,
             }
         };
@@ -128,6 +131,12 @@ impl Planner<'_, '_> {
             is,
         });
         Ok(())
+    }
+
+    /// Whether a file is linked elsewhere, as far as the system tells.
+    fn has_other_names(&mut self, path: &[u8]) -> bool {
+        let place = self.disk.folder_of(path).ok().flatten();
+        place.is_some_and(|(folder, name)| folder.links(name).is_ok_and(|links| links > 1))
     }
 
     /// The filter that the target would run on a file although the present rules do not ask for it.

@@ -15,7 +15,7 @@ use crate::store::{self, Kind as ObjectKind, ObjectId};
 use crate::worktree::snapshot::attributes::{Conversion, Filter};
 use crate::worktree::snapshot::convert::{self, Streamed};
 use crate::worktree::snapshot::walk::{Candidate, Why};
-use crate::worktree::snapshot::{Error, filter};
+use crate::worktree::snapshot::{Error, filter, names};
 
 /// Files above this size are streamed where their content need not be held at once.
 const STREAMED: u64 = 1024 * 1024;
@@ -44,6 +44,9 @@ impl Thread<'_> {
         let (_, dir) = self.folder.insert((candidate.folder, dir));
         match dir.file(name) {
             Ok(file) => self.file(candidate, conversion, file),
+            // A tracked file that became a link under a name that git itself reads: no server takes it, no restore
+            // writes it.
+            Err(error) if dir::is_link(&error) && !names::is_storable(name, false) => Err(Stop::skip(SkipReason::Name)),
             Err(error) if dir::is_link(&error) => {
                 let before = dir.stat(name).map_err(|error| gone_or_unreadable(&error))?;
                 let target = dir.link(name).map_err(|error| gone_or_unreadable(&error))?;

@@ -40,7 +40,11 @@ pub(super) enum Outcome {
     /// To be put into the tree.
     Put(Put),
     /// Not to be put into the tree, since no server would take it; kept beside it.
-    Held(ObjectId),
+    Held {
+        id: ObjectId,
+        /// Whether a checkout would not give these bytes.
+        raw: bool,
+    },
     /// Not there any more.
     Gone,
     Skipped(SkipReason),
@@ -304,7 +308,10 @@ impl<'a> Thread<'a> {
     /// Tells what is in the tree anyway from what has to be put there.
     fn compared(&self, candidate: &Candidate, form: Form) -> Outcome {
         if form.held {
-            return Outcome::Held(form.id);
+            return Outcome::Held {
+                id: form.id,
+                raw: form.raw,
+            };
         }
         let put = |modified| {
             Outcome::Put(Put {
