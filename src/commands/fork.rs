@@ -126,7 +126,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         selector: failure::selector(&args.selector)?,
         forks,
     };
-    let made = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
+    let forks = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
+    failure::warn_aftermath(&context.ui, &forks.aftermath);
+    let made = forks.made;
     if context.ui.options().json {
         context.ui.json(&json!({
             "schema": "git-checkpoint.fork/1",

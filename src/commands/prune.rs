@@ -120,7 +120,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "session '{session}' is damaged and was left alone; see: git checkpoint verify {session}"
         ));
     }
-    failure::warn_leftovers(&context.ui, &pruned.leftovers);
+    failure::warn_aftermath(&context.ui, &pruned.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json_of(&pruned, args.dry_run));
     }

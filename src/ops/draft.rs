@@ -267,7 +267,9 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         session: Value::Object(Map::new()),
         if_missing: true,
     };
-    let started = match start::create(scene, request) {
+    // As with `save`: a session named for this command only does not take the place of the current one.
+    let becomes_current = scene.session.is_none() || current::read(scene.repo)?.session.is_none();
+    let started = match start::create(scene, request, becomes_current) {
         Ok(started) => started,
         // From another work tree at the same moment.
         Err(Error::Exists { name }) => {
@@ -276,8 +278,7 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         }
         Err(error) => return Err(error),
     };
-    // As with `save`: a session named for this command only does not take the place of the current one.
-    if scene.session.is_none() || current::read(scene.repo)?.session.is_none() {
+    if becomes_current {
         start::make_current(scene, &started.document, &started.name)?;
     }
     let is = if started.existed {

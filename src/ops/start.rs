@@ -45,13 +45,14 @@ pub struct Started {
 
 /// Starts a session and makes it the current one of this work tree.
 pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
-    let started = create(scene, request)?;
+    let started = create(scene, request, true)?;
     make_current(scene, &started.document, &started.name)?;
     Ok(started)
 }
 
-/// Starts a session, and leaves the current one as it is.
-pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
+/// Starts a session, and leaves the current one as it is; `current` says whether the caller makes it the current one
+/// next, which then is so even if that does not come to pass.
+pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> Result<Started, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
     save::guard(scene)?;
@@ -86,7 +87,15 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started,
     let writer = Writer::durable(scene.repo)?;
     let session = compose::new_session(scene, name.clone())?.patched(&request.session)?;
     let (document, written) = compose::write_start(scene, &writer, session, facts, &people)?;
-    let leftovers = match place::tip(scene, &name, None, &written, writer.finish()?, Kind::Start) {
+    let sealed = writer.finish()?;
+    if current {
+        let whom = current::SessionRef {
+            id: document.session.id.clone(),
+            name: name.clone(),
+        };
+        current::begin(scene.repo, &current::read_to_replace(scene.repo)?, &whom)?;
+    }
+    let leftovers = match place::tip(scene, &name, None, &written, sealed, Kind::Start) {
         Err(failed) => {
             return Err(match failed.into() {
                 Error::Store(store::Error::Moved { .. }) => Error::Exists { name },

@@ -14,17 +14,17 @@ use std::path::PathBuf;
 
 use self::known::Known;
 use super::{
-    Error, Scene, compose,
+    Error, Scene,
+    deed::{Aftermath, Deed},
     redact::{Redaction, Redactor},
     restore::Progress,
-    save, undo as taking_back,
+    save,
 };
 use crate::{
     formats::{self, Problem, Session, System, Weight},
     model::{name::Name, time::Timestamp},
     store::{
-        ObjectId,
-        checkpoint::oid,
+        ObjectId, lock,
         objects::Writer,
         refs::{self, Edit, Expected},
         session,
@@ -59,6 +59,8 @@ pub struct Outcome {
     pub redactions: Vec<Redaction>,
     /// How many files were read.
     pub files: usize,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 impl Outcome {
@@ -195,15 +197,18 @@ pub fn import(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> R
         done += count;
         progress(done, all);
     }
-    if !request.dry_run && !edits.is_empty() {
-        commit(scene, writer, &edits, &needs, &items)?;
-    }
+    let aftermath = if request.dry_run || edits.is_empty() {
+        Aftermath::default()
+    } else {
+        commit(scene, writer, &edits, &needs, &items)?
+    };
     Ok(Outcome {
         items,
         problems,
         unknown,
         redactions: redactor.found,
         files,
+        aftermath,
     })
 }
 
@@ -313,26 +318,13 @@ fn one(
 }
 
 /// Makes the objects durable, moves all refs, checks that the objects are still there, and notes how to take it back.
-fn commit(scene: &Scene<'_>, writer: Writer, edits: &[Edit], needs: &[ObjectId], items: &[Item]) -> Result<(), Error> {
-    let sealed = writer.finish()?;
-    let committer = compose::people(scene).committer;
-    refs::update(scene.repo, edits, &committer, scene.wait)?;
-    let needed = [needs, sealed.relied_on(), sealed.written()].concat();
-    if let Err(error) = refs::verify_present(scene.repo, &needed) {
-        if matches!(error, crate::store::Error::Vanished { .. }) {
-            let back: Vec<Edit> = edits.iter().map(back).collect();
-            refs::update(scene.repo, &back, &committer, scene.wait)?;
-        }
-        return Err(error.into());
-    }
-    sealed.release();
-    let moves = edits.iter().map(|edit| {
-        let old = match edit.expected {
-            Expected::Is(id) => Some(oid(id)),
-            _ => None,
-        };
-        (edit.name.clone(), old, edit.new.map(oid))
-    });
+fn commit(
+    scene: &Scene<'_>,
+    writer: Writer,
+    edits: &[Edit],
+    needs: &[ObjectId],
+    items: &[Item],
+) -> Result<Aftermath, Error> {
     let names: Vec<&str> = items
         .iter()
         .filter(|item| matches!(item.what, What::New | What::Grown))
@@ -342,18 +334,14 @@ fn commit(scene: &Scene<'_>, writer: Writer, edits: &[Edit], needs: &[ObjectId],
         [name] => format!("imported session {name}"),
         names => format!("imported {} sessions", names.len()),
     };
-    taking_back::note_refs(scene, "import", what, moves.collect(), None)
-}
-
-/// The edit that takes another one back.
-fn back(edit: &Edit) -> Edit {
-    Edit {
-        name: edit.name.clone(),
-        expected: edit.new.map_or(Expected::Absent, Expected::Is),
-        new: match edit.expected {
-            Expected::Is(id) => Some(id),
-            _ => None,
-        },
-        message: "checkpoint: taken back, its objects were collected".to_owned(),
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    Deed {
+        operation: "import",
+        what,
+        edits,
+        sealed: Some(writer.finish()?),
+        needs,
+        ..Deed::default()
     }
+    .run(scene)
 }

@@ -207,6 +207,17 @@ impl Found {
         }
     }
 
+    /// A work tree of which nothing can be seen is no state to save; a list could not even name it.
+    fn check_root(&self, ground: &Ground<'_>) -> Result<(), Error> {
+        if self.lists.skipped.iter().all(|skipped| !skipped.path.as_bytes().is_empty()) {
+            return Ok(());
+        }
+        Err(Error::WorkTree {
+            path: ground.root.to_owned(),
+            source: std::io::Error::other("it can be opened, but not listed or not entered"),
+        })
+    }
+
     fn merge(&mut self, other: Self) {
         self.folders.extend(other.folders);
         self.candidates.extend(other.candidates);
@@ -247,6 +258,7 @@ pub(super) fn walk(
         }
         found
     });
+    found.check_root(ground)?;
     found.folders.sort_unstable_by_key(|folder| folder.id);
     Ok(found)
 }
@@ -260,6 +272,7 @@ pub(super) fn until(
 ) -> Result<Found, Error> {
     let queue = Queue::new(root(ground, attributes)?);
     let mut found = work(repo, ground, &queue, |found, _| stop(found));
+    found.check_root(ground)?;
     found.folders.sort_unstable_by_key(|folder| folder.id);
     Ok(found)
 }
