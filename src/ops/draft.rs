@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     model::{
-        document::Status,
+        document::{Session, Status},
         name::Name,
         operation::{ItemRef, LogLine, Operation, Put},
         patch::{self, Stamp},
@@ -175,6 +175,7 @@ fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redacto
         }
         Change::Session(mut patch) => {
             redactor.json(&mut patch, "session");
+            Session::check(&patch)?;
             out.session = Some(patch);
         }
         Change::Step { id, mut patch } => {
