@@ -50,7 +50,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Effect {
-    /// Files became others; the paths are in [`changes`].
+    /// Files became others; the paths are in [`changes()`].
     Files {
         /// The safety checkpoint that holds them as they were.
         before: Oid,
