@@ -226,18 +226,20 @@ impl Git {
         let mut stdout = Vec::new();
         let (written, read) = std::thread::scope(|scope| {
             // Both ends at once: a child that answers before it has read everything would wait for us otherwise.
-            let writer = scope.spawn(move || match stdin.take() {
+            let write = move || match stdin.take() {
                 Some(mut pipe) if !input.is_empty() => pipe.write_all(&input),
                 _ => Ok(()),
-            });
+            };
+            let writer = std::thread::Builder::new().spawn_scoped(scope, write);
             let read = match running.stdout.as_mut() {
                 Some(pipe) => pipe.read_to_end(&mut stdout).map(drop),
                 None => Ok(()),
             };
             (
-                writer
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
+                writer.and_then(|writer| {
+                    let written = writer.join();
+                    written.unwrap_or_else(|_| Err(io::Error::other("the writer failed")))
+                }),
                 read,
             )
         });

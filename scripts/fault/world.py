@@ -8,6 +8,7 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -22,6 +23,9 @@ ENVIRONMENT = {
     "LC_ALL": "C",
     "TERM": "dumb",
 }
+
+# Seconds after which a command that waits will wait for ever; none takes three.
+PATIENCE = 30
 
 # Every call by which the program, the git it starts, and their libraries can change the disk.
 CALLS = (
@@ -47,6 +51,19 @@ class World:
             raise AssertionError(f"{line} gave {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}")
         return done
 
+    def run_for(self, seconds, line):
+        """Runs a command that is killed, with all that it started, when it takes longer."""
+        begun = subprocess.Popen(
+            line, cwd=self.repo, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, err = begun.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(begun.pid, signal.SIGKILL)
+            out, err = begun.communicate()
+        return subprocess.CompletedProcess(line, begun.returncode, out, err)
+
     def git(self, *args, **more):
         return self.run("git", *args, **more).stdout
 
@@ -63,11 +80,13 @@ class World:
         """Runs the program with a fault at the `when`th `call`: `signal=KILL`, `error=EIO` and the like.
 
         Each process and thread counts its own calls. The answer's `met` tells whether there was such a call at all.
+        strace's failing `close` does not close, as the system's does: a pipe stays open, and both ends wait for each
+        other for ever. Then all of them are killed, and the answer's code is that of SIGKILL.
         """
         trace = self.root / "trace"
         line = ["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={call}",
                 "-e", f"inject={call}:{what}:when={when}", self.program, *args]
-        done = self.run(*line, check=False, **more)
+        done = self.run_for(PATIENCE, line) if call == "close" else self.run(*line, check=False, **more)
         told = trace.read_text(errors="replace")
         trace.unlink()
         done.met = ("killed by SIGKILL" if what == "signal=KILL" else "INJECTED") in told

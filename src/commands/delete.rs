@@ -82,7 +82,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     for done in &deleted {
-        failure::warn_leftovers(&context.ui, &done.left);
+        failure::warn_aftermath(&context.ui, &done.aftermath);
     }
     if context.ui.options().json {
         let of = |done: &delete::Deleted| {

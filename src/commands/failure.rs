@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     model::selector::{InvalidSelector, Selector},
-    ops::{Candidate, Error},
+    ops::{Candidate, Error, deed::Aftermath},
     os::Leftover,
     store,
 };
@@ -48,6 +48,7 @@ impl From<Error> for CommandError {
             Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
+            Error::Half { source, remedy } => Self::from(*source).hint(remedy),
             Error::Damaged { ref subject, ref fault } => {
                 if fault.is_newer() {
                     return of(Kind::Newer).hint("a newer git-checkpoint wrote it; update this one to read it");
@@ -233,6 +234,14 @@ fn with_candidates(kind: Kind, message: &str, candidates: &[Candidate]) -> Comma
         out.push_str(&format!("\n  {:width$}  {}", candidate.selector, candidate.subject));
     }
     CommandError::new(kind, out)
+}
+
+/// Says what went wrong after the work was done, and what is left.
+pub(super) fn warn_aftermath(ui: &Ui, aftermath: &Aftermath) {
+    warn_leftovers(ui, &aftermath.left);
+    for trouble in &aftermath.trouble {
+        ui.warning(&format!("it is done, but {trouble}"));
+    }
 }
 
 /// Says which files of ours are still there though they should be gone.

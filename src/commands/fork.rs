@@ -129,7 +129,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.dry_run {
         return told(&fork::plan(&opened.scene(), &request)?, context);
     }
-    let made = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
+    let forks = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
+    failure::warn_aftermath(&context.ui, &forks.aftermath);
+    let made = forks.made;
     if context.ui.options().json {
         context.ui.json(&json!({
             "schema": "git-checkpoint.fork/1",

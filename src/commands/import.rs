@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     Context,
     error::{CommandError, Kind},
+    failure,
     opened::{self, Whom},
 };
 use crate::{
@@ -91,6 +92,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             progress.update(done as u64);
         })?
     };
+    failure::warn_aftermath(&context.ui, &outcome.aftermath);
     if context.ui.options().json {
         context.ui.json(&json_of(&outcome, args.dry_run))?;
     } else {

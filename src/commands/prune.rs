@@ -67,7 +67,7 @@ pub(super) struct Args {
     /// Remove failed sessions
     #[arg(long, overrides_with = "keep_failed")]
     drop_failed: bool,
-    /// Remove autosaves that a later checkpoint stands for
+    /// Remove autosaves that a later checkpoint stands for; undo brings back the newest of each work tree
     #[arg(long)]
     autosaves: bool,
     /// Empty the trash, for good
@@ -94,6 +94,9 @@ fn of_settings(scene: &Scene<'_>) -> Rules {
         ..Rules::default()
     }
 }
+
+/// What undo cannot bring back of autosaves: a ref that goes takes its log along.
+const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
@@ -123,7 +126,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "session '{session}' is damaged and was left alone; see: git checkpoint verify {session}"
         ));
     }
-    failure::warn_leftovers(&context.ui, &pruned.leftovers);
+    failure::warn_aftermath(&context.ui, &pruned.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json_of(&pruned, args.dry_run));
     }
@@ -138,9 +141,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context
             .ui
             .hint("Prune", "nothing was changed; leave out --dry-run to do it");
+        if !pruned.autosaves.is_empty() {
+            context.ui.hint("Undo", LOGS);
+        }
     } else if !pruned.is_empty() {
         if pruned.trash.len() < pruned.goes.len() + pruned.sessions.len() + pruned.autosaves.len() {
             context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+        }
+        if !pruned.autosaves.is_empty() {
+            context.ui.hint("Undo", LOGS);
         }
         context.ui.hint(
             "Freed",

@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         args.dry_run,
     )?;
     let (from, tip) = (renamed.from, renamed.tip);
-    failure::warn_leftovers(&context.ui, &renamed.leftovers);
+    failure::warn_aftermath(&context.ui, &renamed.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.rename/1",

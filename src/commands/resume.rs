@@ -142,6 +142,7 @@ fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Sel
         return Err(share::pull::not_fetched(&remote, session.as_str()));
     };
     let pulled = pull::bring(&scene, &remote, &session)?;
+    failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if !context.ui.options().json {
         context.ui.status(share::pull::text_of(&pulled));
     }

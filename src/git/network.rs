@@ -76,21 +76,11 @@ impl Git {
         // Without one all works, but for what happens when we are killed.
         let mut guard = os::Guard::over(&child).ok();
         let (events, receiver) = mpsc::channel();
-        if let Some(mut pipe) = child.stdin.take() {
-            // A child that ends without reading all of it is no failure.
-            std::thread::spawn(move || drop(pipe.write_all(&input)));
-        }
-        if let Some(pipe) = child.stderr.take() {
-            let events = events.clone();
-            std::thread::spawn(move || lines(pipe, &events));
-        }
-        if let Some(pipe) = child.stdout.take() {
-            std::thread::spawn(move || {
-                let mut bytes = Vec::new();
-                let read = pipe.take(STDOUT_LIMIT + 1).read_to_end(&mut bytes);
-                let cut = read.is_err() || bytes.len() as u64 > STDOUT_LIMIT;
-                drop(events.send(Event::Output(bytes, cut)));
-            });
+        if let Err(source) = attend(&mut child, input, events) {
+            // It must not go on unheard.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(&shown, source));
         }
         let mut exchange = Exchange {
             code: None,
@@ -159,6 +149,28 @@ fn end(child: &mut Child) {
 }
 
 /// Sends each line, without its end. One that ends in CR is going to be redrawn.
+/// Gives a child its input and listens to it, each in a thread of its own.
+fn attend(child: &mut Child, input: Vec<u8>, events: Sender<Event>) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A child that ends without reading all of it is no failure.
+        thread().spawn(move || drop(pipe.write_all(&input)))?;
+    }
+    if let Some(pipe) = child.stderr.take() {
+        let events = events.clone();
+        thread().spawn(move || lines(pipe, &events))?;
+    }
+    if let Some(pipe) = child.stdout.take() {
+        thread().spawn(move || {
+            let mut bytes = Vec::new();
+            let read = pipe.take(STDOUT_LIMIT + 1).read_to_end(&mut bytes);
+            let cut = read.is_err() || bytes.len() as u64 > STDOUT_LIMIT;
+            drop(events.send(Event::Output(bytes, cut)));
+        })?;
+    }
+    Ok(())
+}
+
 fn lines(mut pipe: impl Read, events: &Sender<Event>) {
     let mut buffer = [0; 4096];
     let mut line = Vec::new();

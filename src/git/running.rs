@@ -41,7 +41,7 @@ impl Running {
         let stdin = child.stdin.take();
         let stdout = child.stdout.take();
         let stderr = child.stderr.take().map(|mut pipe| {
-            std::thread::spawn(move || {
+            std::thread::Builder::new().spawn(move || {
                 let mut kept = Vec::new();
                 // What goes beyond the limit must still be read, or the child would wait for ever.
                 let _ = pipe.by_ref().take(STDERR_LIMIT as u64).read_to_end(&mut kept);
@@ -49,6 +49,15 @@ impl Running {
                 String::from_utf8_lossy(&kept).into_owned()
             })
         });
+        let stderr = match stderr.transpose() {
+            Ok(stderr) => stderr,
+            Err(source) => {
+                // It must not go on unheard.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(Error::Io { command: shown, source });
+            }
+        };
         Ok(Self {
             child: Some(child),
             stdin,

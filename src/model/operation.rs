@@ -75,10 +75,16 @@ fn fit_together(operations: &[&Operation]) -> bool {
     let mut record = Changing::new(&Record::default());
     for operation in operations {
         let patched = operation.record.as_ref();
-        if patched.is_some_and(|patch| record.apply(patch, Missing::IsPassedOver).is_err()) {
+        if patched.is_some_and(|patch| {
+            record.apply(patch, Missing::IsPassedOver).is_err() || patch::check_parts(patch).is_err()
+        }) {
             return false;
         }
-        if operation.session.as_ref().is_some_and(|patch| !Session::takes(patch)) {
+        if operation
+            .session
+            .as_ref()
+            .is_some_and(|patch| Session::check(patch).is_err())
+        {
             return false;
         }
         let step = operation.step.as_ref();

@@ -55,8 +55,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether a JSON merge patch could be applied to a session.
-    pub fn takes(patch: &Value) -> bool {
+    /// Whether a JSON merge patch could be applied to a session, which fails with what could not.
+    pub fn check(patch: &Value) -> Result<(), patch::Error> {
         let session = Self {
             id: String::new(),
             name: Name::slug("x", "x"),
@@ -75,7 +75,7 @@ impl Session {
             metadata: Map::new(),
             unknown: Map::new(),
         };
-        session.patched(patch).is_ok()
+        session.patched(patch).map(|_| ())
     }
 
     /// The session with a JSON merge patch applied. What identifies it (`id`, `name`, `created_at`, `forked_from`)

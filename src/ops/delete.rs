@@ -1,13 +1,14 @@
 //! `delete`: a session to the trash, from which `undo` brings it back until a prune empties it.
 
-use super::{Error, Scene, compose, select, undo as taking_back};
+use super::{
+    Error, Scene,
+    deed::{Aftermath, Deed},
+    select,
+};
 use crate::{
-    model::{id::Oid, name::Name, selector::Selector},
-    os::Leftover,
+    model::{name::Name, selector::Selector},
     store::{
-        ObjectId,
-        checkpoint::{self, oid},
-        current, lock,
+        ObjectId, checkpoint, current, lock,
         refs::{self, Edit, Expected},
         session,
     },
@@ -24,12 +25,16 @@ pub struct Deleted {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: String,
-    /// Files of ours that could not be removed.
-    pub left: Vec<Leftover>,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 /// Deletes a session, or in a dry run only finds out what that would take.
 pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<Deleted, Error> {
+    let mut _worktree = None;
+    if !dry_run {
+        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
+    }
     refs::recover(scene.repo, scene.wait)?;
     let (name, tip) = select::session(scene, selector)?;
     let found = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
@@ -47,14 +52,12 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
         // A damaged one is nothing to keep; repair looks at it.
         gone.extend(target.ok().map(|target| (autosave, target)));
     }
-    let (mut edits, mut moves) = (Vec::new(), Vec::<(String, Option<Oid>, Option<Oid>)>::new());
+    let mut edits = Vec::new();
     for (full, target) in gone {
         n += 1;
         let trash = format!("{prefix}{n}");
         edits.push(edit(&trash, Expected::Absent, Some(target), &message));
         edits.push(edit(&full, Expected::Is(target), None, &message));
-        moves.push((trash, None, Some(oid(target))));
-        moves.push((full, Some(oid(target)), None));
     }
     let trash = edits[0].name.clone();
     let own = session::chain(scene.repo, tip)
@@ -65,22 +68,22 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
         tip,
         checkpoints: own.map(|own| own.len()),
         trash,
-        left: Vec::new(),
+        aftermath: Aftermath::default(),
     };
     if dry_run {
         return Ok(deleted);
     }
-    deleted.left = refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-    let before = current::read(scene.repo)?;
+    let before = current::read_to_replace(scene.repo)?;
     let after = before.left(&id);
-    current::write(scene.repo, &after)?;
-    taking_back::note_refs(
-        scene,
-        "delete",
-        format!("deleted session {}", deleted.name),
-        moves,
-        Some((before, after)),
-    )?;
+    deleted.aftermath = Deed {
+        operation: "delete",
+        what: format!("deleted session {}", deleted.name),
+        edits: &edits,
+        current: Some((before, after)),
+        remedy: "a session that is gone counts as none".to_owned(),
+        ..Deed::default()
+    }
+    .run(scene)?;
     Ok(deleted)
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     model::{
-        document::Status,
+        document::{Session, Status},
         name::Name,
         operation::{ItemRef, LogLine, Operation, Put},
         patch::{self, Stamp},
@@ -175,6 +175,7 @@ fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redacto
         }
         Change::Session(mut patch) => {
             redactor.json(&mut patch, "session");
+            Session::check(&patch)?;
             out.session = Some(patch);
         }
         Change::Step { id, mut patch } => {
@@ -268,7 +269,9 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         session: Value::Object(Map::new()),
         if_missing: true,
     };
-    let started = match start::create(scene, request) {
+    // As with `save`: a session named for this command only does not take the place of the current one.
+    let becomes_current = scene.session.is_none() || current::read(scene.repo)?.session.is_none();
+    let started = match start::create(scene, request, becomes_current) {
         Ok(started) => started,
         // From another work tree at the same moment.
         Err(Error::Exists { name }) => {
@@ -277,8 +280,7 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         }
         Err(error) => return Err(error),
     };
-    // As with `save`: a session named for this command only does not take the place of the current one.
-    if scene.session.is_none() || current::read(scene.repo)?.session.is_none() {
+    if becomes_current {
         start::make_current(scene, &started.document, &started.name)?;
     }
     let is = if started.existed {

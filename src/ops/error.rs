@@ -89,6 +89,14 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A part was done when the rest failed.
+    #[error("{source}")]
+    Half {
+        /// What failed.
+        source: Box<Self>,
+        /// What to do about it.
+        remedy: String,
+    },
     /// There is nothing to take back, or to do again.
     #[error("nothing to {what}")]
     NothingTo {

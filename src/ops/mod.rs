@@ -12,6 +12,7 @@ pub mod chat;
 mod choose;
 pub mod compare;
 mod compose;
+pub mod deed;
 pub mod delete;
 pub mod diff;
 pub mod draft;

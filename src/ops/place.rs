@@ -37,8 +37,8 @@ impl From<Failed> for Error {
 /// Moves a session's ref from `old` (absent for a new session) to a checkpoint whose objects are durable, and checks
 /// that they are still there.
 ///
-/// A `git gc --prune=now` at the same moment may take objects that existed before and that no ref named. Then the ref
-/// goes back to where it was, and the caller writes again. An error comes with the objects if they are still protected.
+/// A `git gc --prune=now` at the same moment may take objects that existed before and that no ref named. Then, and when
+/// that cannot be told, the ref goes back to where it was; the caller writes again. An error comes with the objects if they are still protected.
 /// Gives the files of ours that could not be removed.
 pub(super) fn tip(
     scene: &Scene<'_>,
@@ -82,10 +82,12 @@ pub(super) fn on_ref(
         needed.extend_from_slice(sealed.written());
     }
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
-        if matches!(error, store::Error::Vanished { .. }) {
-            let back = edit(Some(new.id), old, "checkpoint: taken back, its objects were collected");
-            refs::update(scene.repo, &[back], &committer, scene.wait)?;
-        }
+        let back = edit(
+            Some(new.id),
+            old,
+            "checkpoint: taken back, its objects are not all there",
+        );
+        refs::update(scene.repo, &[back], &committer, scene.wait)?;
         return Err(error.into());
     }
     left.extend(sealed.into_iter().filter_map(Sealed::release));

@@ -12,12 +12,45 @@ use crate::{
     },
 };
 
-/// Makes the record of the current session that of a checkpoint, if it is one of its own. Gives what to take back.
-pub(super) fn restore(
-    scene: &Scene<'_>,
-    checkpoint: &Checkpoint,
-    dry_run: bool,
-) -> Result<(RecordIs, Option<Effect>), Error> {
+/// What makes the record of the current session that of a checkpoint.
+pub(super) struct Change {
+    session: String,
+    before: Value,
+    after: Value,
+    /// The number of the last operation in the draft before it.
+    last: u64,
+}
+
+impl Change {
+    /// What there is to take back; `last` is the number of the last operation in the draft.
+    fn effect(&self, last: u64) -> Effect {
+        Effect::Record {
+            session: self.session.clone(),
+            before: Box::new(self.before.clone()),
+            after: Box::new(self.after.clone()),
+            last,
+        }
+    }
+
+    /// The same before it is made.
+    pub(super) fn meant(&self) -> Effect {
+        self.effect(self.last)
+    }
+
+    /// Makes it, and gives the number of the last operation in the draft afterwards.
+    pub(super) fn make(&self, scene: &Scene<'_>) -> Result<u64, Error> {
+        replace(scene, &self.session, &self.before, self.after.clone())
+    }
+
+    /// Makes it, and gives what to take back.
+    pub(super) fn made(&self, scene: &Scene<'_>) -> Result<Effect, Error> {
+        Ok(self.effect(self.make(scene)?))
+    }
+}
+
+/// Whether the record of the current session can become that of a checkpoint, which it can if that is one of its own,
+/// and how.
+pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(RecordIs, Option<Change>), Error> {
     let Some(chosen) = choose::meant(scene)? else {
         return Ok((RecordIs::OfAnotherSession, None));
     };
@@ -26,25 +59,18 @@ pub(super) fn restore(
         return Ok((RecordIs::OfAnotherSession, None));
     }
     let mut subject = choose::carried(&chosen.tip, &chosen.name);
-    choose::with_draft(scene, &chosen.tip, &mut subject)?;
+    let draft = choose::with_draft(scene, &chosen.tip, &mut subject)?;
     let wanted = kept(&checkpoint.document.record);
     if kept(&subject.record) == wanted {
         return Ok((RecordIs::Same, None));
     }
-    if dry_run {
-        return Ok((RecordIs::Restored(chosen.name), None));
-    }
-    let before = value(&subject.record);
-    let after = value(&wanted);
-    let last = replace(scene, &session.id, &before, after.clone())?;
-    let (before, after) = (Box::new(before), Box::new(after));
-    let effect = Effect::Record {
+    let change = Change {
         session: session.id.clone(),
-        before,
-        after,
-        last,
+        before: value(&subject.record),
+        after: value(&wanted),
+        last: draft.last().unwrap_or(0),
     };
-    Ok((RecordIs::Restored(chosen.name), Some(effect)))
+    Ok((RecordIs::Restored(chosen.name), Some(change)))
 }
 
 /// The part of a record that is not about one checkpoint alone: files attached to it, its error, its summary.

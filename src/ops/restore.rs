@@ -396,16 +396,26 @@ impl Run<'_> {
     /// The record, and what there is to take back.
     fn finish(&self, restored: &mut Restored) -> Result<(), Error> {
         let scene = self.scene;
-        let mut effects = Vec::new();
+        let mut change = None;
         if self.note.record {
-            let (is, effect) = record::restore(scene, &self.checkpoint, self.dry_run)?;
-            restored.record = is;
-            effects.extend(effect);
+            (restored.record, change) = record::plan(scene, &self.checkpoint)?;
         }
         if self.dry_run {
             return Ok(());
         }
         let what = format!("restored {}", short(self.checkpoint.entry.id));
+        if let (false, Some(change)) = (self.files, &change) {
+            // No journal says that it was begun, so it is noted before it is done.
+            let n = undo::mean(scene.repo, scene.now, "restore", what, vec![change.meant()])?;
+            let last = change.make(scene)?;
+            let _ = undo::settle(scene.repo, n, true, Some(last));
+            return Ok(());
+        }
+        let effects = change
+            .map(|change| change.made(scene))
+            .transpose()?
+            .into_iter()
+            .collect();
         note_done(scene, "restore", what, restored.brought.as_ref(), effects)?;
         if self.files {
             restored::write(scene.repo, Some(&self.checkpoint.digest))?;

@@ -12,7 +12,7 @@ use crate::{
     },
     store::{
         self, ObjectId, current, facts,
-        objects::{self, Writer},
+        objects::{self, Sealed, Writer},
         refs,
     },
 };
@@ -53,7 +53,7 @@ pub struct Started {
 
 /// Starts a session and makes it the current one of this work tree.
 pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
-    let started = create(scene, request)?;
+    let started = create(scene, request, true)?;
     if !started.planned {
         make_current(scene, &started.document, &started.name)?;
         merge_packs(scene);
@@ -67,8 +67,9 @@ pub(super) fn merge_packs(scene: &Scene<'_>) {
     let _ = objects::consolidate(scene.repo);
 }
 
-/// Starts a session, and leaves the current one as it is.
-pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started, Error> {
+/// Starts a session, and leaves the current one as it is; `current` says whether the caller makes it the current one
+/// next, which then is so even if that does not come to pass.
+pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> Result<Started, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
     save::guard(scene)?;
@@ -114,7 +115,15 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request) -> Result<Started,
     let leftovers = if planned {
         Vec::new()
     } else {
-        place(scene, &name, &written, writer)?
+        let sealed = writer.finish()?;
+        if current {
+            let whom = current::SessionRef {
+                id: document.session.id.clone(),
+                name: name.clone(),
+            };
+            current::begin(scene.repo, &current::read_to_replace(scene.repo)?, &whom)?;
+        }
+        place(scene, &name, &written, sealed)?
     };
     let (id, digest) = (written.id, written.digest);
     Ok(Started {
@@ -134,9 +143,9 @@ fn place(
     scene: &Scene<'_>,
     name: &Name,
     written: &store::checkpoint::Written,
-    writer: Writer,
+    sealed: Sealed,
 ) -> Result<Vec<crate::os::Leftover>, Error> {
-    place::tip(scene, name, None, written, writer.finish()?, Kind::Start).map_err(|failed| match failed.into() {
+    place::tip(scene, name, None, written, sealed, Kind::Start).map_err(|failed| match failed.into() {
         Error::Store(store::Error::Moved { .. }) => Error::Exists { name: name.clone() },
         error => error,
     })

@@ -1,13 +1,16 @@
 //! `switch` and `rename`: which session is current, and what one is called.
 
-use super::{Error, Scene, choose, compose, select, start, undo};
+use super::{
+    Error, Scene, choose,
+    deed::{Aftermath, Deed},
+    select, start,
+};
 use crate::{
     model::{document::Document, name::Name, selector::Selector},
-    os::Leftover,
     store::{
         self, ObjectId,
-        checkpoint::oid,
-        current, lock,
+        current::{self, Current},
+        lock,
         refs::{self, Edit, Expected},
         session,
     },
@@ -33,20 +36,24 @@ pub struct Renamed {
     pub from: Name,
     /// Its newest checkpoint.
     pub tip: ObjectId,
-    /// Files of ours that could not be removed.
-    pub leftovers: Vec<Leftover>,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 /// Gives a session another name, or in a dry run only checks whether it could be done. Its checkpoints stay as they are:
 /// the ref alone gives the name.
 pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) -> Result<Renamed, Error> {
+    let mut _worktree = None;
+    if !dry_run {
+        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
+    }
     refs::recover(scene.repo, scene.wait)?;
     let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
         return Ok(Renamed {
             from,
             tip,
-            leftovers: Vec::new(),
+            aftermath: Aftermath::default(),
         });
     }
     let document = choose::load(scene, from.as_str(), tip)?.document;
@@ -56,22 +63,14 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) 
             return Err(Error::Exists { name: to.clone() });
         }
         if dry_run {
-            let leftovers = Vec::new();
-            return Ok(Renamed { from, tip, leftovers });
+            let aftermath = Aftermath::default();
+            return Ok(Renamed { from, tip, aftermath });
         }
-        match move_ref(scene, &from, to, tip) {
+        match move_ref(scene, &document, &from, to, tip) {
             Err(Error::Store(store::Error::Moved { .. })) => {}
             other => {
-                let leftovers = other?;
-                let before = current::read(scene.repo).unwrap_or_default();
-                follow(scene, &document, to)?;
-                let moves = vec![
-                    (session::ref_name(to), None, Some(oid(tip))),
-                    (session::ref_name(&from), Some(oid(tip)), None),
-                ];
-                let current = Some((before, current::read(scene.repo)?));
-                undo::note_refs(scene, "rename", format!("renamed {from} to {to}"), moves, current)?;
-                return Ok(Renamed { from, tip, leftovers });
+                let aftermath = other?;
+                return Ok(Renamed { from, tip, aftermath });
             }
         }
         let gone = || Error::NotFound {
@@ -86,7 +85,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) 
     })
 }
 
-fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<Vec<Leftover>, Error> {
+fn move_ref(scene: &Scene<'_>, document: &Document, from: &Name, to: &Name, tip: ObjectId) -> Result<Aftermath, Error> {
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
         Edit {
@@ -102,21 +101,26 @@ fn move_ref(scene: &Scene<'_>, from: &Name, to: &Name, tip: ObjectId) -> Result<
             message,
         },
     ];
-    Ok(refs::update(
-        scene.repo,
-        &edits,
-        &compose::people(scene).committer,
-        scene.wait,
-    )?)
+    let before = current::read_to_replace(scene.repo)?;
+    let after = follow(&before, document, to);
+    Deed {
+        operation: "rename",
+        what: format!("renamed {from} to {to}"),
+        edits: &edits,
+        current: Some((before, after)),
+        remedy: "it is found by its identity, which stays".to_owned(),
+        ..Deed::default()
+    }
+    .run(scene)
 }
 
-/// Lets this work tree's note of its current session know the new name.
-fn follow(scene: &Scene<'_>, document: &Document, to: &Name) -> Result<(), Error> {
-    let mut now = current::read_to_replace(scene.repo)?;
+/// The work tree's note of its current session with the new name.
+fn follow(now: &Current, document: &Document, to: &Name) -> Current {
+    let mut now = now.clone();
     for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
         if entry.id == document.session.id {
             entry.name = to.clone();
         }
     }
-    Ok(current::write(scene.repo, &now)?)
+    now
 }

@@ -14,16 +14,17 @@ use super::{
     newer, record,
     refuse::Refusal,
     restore::{self, Progress, RecordIs, Restored, short},
+    safety::Safety,
 };
 use crate::{
-    model::{document::Document, id::Oid, name::Name},
+    model::id::Oid,
     os::Leftover,
     store::{
         checkpoint::{self, object_id, oid},
         current::{self, Current},
         draft, lock,
         refs::{self, Edit, Expected},
-        session, tree,
+        tree,
         undo::{self, Effect, Entry, PathChange},
     },
     worktree::restore::journal::{self, Journal},
@@ -198,7 +199,6 @@ struct Taking<'a> {
 
 impl Taking<'_> {
     fn run(&self, journal: Option<Journal>) -> Result<TakenBack, Error> {
-        let scene = self.scene;
         // First everything is looked at, then everything is done.
         let edits = self.edits()?;
         let record = self.record()?;
@@ -231,6 +231,28 @@ impl Taking<'_> {
             return Ok(taken);
         }
         taken.left = self.move_refs(&edits)?;
+        let mut begun = !edits.is_empty();
+        match self.rest(record, safety, &mut begun) {
+            Ok(()) if taken.files.is_none() => Ok(taken),
+            Ok(()) => {
+                journal::remove(self.scene.repo)?;
+                Ok(taken)
+            }
+            // Otherwise there is a journal, and what that takes is told.
+            Err(error) if begun && taken.files.is_none() => Err(Error::Half {
+                source: Box::new(error),
+                remedy: format!(
+                    "it is half done; do the rest: git checkpoint {}",
+                    self.request.direction.word()
+                ),
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What comes after the refs; `begun` becomes true when something of it is done.
+    fn rest(&self, record: Option<RecordChange<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
+        let scene = self.scene;
         if self.entry.operation == FINISH {
             // Also when a killed undo has moved the refs already: what is there is not carried twice.
             for (_, from, to) in self.moves() {
@@ -238,14 +260,14 @@ impl Taking<'_> {
             }
         }
         let last = record.map(|change| self.put_record(&change)).transpose()?;
+        *begun |= last.is_some();
         self.current()?;
         let n = self.entry.n;
         match self.request.direction {
             Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), last)?,
             Direction::Redo => undo::redone(scene.repo, n, scene.now, last)?,
         }
-        journal::remove(scene.repo)?;
-        Ok(taken)
+        Ok(())
     }
 
     fn is_undo(&self) -> bool {
@@ -360,7 +382,9 @@ impl Taking<'_> {
             let waiting = draft::read(self.scene.repo, session)?;
             let found = waiting.last().unwrap_or(0);
             let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
-            if !done && !self.request.force && expected.is_some_and(|expected| expected != found) {
+            // A finish cleared the draft up to there, unless it was killed before.
+            let cleared = self.entry.operation == FINISH && self.is_undo() && found == 0;
+            if !done && !cleared && !self.request.force && expected.is_some_and(|expected| expected != found) {
                 return Err(self.changed("the record was changed or saved since".to_owned()));
             }
             return Ok(Some(RecordChange {
@@ -506,82 +530,4 @@ impl Taking<'_> {
         }
         Ok(refusals)
     }
-}
-
-/// Notes an operation that moved refs, and perhaps changed which session is current, so that it can be taken back.
-///
-/// What a ref was before must stay reachable: by another ref of the operation, or because it only went forward.
-pub(super) fn note_refs(
-    scene: &Scene<'_>,
-    operation: &str,
-    what: String,
-    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
-    current: Option<(Current, Current)>,
-) -> Result<(), Error> {
-    note(scene, operation, what, moves, current, Vec::new())
-}
-
-/// The same with further effects.
-pub(super) fn note(
-    scene: &Scene<'_>,
-    operation: &str,
-    what: String,
-    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
-    current: Option<(Current, Current)>,
-    more: Vec<Effect>,
-) -> Result<(), Error> {
-    let mut effects: Vec<Effect> = moves
-        .into_iter()
-        .map(|(name, old, new)| Effect::Ref { name, old, new })
-        .collect();
-    if let Some((before, after)) = current.filter(|(before, after)| before != after) {
-        effects.push(Effect::Current { before, after });
-    }
-    effects.extend(more);
-    let entry = Entry {
-        n: undo::next(scene.repo)?,
-        at: scene.now,
-        operation: operation.to_owned(),
-        what,
-        effects,
-    };
-    Ok(undo::note(scene.repo, entry)?)
-}
-
-/// Notes that a session was finished. Taking that back leaves what the last checkpoint had of the draft in the draft.
-pub(super) fn note_finish(
-    scene: &Scene<'_>,
-    name: &Name,
-    moved: (Option<Oid>, Oid),
-    current: (Current, Current),
-    document: &Document,
-) -> Result<(), Error> {
-    let (old, new) = moved;
-    let session = document.session.id.clone();
-    let record = Box::new(record::kept_value(&document.record));
-    let last = draft::read(scene.repo, &session)?.last().unwrap_or(0);
-    let (before, after) = current;
-    let effects = vec![
-        Effect::Ref {
-            name: session::ref_name(name),
-            old,
-            new: Some(new),
-        },
-        Effect::Record {
-            session,
-            before: record.clone(),
-            after: record,
-            last,
-        },
-        Effect::Current { before, after },
-    ];
-    let what = format!("finished session {name}");
-    let entry = Entry {
-        n: undo::next(scene.repo)?,
-        at: scene.now,
-        operation: FINISH.to_owned(),
-        what,
-        effects,
-    };
-    Ok(undo::note(scene.repo, entry)?)
 }

@@ -66,17 +66,21 @@ pub fn ask(question: Question<'_>) -> io::Result<Answer> {
     let input = question.input.to_vec();
     // Both at once, or each could wait for the other with a full pipe. Neither thread is waited for: something the
     // program left behind may hold its pipes for ever.
-    std::thread::spawn(move || {
+    let giving = std::thread::Builder::new().spawn(move || {
         // That it did not read everything is no failure.
         let _ = stdin.write_all(&input);
     });
     let (sender, receiver) = mpsc::channel();
     let limit = question.limit as u64;
-    std::thread::spawn(move || {
+    let taking = std::thread::Builder::new().spawn(move || {
         let mut text = Vec::new();
         let read = stdout.take(limit + 1).read_to_end(&mut text).map(|_| text);
         let _ = sender.send(read);
     });
+    if let Err(error) = giving.and(taking) {
+        end(&mut child);
+        return Err(error);
+    }
     let deadline = Instant::now() + question.time;
     let answer = loop {
         match receiver.recv_timeout(LOOK) {

@@ -3,7 +3,8 @@
 //!
 //! At a terminal it stays in our process group, where Ctrl-C reaches it without us; otherwise it leads a group of its
 //! own, so that a signal or the time limit reaches what it started as well. Until it is dropped nothing here ends us by
-//! a signal: what the command did is recorded first.
+//! a signal: what the command did is recorded first. SIGINT and SIGQUIT that are sent to us alone at a terminal are not
+//! passed on: they cannot be told from the keyboard's, which the command has had already; SIGTERM and SIGHUP are.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -83,10 +84,12 @@ pub fn run(job: &Job<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Re
     let (sender, pieces) = sync_channel(16);
     let stops = [Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false))];
     if let Some(pipe) = child.stdout.take() {
-        read(pipe, Stream::Output, Arc::clone(&stops[0]), sender.clone());
+        read(pipe, Stream::Output, Arc::clone(&stops[0]), sender.clone())
+            .or_else(|error| give_up(&mut child, job, error))?;
     }
     if let Some(pipe) = child.stderr.take() {
-        read(pipe, Stream::Error, Arc::clone(&stops[1]), sender.clone());
+        read(pipe, Stream::Error, Arc::clone(&stops[1]), sender.clone())
+            .or_else(|error| give_up(&mut child, job, error))?;
     }
     drop(sender);
     let mut pass = |stream: Stream, piece: &[u8]| {
@@ -97,7 +100,7 @@ pub fn run(job: &Job<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Re
     let waited = wait(job, &mut child, &pieces, &signals, started, &mut pass);
     if waited.is_err() {
         // Nothing is known of it any more; it must not go on unseen.
-        kill(&child, job.foreground, Ask::Kill);
+        kill(&mut child, job.foreground, Ask::Kill);
         let _ = child.wait();
     }
     waited
@@ -124,8 +127,8 @@ fn read(
     stream: Stream,
     stop: Arc<AtomicBool>,
     to: SyncSender<(Stream, Vec<u8>)>,
-) {
-    std::thread::spawn(move || {
+) -> io::Result<()> {
+    let reader = std::thread::Builder::new().spawn(move || {
         let mut buffer = vec![0; PIECE];
         loop {
             match pipe.read(&mut buffer) {
@@ -140,6 +143,14 @@ fn read(
             }
         }
     });
+    reader.map(drop)
+}
+
+/// Ends a command that nobody can listen to.
+fn give_up(child: &mut Child, job: &Job<'_>, error: io::Error) -> io::Result<()> {
+    kill(child, job.foreground, Ask::Kill);
+    let _ = child.wait();
+    Err(error)
 }
 
 fn wait(
@@ -212,7 +223,7 @@ enum Ask {
 
 /// Sends a signal to the command, and outside of our own group to what it started. That it has just ended is no matter.
 #[cfg(unix)]
-fn kill(child: &Child, foreground: bool, ask: Ask) {
+fn kill(child: &mut Child, foreground: bool, ask: Ask) {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     let signal = match ask {
         Ask::Term => Signal::TERM,
@@ -244,12 +255,17 @@ impl Signals {
     fn new() -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         let mut flags = Vec::new();
+        // What is ignored on purpose stays so, for us and for the command, which would get the default from a handler.
+        let ignored = super::ignored_signals();
         for (signal, ask, by_terminal) in [
             (SIGINT, Ask::Int, true),
             (SIGQUIT, Ask::Quit, true),
             (SIGTERM, Ask::Term, false),
             (SIGHUP, Ask::Hup, false),
         ] {
+            if ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
             let flag = Arc::new(AtomicBool::new(false));
             let id = signal_hook::flag::register(signal, Arc::clone(&flag))?;
             flags.push((ask, by_terminal, flag, id));

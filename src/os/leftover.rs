@@ -1,14 +1,16 @@
-//! A file of ours that should be gone and is not: no failure, but to be told.
+//! What is still to be done to a file of ours when all else is done: no failure, but to be told.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::reason;
 
-/// A file that could not be removed.
+/// A file that could not be removed, or a folder whose change could not be brought to the disk.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot remove '{}': {}", path.display(), reason(source))]
+#[error("cannot {action} '{}': {}", path.display(), reason(source))]
 pub struct Leftover {
+    /// What could not be done: `remove`, `write to the disk`.
+    pub action: &'static str,
     /// The file.
     pub path: PathBuf,
     /// The system's reason.
@@ -18,8 +20,14 @@ pub struct Leftover {
 impl Leftover {
     /// What the result of removing `path` leaves; a file that is gone already leaves nothing.
     pub fn of(removed: io::Result<()>, path: &Path) -> Option<Self> {
-        match removed {
+        Self::after("remove", removed, path)
+    }
+
+    /// What the result of doing something to `path` leaves; where that is gone there is nothing left to do.
+    pub fn after(action: &'static str, done: io::Result<()>, path: &Path) -> Option<Self> {
+        match done {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Some(Self {
+                action,
                 path: path.to_owned(),
                 source,
             }),

@@ -21,6 +21,18 @@ pub fn umask() -> Option<u32> {
     u32::from_str_radix(value.trim(), 8).ok()
 }
 
+/// The signals that whoever started this process told it to ignore (`nohup`, a shell's background job), the first signal
+/// as the lowest bit.
+///
+/// On Linux from `/proc/self/status`, elsewhere unknown and none: asking means setting them.
+pub fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let value = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    value
+        .and_then(|value| u64::from_str_radix(value.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
 /// Whether there is a process with this number; `None` where that cannot be told.
 pub fn is_running(process: u32) -> Option<bool> {
     let table = std::path::Path::new("/proc");

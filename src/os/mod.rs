@@ -37,7 +37,7 @@ pub use folder::{Room, fill, put_folder, room, shallow};
 pub use guard::Guard;
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
-pub use machine::{host_name, is_running, random_token, umask};
+pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
 pub use process::{Process, own_process, processor_time};
 pub use program::Program;

@@ -43,11 +43,18 @@ impl Program {
         };
         let (given, taken) = std::thread::scope(|scope| {
             // Both at once, or each could wait for the other with a full pipe.
-            let giving = scope.spawn(move || io::copy(source, &mut stdin).map(drop));
+            let give = move || io::copy(source, &mut stdin).map(drop);
+            let giving = match std::thread::Builder::new().spawn_scoped(scope, give) {
+                Ok(giving) => giving,
+                Err(error) => return (Ok(Ok(())), Err(error)),
+            };
             let taken = io::copy(&mut stdout, sink);
             drop(stdout);
             (giving.join(), taken)
         });
+        if taken.is_err() {
+            self.kill();
+        }
         taken?;
         match given {
             Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),

@@ -35,7 +35,12 @@ pub fn run_for(
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // More than a pipe holds must not keep us: then a thread is left waiting, which ends with us.
-        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let giving = std::thread::Builder::new().spawn(move || drop(stdin.write_all(&input)));
+        if let Err(error) = giving {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(error);
+        }
     }
     loop {
         if child.try_wait()?.is_some() {

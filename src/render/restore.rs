@@ -175,6 +175,7 @@ impl Receipt<'_> {
             ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
             ("planned" | "refused", "redo") => ("Would redo", Slot::Plain),
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
+            ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
             ("nothing", _) => ("Nothing to do:", Slot::Plain),
             ("aborted", _) => ("Went back to before the", Slot::Good),
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
@@ -196,7 +197,7 @@ impl Receipt<'_> {
         if let Some(what) = self.what {
             line.push(Slot::Plain, format!(" '{what}'"));
         }
-        let nothing = self.outcome == "nothing" && self.from.is_some();
+        let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
         if nothing {
             line.push(Slot::Plain, " is what is there already");
         }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
+use super::{Error, Repository, checkpoint, session, sharing, worktree_private_dir, worktree_private_path};
 use crate::{
     model::{json, name::Name},
     os,
@@ -21,6 +21,9 @@ pub struct Current {
     /// The one before it, for the selector `-`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<SessionRef>,
+    /// One that is about to be made: it is the current one as soon as its ref is there. Never seen outside of here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun: Option<Box<SessionRef>>,
 }
 
 /// A session by identity.
@@ -40,10 +43,12 @@ impl Current {
             Some(old) if old.id != session.id => Self {
                 previous: Some(old.clone()),
                 session: Some(session),
+                begun: None,
             },
             _ => Self {
                 session: Some(session),
                 previous: self.previous.clone(),
+                begun: None,
             },
         }
     }
@@ -55,6 +60,7 @@ impl Current {
             Some(old) if old.id == id => Self {
                 session: None,
                 previous: Some(old.clone()),
+                begun: None,
             },
             _ => self.clone(),
         }
@@ -66,6 +72,22 @@ const UNDERSTAND: &str = "understand";
 
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.
 pub fn read(repo: &Repository) -> Result<Current, Error> {
+    let mut current = written(repo)?;
+    match current.begun.take() {
+        Some(begun) if exists(repo, &begun) => Ok(current.switched_to(*begun)),
+        _ => Ok(current),
+    }
+}
+
+/// Whether a session that was about to be made was made. A damaged one is looked at when it is used.
+fn exists(repo: &Repository, session: &SessionRef) -> bool {
+    let tip = session::tip(repo, &session.name).ok().flatten();
+    let tip = tip.and_then(|tip| checkpoint::load(repo, tip).ok());
+    tip.is_some_and(|tip| tip.document.session.id == session.id)
+}
+
+/// The file as it is.
+fn written(repo: &Repository) -> Result<Current, Error> {
     let path = worktree_private_path(repo).join("current");
     match os::read_regular(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
@@ -100,9 +122,17 @@ pub fn read_to_replace(repo: &Repository) -> Result<Current, Error> {
     }
 }
 
+/// Says that a session that is about to be made will be current: whoever is killed after making it leaves it so, and
+/// before, `now` as it was.
+pub fn begin(repo: &Repository, now: &Current, session: &SessionRef) -> Result<(), Error> {
+    let mut begun = now.clone();
+    begun.begun = Some(Box::new(session.clone()));
+    write(repo, &begun)
+}
+
 /// Writes the file in one step; does nothing when it says this already.
 pub fn write(repo: &Repository, current: &Current) -> Result<(), Error> {
-    if read(repo).is_ok_and(|now| now == *current) {
+    if written(repo).is_ok_and(|now| now == *current) {
         return Ok(());
     }
     let path = worktree_private_dir(repo)?.join("current");

@@ -7,6 +7,7 @@ use crate::{
     commands::{
         Context,
         error::{CommandError, Kind},
+        failure,
         opened::{self, Whom},
     },
     model::name::Name,
@@ -81,6 +82,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 
 /// Tells what was brought.
 pub(in crate::commands) fn report(context: &Context, pulled: &Pulled) -> Result<(), CommandError> {
+    failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json_of(pulled));
     }

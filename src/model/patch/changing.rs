@@ -154,7 +154,7 @@ fn id_of(item: &Value) -> &str {
 }
 
 /// Whether an element is an item of its own and not a change of one: every item says when it was noted.
-fn is_whole(item: &Value) -> bool {
+pub(super) fn is_whole(item: &Value) -> bool {
     item.get("at").is_some()
 }
 

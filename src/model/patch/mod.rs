@@ -7,7 +7,7 @@
 
 mod changing;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use changing::{Changing, Missing};
 
@@ -31,6 +31,9 @@ pub const LISTS: [(&str, &str); 15] = [
     ("agent_history", "text"),
     ("checks", "name"),
 ];
+
+/// What items of a list must have beside the field of [`LISTS`].
+const MUST: [(&str, &str); 2] = [("agent_history", "agent"), ("checks", "status")];
 
 /// Why a patch cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -122,12 +125,39 @@ pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
 }
 
 /// Whether a prepared patch says anything that no record could hold: for refusing it where it enters.
-///
-/// Only what it adds is looked at; a change of an item that exists depends on that item.
 pub fn check(patch: &Value) -> Result<(), Error> {
     let mut changing = Changing::new(&Record::default());
     changing.apply(patch, Missing::IsPassedOver)?;
-    changing.finish().map(|_| ())
+    changing.finish()?;
+    check_parts(patch)
+}
+
+/// The same of the changes of items that exist: whether an item that has nothing but what every item must have could
+/// take them. Members do not depend on each other, so then any could.
+pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
+    for (list, text) in LISTS {
+        let Some(items) = patch.get(list).and_then(Value::as_array) else {
+            continue;
+        };
+        let parts: Vec<Value> = items
+            .iter()
+            .filter(|item| !changing::is_whole(item))
+            .map(|part| {
+                let mut item = json!({ "id": "", "at": "1970-01-01T00:00:00Z", "by": "", text: "" });
+                for (of, member) in MUST {
+                    if of == list {
+                        item[member] = "".into();
+                    }
+                }
+                super::json::merge_patch(&mut item, part.clone());
+                item
+            })
+            .collect();
+        if !parts.is_empty() {
+            from_value(Value::Object(Map::from_iter([(list.to_owned(), Value::Array(parts))])))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes one item of a list.
@@ -262,6 +292,29 @@ mod tests {
                 .to_string(),
             "no item 'x' in 'blockers'"
         );
+    }
+
+    #[test]
+    fn a_change_that_no_item_could_take_is_refused() {
+        for (list, text) in LISTS {
+            let part = |member: &str, value: Value| check(&json!({ list: [{ "id": "x", member: value }] }));
+            part("colour", json!("red")).expect(list);
+            part(text, json!("other")).expect(list);
+            part(text, json!(null)).expect_err(list);
+            part("by", json!(null)).expect_err(list);
+            part(text, json!({})).expect_err(list);
+        }
+        for refused in [
+            json!({"tasks": [{"id": "x", "status": "dancing"}]}),
+            json!({"checks": [{"id": "x", "status": null}]}),
+            json!({"agent_history": [{"id": "x", "agent": null}]}),
+            json!({"todos": [{"id": 5, "done": true}]}),
+            json!({"todos": [{"id": null, "done": true}]}),
+            json!({"fork_points": [{"id": "x", "options": [{"key": null}]}]}),
+        ] {
+            check(&refused).expect_err(&refused.to_string());
+        }
+        check(&json!({"tasks": [{"id": "x", "notes": null, "files": null, "status": null}]})).expect("optional");
     }
 
     #[test]

@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Change, Error, Scene, running, spoken};
 use crate::{
     model::document::Kind,
-    ops::{receipt::Outcome, save, undo as taking_back},
-    store::{checkpoint::oid, current, session},
+    ops::{receipt::Outcome, save},
 };
 
 /// What to clear.
@@ -59,7 +58,7 @@ pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
     before.trigger = Some("before-clear".to_owned());
     let saved = save::save(scene, before)?;
     let receipt = saved.receipt();
-    let (name, tip, document) = (receipt.session.clone(), receipt.id, &receipt.document);
+    let document = &receipt.document;
     let nothing = match what {
         What::Messages => document.chat.is_none(),
         What::All => false,
@@ -78,16 +77,5 @@ pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
         let members: Map<String, Value> = RECORD.iter().map(|name| ((*name).to_owned(), json!(null))).collect();
         clearing.changes.push(Value::Object(members));
     }
-    let current = current::read(scene.repo)?;
-    let cleared = save::save(scene, clearing)?;
-    let moves = vec![(session::ref_name(&name), tip.map(oid), cleared.receipt().id.map(oid))];
-    let after = current::read(scene.repo)?;
-    taking_back::note_refs(
-        scene,
-        "clear",
-        format!("cleared the chat of session {name}"),
-        moves,
-        Some((current, after)),
-    )?;
-    Ok(Some(cleared))
+    Ok(Some(save::save(scene, clearing)?))
 }

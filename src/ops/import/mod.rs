@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use self::known::Known;
 use super::{
     Error, Scene,
+    deed::Aftermath,
     redact::{Redaction, Redactor},
     restore::Progress,
     save, start,
@@ -59,6 +60,8 @@ pub struct Outcome {
     pub redactions: Vec<Redaction>,
     /// How many files were read.
     pub files: usize,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 impl Outcome {
@@ -220,16 +223,20 @@ fn once(
         done += count;
         progress(done, all);
     }
-    if !request.dry_run && !edits.is_empty() {
-        commit::commit(scene, writer, &edits, &needs, &items)?;
+    let aftermath = if request.dry_run || edits.is_empty() {
+        Aftermath::default()
+    } else {
+        let aftermath = commit::commit(scene, writer, &edits, &needs, &items)?;
         start::merge_packs(scene);
-    }
+        aftermath
+    };
     Ok(Outcome {
         items,
         problems,
         unknown,
         redactions: redactor.found,
         files,
+        aftermath,
     })
 }
 

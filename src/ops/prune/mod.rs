@@ -12,13 +12,16 @@ use std::time::Duration;
 pub use plan::{Goes, Stays, Why};
 
 use self::plan::{Chain, Plan};
-use super::{Error, Scene, compose, undo as taking_back};
+use super::{
+    Error, Scene,
+    deed::{Aftermath, Deed},
+};
 use crate::{
-    model::{id::Oid, name::Name},
-    os::Leftover,
+    model::name::Name,
     store::{
         self, ObjectId, autosave,
-        checkpoint::{self, Entry, oid},
+        checkpoint::{self, Entry},
+        lock,
         objects::{self, Writer},
         refs::{self, Edit, Expected},
         rewrite, session, usage,
@@ -92,8 +95,8 @@ pub struct Pruned {
     pub damaged: Vec<String>,
     /// The bytes on disk that only what goes takes; `None` where git cannot tell.
     pub frees: Option<u64>,
-    /// Files of ours that could not be removed.
-    pub leftovers: Vec<Leftover>,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 impl Pruned {
@@ -105,7 +108,9 @@ impl Pruned {
 
 /// Prunes, or with `dry_run` says what a prune would do.
 pub fn prune(scene: &Scene<'_>, rules: &Rules, dry_run: bool) -> Result<Pruned, Error> {
+    let mut _worktree = None;
     if !dry_run {
+        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
         objects::sweep(scene.repo)?;
     }
@@ -143,22 +148,21 @@ fn frees(scene: &Scene<'_>, plan: &Plan) -> Result<Option<u64>, Error> {
 #[derive(Default)]
 struct Changes {
     edits: Vec<Edit>,
-    moves: Vec<(String, Option<Oid>, Option<Oid>)>,
+    /// Those that nothing takes back.
+    for_good: Vec<Edit>,
     /// For each session's identity the last number in its trash.
     numbers: BTreeMap<String, u64>,
 }
 
 impl Changes {
     fn set(&mut self, name: &str, old: Option<ObjectId>, new: Option<ObjectId>, undoable: bool) {
-        self.edits.push(Edit {
+        let to = if undoable { &mut self.edits } else { &mut self.for_good };
+        to.push(Edit {
             name: name.to_owned(),
             expected: old.map_or(Expected::Absent, Expected::Is),
             new,
             message: "checkpoint: prune".to_owned(),
         });
-        if undoable {
-            self.moves.push((name.to_owned(), old.map(oid), new.map(oid)));
-        }
     }
 
     /// Changes a ref and keeps what it was in the trash of a session.
@@ -230,18 +234,19 @@ fn execute(scene: &Scene<'_>, plan: Plan) -> Result<Pruned, Error> {
     for gone in &plan.outcome.trash {
         changes.set(&gone.name, Some(gone.id), None, false);
     }
-    let sealed = writer.finish()?;
-    let committer = compose::people(scene).committer;
-    let mut leftovers = refs::update(scene.repo, &changes.edits, &committer, scene.wait)?;
-    leftovers.extend(sealed.release());
-    if !changes.moves.is_empty() {
-        let what = what(&plan.outcome);
-        taking_back::note_refs(scene, "prune", what, changes.moves, None)?;
-    }
+    let deed = Deed {
+        operation: "prune",
+        what: what(&plan.outcome),
+        edits: &changes.edits,
+        for_good: &changes.for_good,
+        sealed: Some(writer.finish()?),
+        ..Deed::default()
+    };
+    let aftermath = deed.run(scene)?;
     Ok(Pruned {
         moved,
         frees,
-        leftovers,
+        aftermath,
         ..plan.outcome
     })
 }

@@ -406,11 +406,7 @@ fn on_disk<'p>(scene: &Scene<'_>, paths: impl Iterator<Item = &'p RepoPath>) -> 
     let Some(root) = scene.repo.workdir() else {
         return Vec::new();
     };
-    let there = |path: &&RepoPath| {
-        root.join(os_string(path.as_bytes()))
-            .symlink_metadata()
-            .is_ok()
-    };
+    let there = |path: &&RepoPath| root.join(os_string(path.as_bytes())).symlink_metadata().is_ok();
     paths.filter(there).cloned().collect()
 }
 

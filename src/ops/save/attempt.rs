@@ -9,13 +9,14 @@ use super::{
         compose::{self, Before, Present},
         place,
         receipt::{Outcome, Receipt, SessionIs},
-        undo,
+        record,
     },
     Request, Target,
 };
 use crate::{
     model::{
         document::{Document, Kind},
+        id::Oid,
         name::Name,
         operation::{Operation, Subject},
     },
@@ -27,6 +28,7 @@ use crate::{
         lock,
         objects::{self, Sealed, Writer},
         session,
+        undo::{self, Effect},
     },
 };
 
@@ -213,6 +215,15 @@ impl Attempt<'_> {
         }
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
+        let whom = SessionRef {
+            id: receipt.document.session.id.clone(),
+            name: composed.name.clone(),
+        };
+        if composed.parent.is_none() {
+            self.begin_current(&whom)?;
+        }
+        let moved = (composed.parent.map(oid), oid(composed.written.id));
+        let meant = self.mean(&whom, moved, &receipt.document, composed.draft.last())?;
         let placed = place::tip(
             scene,
             &composed.name,
@@ -229,29 +240,21 @@ impl Attempt<'_> {
             }
         }
         // The checkpoint is saved by now. What goes wrong from here on is told, but does not make a failure of it.
-        let whom = SessionRef {
-            id: receipt.document.session.id.clone(),
-            name: composed.name,
-        };
         let cleared = match composed.draft.last() {
             Some(last) => draft::clear(scene.repo, &whom.id, last, scene.wait),
             None => Ok(()),
         };
-        let before = current::read(scene.repo);
         let trouble = [
             cleared,
             store::chat::forget(scene.repo, &whom.id, &receipt.document.folded, scene.wait),
-            self.move_current(whom.clone()),
+            self.move_current(&whom),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
         let trouble = trouble.into_iter().filter_map(Result::err);
         receipt.trouble.extend(trouble.map(|error| error.to_string()));
-        if self.request.kind == Kind::Finish
-            && let (Ok(before), Ok(after)) = (before, current::read(scene.repo))
-        {
-            let moved = (composed.parent.map(oid), oid(composed.written.id));
-            let noted = undo::note_finish(scene, &whom.name, moved, (before, after), &receipt.document);
-            receipt.trouble.extend(noted.err().map(|e| e.to_string()));
+        if let Some(n) = meant {
+            // If this cannot be written, the ref tells it.
+            let _ = undo::settle(scene.repo, n, true, None);
         }
         if let Some(operation) = super::super::restore::interrupted(scene)? {
             receipt.trouble.push(format!(
@@ -263,23 +266,68 @@ impl Attempt<'_> {
         Ok(Outcome::Saved(receipt))
     }
 
-    /// Makes the saved session current, or ends its being so.
-    fn move_current(&self, whom: SessionRef) -> Result<(), store::Error> {
-        let now = current::read(self.scene.repo)?;
-        let next = if self.request.leave {
-            now.left(&whom.id)
-        } else {
-            self.next_current(&now, whom)
+    /// Notes what a checkpoint does that can be taken back: the end of a session, and clearing its chat. Gives the
+    /// number of the entry; `last` is that of the last operation that was folded in.
+    fn mean(
+        &self,
+        whom: &SessionRef,
+        (old, new): (Option<Oid>, Oid),
+        document: &Document,
+        last: Option<u64>,
+    ) -> Result<Option<u64>, Error> {
+        let scene = self.scene;
+        let mut effects = vec![Effect::Ref {
+            name: session::ref_name(&whom.name),
+            old,
+            new: Some(new),
+        }];
+        let what = match self.request.kind {
+            Kind::Finish => {
+                // Taking it back leaves what the checkpoint had of the draft in the draft.
+                let record = Box::new(record::kept_value(&document.record));
+                effects.push(Effect::Record {
+                    session: whom.id.clone(),
+                    before: record.clone(),
+                    after: record,
+                    last: last.unwrap_or(0),
+                });
+                format!("finished session {}", whom.name)
+            }
+            Kind::Clear => format!("cleared the chat of session {}", whom.name),
+            _ => return Ok(None),
         };
-        current::write(self.scene.repo, &next)
+        let before = current::read_to_replace(scene.repo)?;
+        let after = self.next_current(&before, whom);
+        if before != after {
+            effects.push(Effect::Current { before, after });
+        }
+        let word = self.request.kind.word();
+        Ok(Some(undo::mean(scene.repo, scene.now, word, what, effects)?))
+    }
+
+    /// Says that a session that is about to be made will be current.
+    fn begin_current(&self, whom: &SessionRef) -> Result<(), Error> {
+        let now = current::read_to_replace(self.scene.repo)?;
+        if self.next_current(&now, whom).session.as_ref() == Some(whom) {
+            current::begin(self.scene.repo, &now, whom)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the saved session current, or ends its being so.
+    fn move_current(&self, whom: &SessionRef) -> Result<(), store::Error> {
+        let now = current::read(self.scene.repo)?;
+        current::write(self.scene.repo, &self.next_current(&now, whom))
     }
 
     /// A session named for this command only does not become current when another one is.
-    fn next_current(&self, now: &current::Current, whom: SessionRef) -> current::Current {
-        if self.scene.session.is_some() && now.session.is_some() {
+    fn next_current(&self, now: &current::Current, whom: &SessionRef) -> current::Current {
+        if self.request.leave {
+            now.left(&whom.id)
+        } else if self.scene.session.is_some() && now.session.is_some() {
             now.clone()
         } else {
-            now.switched_to(whom)
+            now.switched_to(whom.clone())
         }
     }
 }

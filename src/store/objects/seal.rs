@@ -187,9 +187,12 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
     index.file.write_all(&bytes).map_err(Error::io("write", &index.path))?;
     // Both at once: the file system has one journal, and one commit of it then serves both.
     let (pack_synced, index_synced) = std::thread::scope(|scope| {
-        let index = scope.spawn(|| index.sync());
+        let other = std::thread::Builder::new().spawn_scoped(scope, || index.sync());
         let pack = file.sync();
-        (pack, index.join())
+        match other {
+            Ok(other) => (pack, other.join()),
+            Err(_) => (pack, Ok(index.sync())),
+        }
     });
     pack_synced?;
     index_synced.unwrap_or_else(|_| {

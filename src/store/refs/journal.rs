@@ -81,7 +81,7 @@ pub(super) fn remove(repo: &Repository) -> Option<os::Leftover> {
 /// Removes the journal, where nothing else may be done before it is gone.
 pub(super) fn clear(repo: &Repository) -> Result<(), Error> {
     match remove(repo) {
-        Some(os::Leftover { path, source }) => Err(Error::io("remove", path)(source)),
+        Some(os::Leftover { action, path, source }) => Err(Error::io(action, path)(source)),
         None => Ok(()),
     }
 }
@@ -130,6 +130,8 @@ fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Er
                 if found.is_none() {
                     reflog::remove(repo, &edit.name)?;
                 }
+                // It may be here again because just this failed before.
+                swap::sync_folder(repo, &edit.name)?;
             }
             Err(Error::Moved { name, .. } | Error::Damaged { name, .. } | Error::InTheWay { name, .. }) => {
                 debug_assert_eq!(name, edit.name, "the edit at hand");

@@ -2,7 +2,8 @@
 //!
 //! All that can fail for want of space comes first and can be taken back: locks with the new contents, reflog lines, the
 //! new `packed-refs`. For several refs a journal then says what is about to happen; from there on there are only
-//! renames and removals, which a later command completes if we are killed.
+//! renames, which are taken back if one fails, and then removals: from the first one on the change is made, what cannot
+//! be removed or synced is told and no failure, and a later command completes it, as it does if we are killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -196,7 +197,13 @@ fn commit(
     let mut done = Done::default();
     let (updates, deletions): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.edit.new.is_some());
     let mut removed = 0;
-    let begun = rename_all(repo, updates, &mut done).and_then(|()| match (packed, deletions.first()) {
+    // What comes is on the disk before anything goes, while it can still be taken back.
+    let moved = rename_all(repo, updates, &mut done).and_then(|()| {
+        std::mem::take(&mut done.folders)
+            .iter()
+            .try_for_each(|folder| sync(folder))
+    });
+    let begun = moved.and_then(|()| match (packed, deletions.first()) {
         // Once `packed-refs` is replaced there is no way back.
         (Some(lock), _) => {
             done.folders.extend(packed::path(repo).parent().map(Path::to_owned));
@@ -206,6 +213,7 @@ fn commit(
         (None, Some(first)) => {
             removed = 1;
             remove_loose(repo, &first.edit.name, &mut done.folders)
+                .map_err(|Leftover { action, path, source }| Error::io(action, path)(source))
         }
         (None, None) => Ok(()),
     });
@@ -219,33 +227,33 @@ fn commit(
         }
         return Err(error);
     }
-    // From here on the rest is done whatever happens, and the first failure is told.
-    let mut result = Ok(());
+    // From here on the rest is done whatever happens.
+    let mut undone = Vec::new();
     let mut gone = Vec::new();
     for (position, locked) in deletions.into_iter().enumerate() {
-        let name = &locked.edit.name;
         let deleted = if position < removed {
             Ok(())
         } else {
-            remove_loose(repo, name, &mut done.folders)
+            remove_loose(repo, &locked.edit.name, &mut done.folders)
         };
         gone.push((deleted.is_ok(), locked));
-        result = result.and(deleted);
+        undone.extend(deleted.err());
     }
     for folder in &done.folders {
-        result = result.and(sync(folder));
+        undone.extend(Leftover::after("write to the disk", os::sync_dir(folder), folder));
     }
     for (deleted, Locked { edit, lock, .. }) in gone {
-        if deleted {
-            result = result.and(reflog::remove(repo, &edit.name));
+        if deleted && let Err(Error::Io { action, path, source }) = reflog::remove(repo, &edit.name) {
+            undone.push(Leftover { action, path, source });
         }
         done.left.extend(lock.release());
     }
-    if several && result.is_ok() {
+    if several && undone.is_empty() {
         // Should it stay, the next command finds that there is nothing left to do.
         done.left.extend(journal::remove(repo));
     }
-    result.map(|()| done.left)
+    done.left.append(&mut undone);
+    Ok(done.left)
 }
 
 fn sync(folder: &Path) -> Result<(), Error> {
@@ -254,6 +262,11 @@ fn sync(folder: &Path) -> Result<(), Error> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("write to the disk", folder)(error)),
         _ => Ok(()),
     }
+}
+
+/// Brings what changed in the folder of a ref to the disk.
+pub(super) fn sync_folder(repo: &Repository, name: &str) -> Result<(), Error> {
+    files::path(repo, name).parent().map_or(Ok(()), sync)
 }
 
 fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
@@ -290,15 +303,19 @@ fn roll_back(moved: &[(PathBuf, Option<ObjectId>)]) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_loose(repo: &Repository, name: &str, folders: &mut BTreeSet<PathBuf>) -> Result<(), Error> {
+fn remove_loose(repo: &Repository, name: &str, folders: &mut BTreeSet<PathBuf>) -> Result<(), Leftover> {
     let path = files::path(repo, name);
     match fs::remove_file(&path) {
         Ok(()) => {
             folders.extend(path.parent().map(Path::to_owned));
             Ok(())
         }
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => Ok(()),
-        Err(error) => Err(Error::io("remove", path)(error)),
+        Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => Ok(()),
+        Err(source) => Err(Leftover {
+            action: "remove",
+            path,
+            source,
+        }),
     }
 }
 

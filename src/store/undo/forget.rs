@@ -78,7 +78,8 @@ pub fn lock_of(repo: &Repository, folder: &Path, wait: std::time::Duration) -> R
 
 fn number(line: &Line) -> u64 {
     match line {
-        Line::Done(entry) => entry.n,
+        Line::Done(entry) | Line::Meant { meant: entry } => entry.n,
+        Line::Settled { settled, .. } => *settled,
         Line::Undone { undone, .. } => *undone,
         Line::Redone { redone, .. } => *redone,
     }
@@ -94,11 +95,11 @@ fn update(line: &mut Line, purged: &Purged<'_>) -> bool {
     };
     let mut of_session = false;
     match line {
-        Line::Redone { .. } => {}
+        Line::Redone { .. } | Line::Settled { .. } => {}
         Line::Undone { kept, .. } => {
             kept.iter_mut().for_each(replace);
         }
-        Line::Done(entry) => {
+        Line::Done(entry) | Line::Meant { meant: entry } => {
             for effect in &mut entry.effects {
                 match effect {
                     Effect::Files { before } | Effect::Index { before, .. } => replace(before),

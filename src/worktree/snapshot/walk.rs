@@ -207,6 +207,22 @@ impl Found {
         }
     }
 
+    /// A work tree of which nothing can be seen is no state to save; a list could not even name it.
+    fn check_root(&self, ground: &Ground<'_>) -> Result<(), Error> {
+        if self
+            .lists
+            .skipped
+            .iter()
+            .all(|skipped| !skipped.path.as_bytes().is_empty())
+        {
+            return Ok(());
+        }
+        Err(Error::WorkTree {
+            path: ground.root.to_owned(),
+            source: std::io::Error::other("it can be opened, but not listed or not entered"),
+        })
+    }
+
     fn merge(&mut self, other: Self) {
         self.folders.extend(other.folders);
         self.candidates.extend(other.candidates);
@@ -231,10 +247,12 @@ pub(super) fn walk(
         let mut helpers = Vec::new();
         let mut found = work(repo, ground, &queue, |_, waiting| {
             if waiting >= MANY && helpers.is_empty() {
-                helpers.extend((1..threads).map(|_| {
+                // Without them, where the system allows no more, it takes longer.
+                helpers.extend((1..threads).map_while(|_| {
                     let repo = repo.clone().into_sync();
                     let queue = &queue;
-                    scope.spawn(move || work(&repo.to_thread_local(), ground, queue, |_, _| false))
+                    let work = move || work(&repo.to_thread_local(), ground, queue, |_, _| false);
+                    std::thread::Builder::new().spawn_scoped(scope, work).ok()
                 }));
             }
             false
@@ -247,6 +265,7 @@ pub(super) fn walk(
         }
         found
     });
+    found.check_root(ground)?;
     found.folders.sort_unstable_by_key(|folder| folder.id);
     Ok(found)
 }
@@ -260,6 +279,7 @@ pub(super) fn until(
 ) -> Result<Found, Error> {
     let queue = Queue::new(root(ground, attributes)?);
     let mut found = work(repo, ground, &queue, |found, _| stop(found));
+    found.check_root(ground)?;
     found.folders.sort_unstable_by_key(|folder| folder.id);
     Ok(found)
 }

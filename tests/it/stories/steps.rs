@@ -533,3 +533,15 @@ fn events_of_steps_save_where_they_are_asked_to() {
     assert_eq!(count(), "3");
     world.checkpoint(["log", "auth"]).success().stdout_has("step-fail");
 }
+
+#[test]
+fn what_nohup_ignores_the_command_ignores_too() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    let ran = |trap: &str| {
+        let script = format!("{trap} exec git-checkpoint step run -- sh -c 'kill -HUP $$; echo lives'");
+        world.command("sh", ["-c", &script]).run()
+    };
+    ran("trap '' HUP;").success().stdout_has("lives");
+    ran("").code(129);
+}

@@ -14,9 +14,14 @@ fn state(world: &World) -> String {
         "refs/checkpoints",
         "refs/heads",
     ]);
-    let current = world.checkpoint(["status", "--json"]).success().stdout_json()["session"].clone();
+    let current = current(world);
     let tasks = world.checkpoint(["task", "list"]).stdout().to_owned();
     format!("{refs}\n{current}\n{tasks}")
+}
+
+/// The session that is current.
+fn current(world: &World) -> serde_json::Value {
+    world.checkpoint(["status", "--json"]).success().stdout_json()["current"]["session"].clone()
 }
 
 /// Does it, then takes it back and does it again, three times.
@@ -219,4 +224,137 @@ fn undo_is_for_each_work_tree() {
     there(&["redo"]).success();
     assert_eq!(world.read("../try/README.md"), b"one\n");
     assert_eq!(world.read("README.md"), b"here\n");
+}
+
+const LIST: &str = ".git/checkpoint/undo.jsonl";
+
+/// The list without its last line, which says that what was meant was done: what a kill right before leaves.
+fn unsettled(world: &World) -> String {
+    let list = String::from_utf8(world.read(LIST)).unwrap();
+    let end = list.trim_end().rfind('\n').map_or(0, |at| at + 1);
+    assert!(list[end..].starts_with("{\"settled\""), "{list}");
+    list[..end].to_owned()
+}
+
+fn copy(world: &World, from: &str, to: &str) {
+    world
+        .command("sh", ["-c", &format!("rm -rf {to} && cp -a {from} {to}")])
+        .run()
+        .success();
+}
+
+/// Everything that moves refs, killed after they moved and before the list says so, and killed before they moved.
+#[test]
+fn what_was_killed_is_taken_back_if_it_was_done_and_else_unknown() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "hello"])
+        .success();
+    for n in 1..=4 {
+        world.file("README.md", format!("{n}\n"));
+        save(&world, &["-m", &format!("save {n}")]);
+    }
+    let exported = world.checkpoint(["export", "--format", "json", "auth"]);
+    exported.success();
+    world.file("../exported.json", exported.stdout());
+    world.checkpoint(["start", "other"]).success();
+    world.checkpoint(["delete", "other"]).success();
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["switch", "auth"]).success();
+    world.checkpoint(["task", "add", "waits"]).success();
+    for args in [
+        &["fork", "auth~2", "--name", "try"][..],
+        &["rename", "auth", "login"],
+        &["delete", "auth"],
+        &["prune", "--keep-last", "1"],
+        &["finish", "-s", "done"],
+        &["clear", "--messages", "--yes"],
+        &["import", "../exported.json", "--session", "came"],
+        &["restore", "auth~1", "--record-only"],
+    ] {
+        if args[0] == "clear" {
+            // What waits would be saved in a checkpoint of its own first, and stay.
+            save(&world, &["-m", "all"]);
+        }
+        copy(&world, ".git", "../before");
+        let before = state(&world);
+        world.checkpoint(args).success();
+        let list = unsettled(&world);
+        let after = state(&world);
+        world.file(LIST, &list);
+        // Done, and nobody could say so: the refs do.
+        world.checkpoint(["undo"]).success();
+        assert_eq!(state(&world), before, "{args:?}");
+        world.checkpoint(["redo"]).success();
+        assert_eq!(state(&world), after, "{args:?}");
+        // Not done: what comes to the list next says so for good, and the redo that there was stays.
+        copy(&world, "../before", ".git");
+        world.file(LIST, &list);
+        assert_eq!(state(&world), before, "{args:?}");
+        let undo = world.checkpoint(["undo", "--dry-run"]);
+        assert!(!undo.is_success(), "{args:?}: {}", undo.stdout());
+        let redo = world.checkpoint(["redo"]);
+        redo.success().stdout_has("other");
+        world.checkpoint(["undo"]).success();
+        copy(&world, "../before", ".git");
+    }
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn a_finish_that_was_killed_before_its_draft_was_cleared_is_taken_back() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.checkpoint(["task", "add", "first"]).success();
+    save(&world, &["-m", "one"]);
+    world.checkpoint(["task", "add", "waits"]).success();
+    copy(&world, ".git/checkpoint/drafts", "../drafts");
+    copy(&world, ".git/checkpoint/current", "../current");
+    let before = state(&world);
+    world.checkpoint(["finish", "-s", "done"]).success();
+    let list = unsettled(&world);
+    world.file(LIST, list);
+    copy(&world, "../drafts", ".git/checkpoint/drafts");
+    copy(&world, "../current", ".git/checkpoint/current");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(state(&world), before);
+    save(&world, &["-m", "on"]);
+    let tasks = world.checkpoint(["task", "list"]);
+    tasks.success();
+    assert_eq!(tasks.stdout().matches("waits").count(), 1, "{}", tasks.stdout());
+}
+
+#[test]
+fn what_somebody_went_on_from_was_done() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "hello"])
+        .success();
+    save(&world, &["-m", "one"]);
+    world.checkpoint(["clear", "--messages", "--yes"]).success();
+    let list = unsettled(&world);
+    world.file(LIST, list);
+    world.file("README.md", "more\n");
+    save(&world, &["-m", "two"]);
+    world.checkpoint(["undo"]).code(4).stderr_has("has moved on");
+}
+
+#[test]
+fn a_session_is_current_from_the_moment_it_is_there() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    let id = world.checkpoint(["show", "auth", "--json"]).success().stdout_json()["document"]["session"]["id"].clone();
+    let begun = |name: &str| format!("{{\"begun\":{{\"id\":{id},\"name\":\"{name}\"}}}}\n");
+    // Killed after its ref came: it is what goes on. Killed before: there is none.
+    world.file(".git/checkpoint/current", begun("auth"));
+    assert_eq!(current(&world), "auth");
+    world.checkpoint(["task", "add", "goes on"]).success();
+    assert_eq!(
+        world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]),
+        "refs/checkpoints/auth"
+    );
+    world.file(".git/checkpoint/current", begun("never"));
+    world.checkpoint(["log"]).code(3).stderr_has("no session is current");
 }

@@ -9,11 +9,15 @@ mod part;
 use super::{Error, Relation, Wire, chain, fetch, fetch::Fetched};
 use crate::{
     model::name::Name,
-    ops::{Error as OpsError, Scene, choose, compose, undo as taking_back},
+    ops::{
+        Error as OpsError, Scene, choose,
+        deed::{Aftermath, Deed},
+    },
     store::{
         self, ObjectId,
-        checkpoint::{Checkpoint, oid},
+        checkpoint::Checkpoint,
         current, graph, lock,
+        objects::Sealed,
         refs::{self, Edit, Expected},
         remote::Remote,
         session,
@@ -59,6 +63,8 @@ pub struct Pulled {
     pub author: String,
     /// Whether it is the current session of this work tree.
     pub current: bool,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 /// What a pull did.
@@ -150,7 +156,9 @@ enum Mode {
 
 /// The same; `taken` are names that the remote was just seen to have.
 fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name], mode: Mode) -> Result<Pulled, Error> {
+    let mut _worktree = None;
     if mode == Mode::Done {
+        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
     }
     let theirs = match mode {
@@ -213,6 +221,19 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edi
     })
 }
 
+/// What is done along with moving a session.
+#[derive(Default)]
+struct Swap {
+    /// Further edits of the same transaction.
+    more: Vec<Edit>,
+    /// What the note of the current session is and becomes.
+    current: Option<(current::Current, current::Current)>,
+    /// What to do when that cannot be written.
+    remedy: String,
+    /// Objects that were written for it.
+    sealed: Option<Sealed>,
+}
+
 /// One try, under the session's lock.
 struct Step<'a> {
     scene: &'a Scene<'a>,
@@ -229,37 +250,43 @@ impl Step<'_> {
         let repo = self.scene.repo;
         let theirs = self.theirs.entry.id;
         let Some(ours) = self.ours else {
-            self.swap(Vec::new(), None)?;
+            let aftermath = self.swap(Swap::default())?;
             let checkpoints = chain::length(repo, theirs);
-            return Ok(self.pulled(Outcome::New { checkpoints }));
+            return Ok(self.pulled(Outcome::New { checkpoints }, aftermath));
         };
         match chain::relation(repo, ours.entry.id, theirs)? {
-            Relation::Same => Ok(self.pulled(Outcome::UpToDate { ahead: 0 })),
-            Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead })),
+            Relation::Same => Ok(self.pulled(Outcome::UpToDate { ahead: 0 }, Aftermath::default())),
+            Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead }, Aftermath::default())),
             Relation::Behind(checkpoints) => {
                 let mut more = Vec::new();
                 if !self.dry_run && graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
                     // Pruned there: the same documents, other commits.
                     more.push(trash(self.scene, ours.entry.id, &self.message(), &[])?);
                 }
-                self.swap(more, None)?;
-                Ok(self.pulled(Outcome::Forward { checkpoints }))
+                let aftermath = self.swap(Swap {
+                    more,
+                    ..Swap::default()
+                })?;
+                Ok(self.pulled(Outcome::Forward { checkpoints }, aftermath))
             }
-            Relation::Diverged { ours, theirs } if self.dry_run => Ok(self.pulled(Outcome::Parted {
-                tail: self.free_name()?,
-                fork: None,
-                ours,
-                theirs,
-            })),
-            Relation::Unrelated if self.dry_run => Ok(self.pulled(Outcome::Parted {
-                tail: self.free_name()?,
-                fork: None,
-                ours: chain::length(repo, ours.entry.id),
-                theirs: chain::length(repo, theirs),
-            })),
+            Relation::Diverged { ours, theirs } if self.dry_run => self.would_part(ours, theirs),
+            Relation::Unrelated if self.dry_run => {
+                self.would_part(chain::length(repo, ours.entry.id), chain::length(repo, theirs))
+            }
             Relation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
             Relation::Unrelated => self.step_aside(ours),
         }
+    }
+
+    /// What a dry run says where both sides have checkpoints of their own.
+    fn would_part(&self, ours: usize, theirs: usize) -> Result<Pulled, Error> {
+        let outcome = Outcome::Parted {
+            tail: self.free_name()?,
+            fork: None,
+            ours,
+            theirs,
+        };
+        Ok(self.pulled(outcome, Aftermath::default()))
     }
 
     fn message(&self) -> String {
@@ -267,38 +294,31 @@ impl Step<'_> {
     }
 
     /// Moves the session to what the remote has, with further edits in the same transaction; noted for `undo`.
-    fn swap(&self, more: Vec<Edit>, current: Option<(current::Current, current::Current)>) -> Result<(), Error> {
+    fn swap(&self, swap: Swap) -> Result<Aftermath, Error> {
         if self.dry_run {
-            return Ok(());
+            return Ok(Aftermath::default());
         }
-        let scene = self.scene;
         let old = self.ours.map(|ours| ours.entry.id);
-        let mut edits = more;
+        let mut edits = swap.more;
         edits.push(Edit {
             name: session::ref_name(self.name),
             expected: old.map_or(Expected::Absent, Expected::Is),
             new: Some(self.theirs.entry.id),
             message: self.message(),
         });
-        refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
-        let moves = edits
-            .iter()
-            .map(|edit| {
-                let old = match edit.expected {
-                    Expected::Is(id) => Some(oid(id)),
-                    _ => None,
-                };
-                (edit.name.clone(), old, edit.new.map(oid))
-            })
-            .collect();
-        let what = format!("pulled {} from {}", self.name, self.remote.name);
-        if let Some((_, after)) = &current {
-            current::write(scene.repo, after)?;
-        }
-        Ok(taking_back::note_refs(scene, "pull", what, moves, current)?)
+        let deed = Deed {
+            operation: "pull",
+            what: format!("pulled {} from {}", self.name, self.remote.name),
+            edits: &edits,
+            current: swap.current,
+            remedy: swap.remedy,
+            sealed: swap.sealed,
+            ..Deed::default()
+        };
+        Ok(deed.run(self.scene)?)
     }
 
-    fn pulled(&self, outcome: Outcome) -> Pulled {
+    fn pulled(&self, outcome: Outcome, aftermath: Aftermath) -> Pulled {
         let up_to_date = matches!(outcome, Outcome::UpToDate { .. });
         let now = match self.ours {
             Some(ours) if up_to_date => ours,
@@ -314,6 +334,7 @@ impl Step<'_> {
             outcome,
             author: now.entry.author.clone(),
             current: current.is_some_and(|current| current.name == *self.name),
+            aftermath,
         }
     }
 }

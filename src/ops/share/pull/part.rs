@@ -3,7 +3,7 @@
 
 use super::{
     super::{Error, chain},
-    Outcome, Pulled, Step,
+    Outcome, Pulled, Step, Swap,
 };
 use crate::{
     model::{
@@ -57,19 +57,33 @@ impl Step<'_> {
             new: Some(fork),
             message: self.message(),
         };
-        self.swap(vec![edit], (before != after).then_some((before, after)))?;
-        refs::verify_present(scene.repo, sealed.relied_on())?;
-        drop(sealed.release());
+        let swapped = self.swap(Swap {
+            more: vec![edit],
+            current: Some((before, after)),
+            remedy: format!("go on in your own: git checkpoint switch {tail}"),
+            sealed: Some(sealed),
+        });
+        let mut aftermath = match swapped {
+            Ok(aftermath) => aftermath,
+            Err(error) => {
+                // Of a session that is not to be.
+                let _ = draft::remove(scene.repo, id, scene.wait);
+                return Err(error);
+            }
+        };
         follow_elsewhere(scene, old_id, id, &tail);
-        if let Some(last) = draft::read(scene.repo, old_id)?.last() {
-            draft::clear(scene.repo, old_id, last, scene.wait)?;
+        if let Err(error) = clear_draft(scene, old_id) {
+            aftermath.trouble.push(format!(
+                "what waited for a save is in the drafts of both sessions now: {error}"
+            ));
         }
-        Ok(self.pulled(Outcome::Parted {
+        let outcome = Outcome::Parted {
             tail,
             fork: Some(fork),
             ours: own,
             theirs: came,
-        }))
+        };
+        Ok(self.pulled(outcome, aftermath))
     }
 
     /// The checkpoint on top of what is only here, with which it becomes a session of its own.
@@ -137,14 +151,28 @@ impl Step<'_> {
             new: Some(ours.entry.id),
             message: self.message(),
         };
-        self.swap(vec![edit], (before != after).then_some((before, after)))?;
+        let aftermath = self.swap(Swap {
+            more: vec![edit],
+            current: Some((before, after)),
+            remedy: format!("go on in your own: git checkpoint switch {tail}"),
+            sealed: None,
+        })?;
         follow_elsewhere(scene, id, id, &tail);
-        Ok(self.pulled(Outcome::Parted {
+        let outcome = Outcome::Parted {
             tail,
             fork: None,
             ours: own,
             theirs: chain::length(scene.repo, self.theirs.entry.id),
-        }))
+        };
+        Ok(self.pulled(outcome, aftermath))
+    }
+}
+
+/// Clears the draft of a session whose operations were copied to another one.
+fn clear_draft(scene: &Scene<'_>, id: &str) -> Result<(), store::Error> {
+    match draft::read(scene.repo, id)?.last() {
+        Some(last) => draft::clear(scene.repo, id, last, scene.wait),
+        None => Ok(()),
     }
 }
 

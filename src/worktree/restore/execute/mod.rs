@@ -189,17 +189,19 @@ impl Spread<'_> {
         };
         let found = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
-                .map(|_| {
+                // Without them, where the system allows no more, it takes longer.
+                .map_while(|_| {
                     let repo = repo.clone().into_sync();
                     let work = &work;
-                    scope.spawn(move || {
+                    let help = move || {
                         let repo = repo.to_thread_local();
                         // One that cannot be opened leaves its work to the others.
                         let mut executor =
                             Executor::new(&repo, self.plan, self.token, Arc::clone(self.checked)).ok()?;
                         work(&mut executor, &mut |_| ());
                         Some((executor.done, executor.written))
-                    })
+                    };
+                    std::thread::Builder::new().spawn_scoped(scope, help).ok()
                 })
                 .collect();
             work(executor, progress);

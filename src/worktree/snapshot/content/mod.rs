@@ -157,10 +157,12 @@ impl Reader<'_> {
         let helpers = threads.min(candidates.len().div_ceil(BATCH)).saturating_sub(1);
         let mut results = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
-                .map(|_| {
+                // Without them, where the system allows no more, it takes longer.
+                .map_while(|_| {
                     let repo = repo.clone().into_sync();
                     let work = &work;
-                    scope.spawn(move || work(&repo.to_thread_local()))
+                    let work = move || work(&repo.to_thread_local());
+                    std::thread::Builder::new().spawn_scoped(scope, work).ok()
                 })
                 .collect();
             let mut results = work(repo);

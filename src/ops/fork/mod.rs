@@ -4,15 +4,20 @@
 //! the very snapshot commit. The source stays as it is.
 //! Over 400 lines because what is planned and what is done must make the same checks.
 
+mod places;
+
 use std::path::PathBuf;
 
+use self::places::{branch_of, check_places, work_tree};
 use super::{
     Error, Scene,
     bring::Brought,
-    choose, compose, fresh, items, place,
+    compose,
+    deed::{Aftermath, Deed},
+    fresh, items,
     restore::{self, Progress},
     select::{self, Selected},
-    start, undo as taking_back,
+    start,
 };
 use crate::{
     model::{
@@ -23,11 +28,12 @@ use crate::{
         selector::Selector,
     },
     store::{
-        self, ObjectId,
-        checkpoint::{self, Checkpoint, Siblings, oid},
+        ObjectId,
+        checkpoint::{self, Checkpoint, Siblings},
         current, lock,
         objects::{self, Writer},
-        refs, session,
+        refs::{self, Edit, Expected},
+        session,
         undo::Effect,
     },
 };
@@ -71,6 +77,15 @@ pub struct Forked {
     pub source_session: Option<Name>,
     /// The work tree that was made for it.
     pub worktree: Option<Made>,
+}
+
+/// The forks of one call.
+#[derive(Debug)]
+pub struct Forks {
+    /// Each, in the order in which they were asked for.
+    pub made: Vec<Forked>,
+    /// What is left to do or to know.
+    pub aftermath: Aftermath,
 }
 
 /// A work tree that was made.
@@ -143,9 +158,10 @@ fn subject(source: &Selected) -> String {
         .map_or_else(|| restore::short(id), ToString::to_string)
 }
 
-/// Forks.
-pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Vec<Forked>, Error> {
-    let before = current::read(scene.repo)?;
+/// Forks: all of them, or none.
+pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Forks, Error> {
+    let worktree = lock::worktree(scene.repo, scene.wait)?;
+    let before = current::read_to_replace(scene.repo)?;
     refs::recover(scene.repo, scene.wait)?;
     objects::sweep(scene.repo)?;
     let source = select::checkpoint(scene, &request.selector)?;
@@ -153,24 +169,36 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
     let Selected {
         session, checkpoint, ..
     } = source;
-    let (mut made, mut moves) = (Vec::new(), Vec::new());
+    let writer = Writer::durable(scene.repo)?;
+    let (mut made, mut edits, mut needs) = (Vec::<Forked>::new(), Vec::new(), Vec::new());
     for (wanted, mut document) in request.forks.iter().zip(plans) {
+        let taken: Vec<&Name> = made.iter().map(|fork| &fork.name).collect();
         let name = match &wanted.name {
             Some(name) => name.clone(),
-            None => free_name(scene, &checkpoint, wanted.option.as_deref(), &[])?,
+            None => free_name(scene, &checkpoint, wanted.option.as_deref(), &taken)?,
         };
         if session::tip(scene.repo, &name)?.is_some() {
             return Err(Error::Exists { name });
         }
         document.session.name = name.clone();
-        let forked = write(scene, document, &checkpoint, &subject, name, session.clone())?;
-        moves.push((session::ref_name(&forked.name), None, Some(oid(forked.id))));
+        let (forked, written) = write(scene, &writer, document, &checkpoint, &subject, name, session.clone())?;
+        needs.extend(written.needs);
+        edits.push(Edit {
+            name: session::ref_name(&forked.name),
+            expected: Expected::Absent,
+            new: Some(forked.id),
+            message: format!("checkpoint: {}", Kind::Fork.word()),
+        });
         made.push(forked);
     }
     // One fork is what is worked in from now on; of several each is as good.
-    if let ([forked], [Wanted { worktree: None, .. }]) = (made.as_slice(), request.forks.as_slice()) {
-        start::make_current(scene, &forked.document, &forked.name)?;
-    }
+    let after = match (made.as_slice(), request.forks.as_slice()) {
+        ([forked], [Wanted { worktree: None, .. }]) => before.switched_to(current::SessionRef {
+            id: forked.document.session.id.clone(),
+            name: forked.name.clone(),
+        }),
+        _ => before.clone(),
+    };
     let names: Vec<_> = made.iter().map(|forked| forked.name.to_string()).collect();
     let what = format!("forked {} to {}", restore::short(checkpoint.entry.id), names.join(", "));
     let trees = request.forks.iter().zip(&made).filter_map(|(wanted, forked)| {
@@ -179,71 +207,31 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
             branch: branch_of(wanted, &forked.name),
         })
     });
-    let current = Some((before, current::read(scene.repo)?));
+    let deed = Deed {
+        operation: "fork",
+        what,
+        edits: &edits,
+        remedy: format!("go on there: git checkpoint switch {}", names.join(" ")),
+        current: Some((before, after)),
+        more: trees.collect(),
+        sealed: Some(writer.finish()?),
+        needs: &needs,
+        ..Deed::default()
+    };
     // Before the work trees: if one cannot be made, the sessions can still be taken back.
-    taking_back::note(scene, "fork", what, moves, current, trees.collect())?;
+    let aftermath = deed.run(scene)?;
+    drop(worktree);
     for (wanted, forked) in request.forks.iter().zip(&mut made) {
         if let Some(path) = &wanted.worktree {
-            forked.worktree = Some(work_tree(scene, forked, wanted, path, progress)?);
+            let made = work_tree(scene, forked, wanted, path, progress).map_err(|error| Error::Half {
+                source: Box::new(error),
+                remedy: "the sessions are made; take them back with: git checkpoint undo".to_owned(),
+            })?;
+            forked.worktree = Some(made);
         }
     }
     start::merge_packs(scene);
-    Ok(made)
-}
-
-/// The branch of a fork in a work tree.
-fn branch_of(wanted: &Wanted, name: &Name) -> String {
-    let branch = wanted.branch.clone();
-    branch.unwrap_or_else(|| format!("checkpoint/{name}"))
-}
-
-/// Before anything is written: that names, folders and branches are free.
-fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Error> {
-    let taken = |what: String| Err(Error::NoPlace { what });
-    for (at, wanted) in forks.iter().enumerate() {
-        let earlier = &forks[..at];
-        if let Some(name) = &wanted.name
-            && (session::tip(scene.repo, name)?.is_some()
-                || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
-        {
-            return Err(Error::Exists { name: name.clone() });
-        }
-        let Some(path) = &wanted.worktree else { continue };
-        let is_free = match std::fs::read_dir(path) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        };
-        if !is_free || earlier.iter().any(|other| other.worktree.as_ref() == Some(path)) {
-            return taken(format!(
-                "'{}' is there already; a work tree needs a folder of its own",
-                path.display()
-            ));
-        }
-        let Some(branch) = wanted
-            .branch
-            .clone()
-            .or_else(|| wanted.name.as_ref().map(|name| branch_of(wanted, name)))
-        else {
-            continue;
-        };
-        let full = format!("refs/heads/{branch}");
-        let is_name = store::git(scene.repo)
-            .args(["check-ref-format", "--branch"])
-            .arg(&branch)
-            .run()
-            .is_ok();
-        if !is_name || branch.starts_with('-') {
-            return taken(format!("'{branch}' is no name for a branch"));
-        }
-        if refs::read(scene.repo, &full)?.is_some()
-            || earlier.iter().any(|other| other.branch.as_ref() == Some(&branch))
-        {
-            return taken(format!(
-                "branch '{branch}' exists already; name another one with --branch"
-            ));
-        }
-    }
-    Ok(())
+    Ok(Forks { made, aftermath })
 }
 
 /// An option that is missing may be in the session's draft, and only wait for a save.
@@ -356,7 +344,7 @@ fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Resul
     }
 }
 
-/// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken, also by one that is only planned.
+/// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken, also by one of these forks.
 fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>, taken: &[&Name]) -> Result<Name, Error> {
     let base = source.document.session.name.as_str();
     for n in 1.. {
@@ -373,16 +361,17 @@ fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>, taken
     Err(Error::Unsettled)
 }
 
+/// Writes the first checkpoint of a fork. It is on no ref yet.
 fn write(
     scene: &Scene<'_>,
+    writer: &Writer,
     mut document: Document,
     source: &Checkpoint,
     subject: &str,
     name: Name,
     source_session: Option<Name>,
-) -> Result<Forked, Error> {
+) -> Result<(Forked, checkpoint::Written), Error> {
     let people = compose::people(scene);
-    let writer = Writer::durable(scene.repo)?;
     let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(Error::damaged(subject))?;
     let mut siblings = Siblings::default();
     for kept in held.named().keys() {
@@ -393,53 +382,15 @@ fn write(
         .into_iter()
         .flatten()
         .collect();
-    let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
-    place::tip(scene, &name, None, &written, writer.finish()?, Kind::Fork)?;
-    Ok(Forked {
+    let written = checkpoint::write(writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
+    let forked = Forked {
         name,
         id: written.id,
-        digest: written.digest,
+        digest: written.digest.clone(),
         document,
         source: source.entry.id,
         source_session,
         worktree: None,
-    })
-}
-
-/// Makes a work tree at the commit of the source, and brings its files to what the source holds.
-fn work_tree(
-    scene: &Scene<'_>,
-    forked: &Forked,
-    wanted: &Wanted,
-    path: &std::path::Path,
-    progress: Progress<'_>,
-) -> Result<Made, Error> {
-    let head = forked.document.git.head.as_ref();
-    let branch = branch_of(wanted, &forked.name);
-    let mut git = store::git(scene.repo)
-        .args(["worktree", "add", "--quiet", "-b"])
-        .arg(&branch);
-    if head.is_none() {
-        git = git.arg("--orphan");
-    }
-    git = git.arg("--").arg(path);
-    if let Some(head) = head {
-        git = git.arg(head.as_str());
-    }
-    git.run().map_err(store::Error::from)?;
-    let repo = store::open_beside(scene.repo, path)?;
-    let there = Scene {
-        repo: &repo,
-        index: None,
-        ..*scene
     };
-    let _worktree = lock::worktree(there.repo, there.wait)?;
-    start::make_current(&there, &forked.document, &forked.name)?;
-    let checkpoint = choose::load(&there, forked.name.as_str(), forked.id)?;
-    let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
-    Ok(Made {
-        path: path.to_owned(),
-        branch: Some(branch),
-        brought,
-    })
+    Ok((forked, written))
 }

@@ -1,0 +1,105 @@
+//! Where forks go: names, branches and folders that have to be free, and the work tree that is made for one.
+
+use super::super::{
+    Error, Scene, choose,
+    restore::{self, Progress},
+    start,
+};
+use super::{Forked, Made, Wanted};
+use crate::{
+    model::name::Name,
+    store::{self, lock, refs, session},
+};
+
+/// The branch of a fork in a work tree.
+pub(super) fn branch_of(wanted: &Wanted, name: &Name) -> String {
+    let branch = wanted.branch.clone();
+    branch.unwrap_or_else(|| format!("checkpoint/{name}"))
+}
+
+/// Before anything is written: that names, folders and branches are free.
+pub(super) fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Error> {
+    let taken = |what: String| Err(Error::NoPlace { what });
+    for (at, wanted) in forks.iter().enumerate() {
+        let earlier = &forks[..at];
+        if let Some(name) = &wanted.name
+            && (session::tip(scene.repo, name)?.is_some()
+                || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
+        {
+            return Err(Error::Exists { name: name.clone() });
+        }
+        let Some(path) = &wanted.worktree else { continue };
+        let is_free = match std::fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        if !is_free || earlier.iter().any(|other| other.worktree.as_ref() == Some(path)) {
+            return taken(format!(
+                "'{}' is there already; a work tree needs a folder of its own",
+                path.display()
+            ));
+        }
+        let Some(branch) = wanted
+            .branch
+            .clone()
+            .or_else(|| wanted.name.as_ref().map(|name| branch_of(wanted, name)))
+        else {
+            continue;
+        };
+        let full = format!("refs/heads/{branch}");
+        let is_name = store::git(scene.repo)
+            .args(["check-ref-format", "--branch"])
+            .arg(&branch)
+            .run()
+            .is_ok();
+        if !is_name || branch.starts_with('-') {
+            return taken(format!("'{branch}' is no name for a branch"));
+        }
+        if refs::read(scene.repo, &full)?.is_some()
+            || earlier.iter().any(|other| other.branch.as_ref() == Some(&branch))
+        {
+            return taken(format!(
+                "branch '{branch}' exists already; name another one with --branch"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a work tree at the commit of the source, and brings its files to what the source holds.
+pub(super) fn work_tree(
+    scene: &Scene<'_>,
+    forked: &Forked,
+    wanted: &Wanted,
+    path: &std::path::Path,
+    progress: Progress<'_>,
+) -> Result<Made, Error> {
+    let head = forked.document.git.head.as_ref();
+    let branch = branch_of(wanted, &forked.name);
+    let mut git = store::git(scene.repo)
+        .args(["worktree", "add", "--quiet", "-b"])
+        .arg(&branch);
+    if head.is_none() {
+        git = git.arg("--orphan");
+    }
+    git = git.arg("--").arg(path);
+    if let Some(head) = head {
+        git = git.arg(head.as_str());
+    }
+    git.run().map_err(store::Error::from)?;
+    let repo = store::open_beside(scene.repo, path)?;
+    let there = Scene {
+        repo: &repo,
+        index: None,
+        ..*scene
+    };
+    let _worktree = lock::worktree(there.repo, there.wait)?;
+    start::make_current(&there, &forked.document, &forked.name)?;
+    let checkpoint = choose::load(&there, forked.name.as_str(), forked.id)?;
+    let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
+    Ok(Made {
+        path: path.to_owned(),
+        branch: Some(branch),
+        brought,
+    })
+}
