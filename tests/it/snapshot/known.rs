@@ -25,10 +25,10 @@ impl Known {
         let world = World::with_commit();
         world.file(".git/info/exclude", "*.ignored\n");
         for path in ["one", "two", "more/three", "more/deep/four"] {
-            world.file(&format!("new/{path}"), &format!("{:5}\n", path.len()));
+            world.file(format!("new/{path}"), format!("{:5}\n", path.len()));
         }
         for n in 0..5 {
-            world.file(&format!("beside/{n}"), "11111\n");
+            world.file(format!("beside/{n}"), "11111\n");
             set_time(&world, &format!("beside/{n}"), 1_000_000);
         }
         std::os::unix::fs::symlink("0", world.path("beside/link")).unwrap();
@@ -165,10 +165,10 @@ fn each_change_of_a_file_is_seen() {
             known.write("beside/0/inside", "1\n");
         }),
         ("a folder added to files", |known| {
-            known.write("beside/below/inside", "1\n")
+            known.write("beside/below/inside", "1\n");
         }),
         ("a folder gone", |known| {
-            fs::remove_dir_all(known.world.path("new/more")).unwrap()
+            fs::remove_dir_all(known.world.path("new/more")).unwrap();
         }),
         ("a folder gone, and back", |known| {
             fs::rename(known.world.path("new/more"), known.world.root().join("aside")).unwrap();
@@ -179,7 +179,7 @@ fn each_change_of_a_file_is_seen() {
             known.world.command("mkfifo", ["beside/fifo"]).run().success();
         }),
         ("an empty folder", |known| {
-            fs::create_dir(known.world.path("beside/empty")).unwrap()
+            fs::create_dir(known.world.path("beside/empty")).unwrap();
         }),
         ("a repository", |known| {
             known.world.git(["init", "--quiet", "new/more"]).success();
