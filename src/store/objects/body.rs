@@ -1,6 +1,6 @@
 //! The pack that an operation is writing: in memory while it is small, then in a temporary file.
 //!
-//! A small save therefore touches the disk only when it is finished, and a large one never holds more than a few MiB.
+//! A small save therefore touches the disk only when it is finished, and a large one never holds more than some MiB.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,9 +18,16 @@ use crate::os::Sharing;
 use crate::store::Error;
 
 /// Above this the pack moves to a file. A save of some hundred source files stays below.
-const SPILL: usize = 8 * 1024 * 1024;
+const SPILL: usize = 2 * 1024 * 1024;
 /// How much is gathered before each write to that file.
 const BATCH: usize = 256 * 1024;
+
+/// How far a pack was at some moment.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    entries: usize,
+    length: u64,
+}
 
 /// The pack being written.
 pub(super) struct Body {
@@ -68,19 +75,36 @@ impl Body {
 
     /// Appends an entry, given as it lies in the pack. Does nothing if the object is there already.
     pub(super) fn append(&mut self, id: ObjectId, entry: &[u8]) -> Result<(), Error> {
+        let mut crc = Crc::new();
+        crc.update(entry);
+        self.append_known(id, entry, crc.sum())
+    }
+
+    /// Like [`append`](Self::append) for an entry whose checksum is known.
+    pub(super) fn append_known(&mut self, id: ObjectId, entry: &[u8], crc32: u32) -> Result<(), Error> {
         if self.contains(&id) {
             return Ok(());
         }
         let offset = self.len();
         self.put(entry)?;
-        let mut crc = Crc::new();
-        crc.update(entry);
-        self.note(Entry {
-            id,
-            crc32: crc.sum(),
-            offset,
-        });
+        self.note(Entry { id, crc32, offset });
         Ok(())
+    }
+
+    /// How far the pack is, for [`reset`](Self::reset).
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            entries: self.entries.len(),
+            length: self.len(),
+        }
+    }
+
+    /// Takes back all entries since the mark.
+    pub(super) fn reset(&mut self, mark: Mark) -> Result<(), Error> {
+        for entry in self.entries.drain(mark.entries..) {
+            self.by_id.remove(&entry.id);
+        }
+        self.rollback(mark.length)
     }
 
     fn note(&mut self, entry: Entry) {

@@ -5,7 +5,7 @@
 //! The new pack is durable before an old one goes; git and gix look again for an object whose pack has gone.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +22,9 @@ use crate::store::{Error, Repository, lock, place};
 const TOO_MANY: usize = 16;
 /// An entry larger than this stays where it is: copying it again and again costs more than one more pack.
 const LARGE_PACK: u64 = 512 * 1024 * 1024;
+
+/// How much of a pack is read at once.
+const BUFFER: usize = 256 * 1024;
 
 /// How long merged packs stay.
 const GRACE: Duration = Duration::from_secs(1);
@@ -210,38 +213,53 @@ fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, E
         });
     }
     entries.sort_unstable_by_key(|entry| entry.offset);
-    let Ok(mut file) = File::open(&path) else {
+    let Ok(file) = File::open(&path) else {
         return Ok(Copied::Unusable);
     };
     let length = file.metadata().map_err(Error::io("read", &path))?.len();
     let Some(end) = length.checked_sub(hash.len_in_bytes() as u64) else {
         return Ok(Copied::Unusable);
     };
+    let mut file = Source {
+        file: BufReader::with_capacity(BUFFER, file),
+        at: 0,
+        length,
+    };
     let ends: Vec<u64> = entries.iter().skip(1).map(|entry| entry.offset).chain([end]).collect();
-    // Two passes: nothing of a damaged pack is to go into the new one.
-    for store in [false, true] {
-        for (entry, &end) in entries.iter().zip(&ends) {
-            let Some(bytes) = read_entry(&mut file, entry, end) else {
-                return Ok(Copied::Unusable);
-            };
-            if store {
-                body.append(entry.id, &bytes)?;
-            }
-        }
+    let start = body.mark();
+    for (entry, &end) in entries.iter().zip(&ends) {
+        let Some(bytes) = file.entry(entry, end) else {
+            // Nothing of a damaged pack is to go into the new one.
+            body.reset(start)?;
+            return Ok(Copied::Unusable);
+        };
+        body.append_known(entry.id, &bytes, entry.crc32)?;
     }
     Ok(Copied::All)
 }
 
-/// The bytes of an entry if they are what the index says and no delta.
-fn read_entry(file: &mut File, entry: &Entry, end: u64) -> Option<Vec<u8>> {
-    let length = usize::try_from(end.checked_sub(entry.offset)?).ok()?;
-    let mut bytes = vec![0; length];
-    file.seek(SeekFrom::Start(entry.offset)).ok()?;
-    file.read_exact(&mut bytes).ok()?;
-    pack::parse_entry_header(&bytes)?;
-    let mut crc = Crc::new();
-    crc.update(&bytes);
-    (crc.sum() == entry.crc32).then_some(bytes)
+/// A pack that is read from its beginning to its end.
+struct Source {
+    file: BufReader<File>,
+    /// Where it is read next.
+    at: u64,
+    length: u64,
+}
+
+impl Source {
+    /// The bytes of an entry, which lies behind the last one, if they are what the index says and no delta.
+    fn entry(&mut self, entry: &Entry, end: u64) -> Option<Vec<u8>> {
+        let length = usize::try_from(end.min(self.length).checked_sub(entry.offset)?).ok()?;
+        let skipped = i64::try_from(entry.offset.checked_sub(self.at)?).ok()?;
+        let mut bytes = vec![0; length];
+        self.file.seek_relative(skipped).ok()?;
+        self.file.read_exact(&mut bytes).ok()?;
+        self.at = end;
+        pack::parse_entry_header(&bytes)?;
+        let mut crc = Crc::new();
+        crc.update(&bytes);
+        (crc.sum() == entry.crc32).then_some(bytes)
+    }
 }
 
 /// Whether git is at work on the packs.

@@ -3,6 +3,8 @@
 //! gix syncs nothing, and git syncs loose objects one by one; a pack costs three syncs however many objects it holds,
 //! and its `.keep` protects them from a concurrent `gc --prune=now` until the ref is in place. Objects are hashed with
 //! collision detection. A second form of the writer stores nothing and serves `--dry-run` and comparisons.
+//!
+//! Over 400 lines because the two forms share their ways in.
 
 mod body;
 mod commits;
@@ -151,11 +153,17 @@ impl Writer {
     pub fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
         trace::count();
         let id = self.hash_only(kind, data)?;
+        self.write_as(id, kind, data)?;
+        Ok(id)
+    }
+
+    /// Stores an object whose id the caller knows from [`hash_only`](Self::hash_only).
+    pub fn write_as(&self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
         match &self.target {
             Target::Memory => self.keep(id, kind, data),
             Target::Pack(pack) => {
                 if pack.has(&id) {
-                    return Ok(id);
+                    return Ok(());
                 }
                 if kind != Kind::Blob {
                     self.keep(id, kind, data);
@@ -166,7 +174,16 @@ impl Writer {
                 lock(&pack.body).append(id, &entry)?;
             }
         }
-        Ok(id)
+        Ok(())
+    }
+
+    /// Whether an object lies in the repository, soundly or not, so that it may matter whether it can be relied on. Says
+    /// no for a writer that relies on nothing.
+    pub fn is_there(&self, id: &ObjectId) -> bool {
+        match &self.target {
+            Target::Memory => false,
+            Target::Pack(pack) => pack.trusted.is_some() && lock(&pack.present).lists(id),
+        }
     }
 
     /// Stores an object of exactly `length` bytes from a source, in bounded memory, and gives its id.

@@ -47,6 +47,12 @@ impl Present {
         self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
     }
 
+    /// Whether the object is packed, or there is a file for it.
+    pub(in crate::store) fn lists(&self, id: &ObjectId) -> bool {
+        let is_loose = |folder: &PathBuf| std::fs::symlink_metadata(loose::path(folder, id)).is_ok();
+        self.is_packed(id) || self.folders.iter().any(is_loose)
+    }
+
     /// Whether the object is stored, looked for anew on the disk, for when gix says it is not.
     ///
     /// gix lists the packs once for each miss, and while packs are merged the listing may show neither the old ones nor

@@ -14,6 +14,7 @@ use gix::glob::search::pattern::List;
 use gix::ignore::search::{Ignore, pattern_matching_relative_path};
 
 use super::Error;
+use super::cache;
 use super::globals::read_rules;
 use crate::os;
 use crate::store::Repository;
@@ -27,6 +28,7 @@ pub(in crate::worktree) struct Globals {
     lists: Vec<List<Ignore>>,
     parse: Ignore,
     case: Case,
+    digest: u64,
 }
 
 /// The patterns of one folder's `.gitignore`, and of the folders above it.
@@ -34,6 +36,7 @@ pub(in crate::worktree) struct Globals {
 pub(in crate::worktree) struct Rules {
     list: List<Ignore>,
     above: Chain,
+    digest: u64,
 }
 
 /// The `.gitignore` files that hold in a folder; `None` when there are none.
@@ -49,12 +52,19 @@ impl Globals {
             Some(repo.common_dir().join("info").join("exclude")),
         ];
         let mut lists = Vec::new();
+        let mut digest = cache::digest((case == Case::Fold, parse.support_precious));
         for path in files.into_iter().flatten() {
             if let Some(bytes) = read_rules(&path, MAX_SIZE)? {
+                digest = cache::digest((digest, &bytes));
                 lists.extend(List::from_bytes(&bytes, path, None, parse).ok());
             }
         }
-        Ok(Self { lists, parse, case })
+        Ok(Self {
+            lists,
+            parse,
+            case,
+            digest,
+        })
     }
 
     /// Patterns given as text, each as a line of a `.gitignore` at the root.
@@ -66,7 +76,13 @@ impl Globals {
             lists: list.into_iter().collect(),
             parse,
             case,
+            digest: cache::digest((case == Case::Fold, lines)),
         }
+    }
+
+    /// A number that differs when other names could be ignored in a folder in which the `chain` holds.
+    pub(super) fn digest(&self, chain: &Chain) -> u64 {
+        cache::digest((self.digest, chain.as_ref().map(|rules| rules.digest)))
     }
 
     /// The rules in a folder that has a `.gitignore` of this content. `folder` is its path with a slash at the end,
@@ -80,6 +96,7 @@ impl Globals {
         Some(Arc::new(Rules {
             list,
             above: above.clone(),
+            digest: cache::digest((above.as_ref().map(|rules| rules.digest), folder, content)),
         }))
     }
 

@@ -9,6 +9,7 @@ mod cache;
 mod content;
 pub(in crate::worktree) mod convert;
 pub(in crate::worktree) mod encoding;
+mod entries;
 mod error;
 pub(in crate::worktree) mod filter;
 mod folder;
@@ -55,7 +56,7 @@ use lfs::Lfs;
 use settings::Settings;
 use settle::Results;
 use staged::Staged;
-use walk::Ground;
+use walk::{Ground, Trusted};
 
 /// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
 pub fn is_storable(name: &[u8], is_file: bool) -> bool {
@@ -141,7 +142,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
     let leftovers = journal::leftovers_begin(repo);
-    let ground = Ground {
+    let mut ground = Ground {
         lfs: &lfs,
         partial: is_partial(repo),
         settings: &settings,
@@ -153,6 +154,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         max_file_size: options.max_file_size,
         own: &own,
         cache: &cache,
+        trusted: Some(Trusted { roots: &roots, writer }),
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
         leftovers: leftovers.as_deref(),
@@ -160,6 +162,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     };
     let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
+    if settle::is_over(&found, options.max_total_size) {
+        // Which files are beyond the limit is told one by one.
+        ground.trusted = None;
+        found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
+    }
     let met = found.candidates.iter().map(Vec::len).sum::<usize>();
     trace::say(1, || {
         format!(
@@ -192,10 +199,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         index: &index,
     };
     let settled = settle::settle(&mut found, &ground, results);
+    let (tree, taken) = builder.work(&found.folders, results, threads)?;
     if let Some(next) = next {
-        settled.remember(next, &cache, &found, results, &unmerged.accepted);
+        settled.remember(next, &ground, &found, results, &unmerged.accepted, &taken);
     }
-    let tree = builder.work(&found.folders, results)?;
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }

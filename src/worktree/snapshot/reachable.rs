@@ -2,9 +2,10 @@
 //!
 //! Only an object that is found there is sure to stay. One that merely lies in the repository, because the index named
 //! it or an earlier attempt stored it, may be thrown away by a `git repack -ad` that looked at the refs before ours
-//! moved; so a snapshot writes it again. Folders are read as they are asked for, and the last one is remembered.
+//! moved; so a snapshot writes it again. Folders are read as they are asked for, and those
+//! on the way to the last one are remembered.
 
-use std::collections::HashMap;
+use std::rc::Rc;
 
 use gix::objs::TreeRefIter;
 
@@ -14,8 +15,9 @@ use crate::store::{ObjectId, Repository};
 pub(super) struct Reachable<'a> {
     repo: &'a Repository,
     roots: &'a [ObjectId],
-    /// The folder asked for last, by its path without a slash at the end.
-    folder: Option<(Vec<u8>, Listing)>,
+    /// The folders on the way to the one asked for last, the root first, each with its name. What comes in the order of
+    /// the paths reads each folder once.
+    way: Vec<(Vec<u8>, Rc<Listing>)>,
 }
 
 /// What the trees have in one folder.
@@ -23,7 +25,11 @@ pub(super) struct Reachable<'a> {
 pub(super) struct Listing {
     /// The trees of the folder itself, each once.
     pub trees: Vec<ObjectId>,
-    names: HashMap<Vec<u8>, Vec<ObjectId>>,
+    names: Vec<u8>,
+    /// Where in `names` each name begins and ends, in the order of the names. One is there as often as it has ids.
+    spans: Vec<(u32, u32)>,
+    /// What stands under each name.
+    ids: Vec<ObjectId>,
 }
 
 impl<'a> Reachable<'a> {
@@ -31,7 +37,7 @@ impl<'a> Reachable<'a> {
         Self {
             repo,
             roots,
-            folder: None,
+            way: Vec::new(),
         }
     }
 
@@ -45,46 +51,64 @@ impl<'a> Reachable<'a> {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&b""[..], path),
         };
-        if self.folder.as_ref().is_none_or(|(known, _)| known != folder) {
-            self.folder = Some((folder.to_vec(), self.folder(folder)));
+        let depth = self.reach(folder);
+        self.way[depth].1.of(name)
+    }
+
+    /// The trees of a folder, given its path without a slash at its end.
+    pub(super) fn trees(&mut self, path: &[u8]) -> Vec<ObjectId> {
+        if path.is_empty() {
+            self.roots.to_vec()
+        } else {
+            self.at(path).to_vec()
         }
-        self.folder.as_ref().map_or(&[], |(_, listing)| listing.of(name))
     }
 
     /// A folder by its path, without a slash at its end.
-    pub(super) fn folder(&self, path: &[u8]) -> Listing {
-        let mut trees = self.roots.to_vec();
-        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            let mut below = Vec::new();
-            for tree in &trees {
-                self.entries(*tree, |entry, id| {
-                    if entry == name && !below.contains(&id) {
-                        below.push(id);
-                    }
-                });
-            }
-            trees = below;
+    pub(super) fn folder(&mut self, path: &[u8]) -> Rc<Listing> {
+        let depth = self.reach(path);
+        Rc::clone(&self.way[depth].1)
+    }
+
+    /// Reads the folders on the way that are not known from the last time. Gives the position of the last one.
+    fn reach(&mut self, path: &[u8]) -> usize {
+        if self.way.is_empty() {
+            self.way.push((Vec::new(), Rc::new(self.listing(self.roots))));
         }
-        self.listing(&trees)
+        let mut depth = 0;
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            depth += 1;
+            if self.way.get(depth).is_some_and(|(known, _)| known == name) {
+                continue;
+            }
+            self.way.truncate(depth);
+            let listing = self.listing(self.way[depth - 1].1.of(name));
+            self.way.push((name.to_vec(), Rc::new(listing)));
+        }
+        depth
     }
 
     /// What trees of one folder hold.
     pub(super) fn listing(&self, trees: &[ObjectId]) -> Listing {
         let mut listing = Listing::default();
+        let mut found = Vec::new();
         for tree in trees {
             if listing.trees.contains(tree) {
                 continue;
             }
             listing.trees.push(*tree);
             let names = &mut listing.names;
-            self.entries(*tree, |name, id| match names.get_mut(name) {
-                Some(ids) if ids.contains(&id) => {}
-                Some(ids) => ids.push(id),
-                None => {
-                    names.insert(name.to_vec(), vec![id]);
-                }
+            self.entries(*tree, |name, id| {
+                let start = names.len();
+                names.extend_from_slice(name);
+                found.push((position(start), position(names.len()), id));
             });
         }
+        let name = |(start, end, _): &(u32, u32, ObjectId)| &listing.names[*start as usize..*end as usize];
+        // The names of one tree are almost in this order: git sorts folders as if a slash ended their names.
+        found.sort_by(|a, b| name(a).cmp(name(b)).then(a.2.cmp(&b.2)));
+        found.dedup_by(|a, b| a.2 == b.2 && name(a) == name(b));
+        (listing.spans, listing.ids) = found.into_iter().map(|(start, end, id)| ((start, end), id)).unzip();
         listing
     }
 
@@ -103,8 +127,46 @@ impl<'a> Reachable<'a> {
 }
 
 impl Listing {
+    /// The trees of a folder and nothing of what is in them.
+    pub(super) fn closed(trees: Vec<ObjectId>) -> Self {
+        Self {
+            trees,
+            ..Self::default()
+        }
+    }
+
     /// What stands under a name in any of the trees.
     pub(super) fn of(&self, name: &[u8]) -> &[ObjectId] {
-        self.names.get(name).map_or(&[], Vec::as_slice)
+        let at = |(start, end): &(u32, u32)| &self.names[*start as usize..*end as usize];
+        let start = self.spans.partition_point(|span| at(span) < name);
+        let count = self.spans[start..].iter().take_while(|span| at(span) == name).count();
+        &self.ids[start..start + count]
+    }
+}
+
+fn position(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("the names of the trees of one folder are below 4 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_ids_of_all_trees_and_no_others() {
+        let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
+        let names = b"abbc".to_vec();
+        let listing = Listing {
+            trees: vec![id(9)],
+            names,
+            spans: vec![(0, 1), (1, 2), (2, 3), (3, 4)],
+            ids: vec![id(1), id(2), id(3), id(4)],
+        };
+        assert_eq!(listing.of(b"a"), [id(1)]);
+        assert_eq!(listing.of(b"b"), [id(2), id(3)]);
+        assert_eq!(listing.of(b"c"), [id(4)]);
+        assert!(listing.of(b"bb").is_empty());
+        assert!(listing.of(b"").is_empty());
+        assert!(Listing::closed(vec![id(9)]).of(b"a").is_empty());
     }
 }

@@ -1,11 +1,12 @@
 //! What became of the files that were read, on its way into folders, lists, status and cache.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::cache::{Cache, Next, Record};
+use super::cache::{Content, Files, Known, Next, Record};
 use super::content::{Outcome, Read};
 use super::index::{EntryExt, Index};
-use super::walk::{Candidate, Found, Ground, What, Why};
+use super::trees::path_of;
+use super::walk::{Candidate, Folder, Found, Ground, What, Why};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::store::ObjectId;
@@ -63,6 +64,19 @@ pub(super) struct Settled {
     unsettled: HashSet<u32>,
     /// Files that are kept beside the tree.
     pub held: Vec<(RepoPath, ObjectId)>,
+}
+
+/// Whether there may be more bytes of untracked files than the limit, with those that were taken at once.
+pub(super) fn is_over(found: &Found, max_total_size: Option<u64>) -> bool {
+    let candidates = found.candidates.iter().flatten();
+    let untracked = candidates.filter(|candidate| candidate.why == Why::Untracked);
+    let taken = found.folders.iter().filter_map(|folder| folder.taken.as_ref());
+    let at_once = taken.filter(|taken| taken.tree.is_some()).map(|taken| taken.size);
+    let total = untracked
+        .map(|candidate| candidate.meta.size)
+        .chain(at_once)
+        .fold(0, u64::saturating_add);
+    max_total_size.is_some_and(|max| total > max)
 }
 
 /// The candidates in their order, less the untracked ones beyond the limit on all of them.
@@ -149,41 +163,83 @@ pub(super) fn settle(found: &mut Found, ground: &Ground<'_>, results: Results<'_
 }
 
 impl Settled {
-    /// Writes what may be believed next time; `further` are fingerprints beside those of folders.
+    /// Writes what may be believed next time; `further` are fingerprints beside those of folders, `trees` what folders of
+    /// taken files became.
     pub(super) fn remember(
         &self,
         next: Next,
-        cache: &Cache,
+        ground: &Ground<'_>,
         found: &Found,
         results: Results<'_>,
         further: &HashSet<u64>,
+        trees: &HashMap<u32, ObjectId>,
     ) {
         let in_order = found
             .folders
             .iter()
             .filter(|folder| !self.unsettled.contains(&folder.id));
-        let fingerprints = in_order
+        let folders = in_order
             .filter_map(|folder| folder.fingerprint)
             .chain(further.iter().copied())
             .collect();
-        let records = || {
-            results
-                .candidates
-                .iter()
-                .zip(results.reads)
-                .filter_map(|(candidate, read)| {
-                    // The unchanged files of a folder that is in order are known by its fingerprint.
-                    let known_by_folder = candidate.why == Why::Clean
-                        && !self.unsettled.contains(&candidate.folder)
-                        && found.folders[candidate.folder as usize].fingerprint.is_some();
-                    let record = if known_by_folder {
-                        None
-                    } else {
-                        results.record(candidate, read)
-                    };
-                    record.map(|record| (&*candidate.path, record))
+        let mut known = Vec::new();
+        let mut files = Vec::new();
+        let at_once = |folder: &&Folder| folder.taken.as_ref().is_some_and(|taken| taken.tree.is_some());
+        for folder in found.folders.iter().filter(at_once) {
+            let mut path = path_of(&found.folders, folder);
+            path.push(b'/');
+            if let Some(same) = ground.cache.known(&path) {
+                known.push(same.clone());
+                files.push((&*same.path, Files::AsBefore(&same.path)));
+            }
+        }
+        let mut start = 0;
+        for group in results.candidates.chunk_by(|a, b| a.folder == b.folder) {
+            let reads = &results.reads[start..start + group.len()];
+            start += group.len();
+            let path = group[0].parts().0;
+            let folder = &found.folders[group[0].folder as usize];
+            let taken = folder.taken.as_ref().filter(|taken| taken.count == group.len());
+            let tree = taken
+                .filter(|_| {
+                    group
+                        .iter()
+                        .zip(reads)
+                        .all(|(candidate, read)| as_it_is(ground, candidate, read))
                 })
-        };
-        next.finish(cache, &records, &fingerprints);
+                .and_then(|taken| Some((taken, *trees.get(&folder.id)?)));
+            if let Some((taken, tree)) = tree {
+                known.push(Known {
+                    path: path.into(),
+                    fingerprint: taken.fingerprint,
+                    size: taken.size,
+                    tree,
+                });
+            }
+            // The unchanged files of a folder that is in order are known by its fingerprint.
+            let in_order = folder.fingerprint.is_some() && !self.unsettled.contains(&folder.id);
+            let records: Vec<_> = group
+                .iter()
+                .zip(reads)
+                .filter(|(candidate, _)| !(in_order && candidate.why == Why::Clean))
+                .filter_map(|(candidate, read)| Some((&*candidate.path, results.record(candidate, read)?)))
+                .collect();
+            if !records.is_empty() {
+                let known = tree.is_some();
+                files.push((path, Files::Read { known, files: records }));
+            }
+        }
+        known.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        files.sort_by_key(|(path, _)| *path);
+        let files = files.into_iter().map(|(_, files)| files).collect();
+        let content = Content { folders, known, files };
+        next.finish(ground.cache, &content);
     }
+}
+
+/// Whether an untracked file is stored as it is, with nothing else to say about it, and may be believed to be unchanged.
+fn as_it_is(ground: &Ground<'_>, candidate: &Candidate, read: &Read) -> bool {
+    let plain = matches!(read.outcome, Outcome::Put(put) if !put.raw);
+    let believed = read.note.as_ref().is_some_and(|note| !note.pointer);
+    plain && believed && ground.is_usual(&candidate.meta, None)
 }

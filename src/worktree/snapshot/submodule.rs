@@ -113,6 +113,7 @@ fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
         max_file_size: u64::MAX,
         own: &own,
         cache: &cache,
+        trusted: None,
         left_out: &[],
         open: Arc::new(AtomicUsize::new(0)),
         leftovers: None,

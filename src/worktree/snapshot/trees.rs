@@ -5,12 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gix::bstr::ByteSlice;
 use gix::index::entry::{Mode, Stage};
 use gix::index::extension::Tree as Cached;
 
 use super::Error;
+use super::entries::{Entries, FOLDER};
 use super::index::{EntryExt, Group, Index};
 use super::reachable::{Listing, Reachable};
 use super::settle::Results;
@@ -18,10 +21,15 @@ use super::walk::{Folder, What};
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
 
-const FOLDER: u16 = 0o40_000;
+/// Folders that a thread builds at once.
+const BATCH: usize = 16;
+
+/// What stands for a folder: mode and id, or nothing.
+type Built = Option<(u16, ObjectId)>;
 
 /// Builds the trees of a snapshot.
 pub(super) struct Builder<'a> {
+    repo: &'a Repository,
     reachable: Reachable<'a>,
     writer: &'a Writer,
     index: &'a Index,
@@ -42,6 +50,7 @@ impl<'a> Builder<'a> {
         left_out: &'a [usize],
     ) -> Self {
         Self {
+            repo,
             reachable: Reachable::new(repo, roots),
             writer,
             index,
@@ -59,11 +68,18 @@ impl<'a> Builder<'a> {
         Ok((id, std::mem::take(&mut self.loose_ends)))
     }
 
-    /// The tree of the files. `folders` are sorted by their numbers, which are their positions.
-    pub(super) fn work(&mut self, folders: &[Folder], results: Results<'_>) -> Result<ObjectId, Error> {
+    /// The tree of the files, and those of the folders of taken files by their numbers. `folders` are sorted by their
+    /// numbers, which are their positions.
+    pub(super) fn work(
+        &mut self,
+        folders: &[Folder],
+        results: Results<'_>,
+        threads: usize,
+    ) -> Result<(ObjectId, HashMap<u32, ObjectId>), Error> {
         let in_index = self.whole_index()?;
-        self.of_work_tree(folders, results, in_index)?
-            .map_or_else(|| self.empty(), Ok)
+        let mut taken = HashMap::new();
+        let tree = self.of_work_tree(folders, results, in_index, threads, &mut taken)?;
+        Ok((tree.map_or_else(|| self.empty(), Ok)?, taken))
     }
 
     fn empty(&self) -> Result<ObjectId, Error> {
@@ -98,7 +114,8 @@ impl<'a> Builder<'a> {
             _ => {
                 let listing = self.reachable.listing(held);
                 let mut entries = Entries::default();
-                for group in self.index.groups(range, prefix) {
+                let index = self.index;
+                for group in index.groups(range, prefix) {
                     self.add_group(&group, prefix, cached, &listing, &mut entries)?;
                 }
                 self.writer.trust(listing.trees);
@@ -110,13 +127,13 @@ impl<'a> Builder<'a> {
     }
 
     /// A name as the index has it.
-    fn add_group(
+    fn add_group<'b>(
         &mut self,
-        group: &Group<'_>,
+        group: &Group<'b>,
         prefix: usize,
         cached: Option<&Cached>,
         listing: &Listing,
-        entries: &mut Entries,
+        entries: &mut Entries<'b>,
     ) -> Result<(), Error> {
         if !group.below.is_empty() {
             let below = self.of_index(
@@ -166,6 +183,8 @@ impl<'a> Builder<'a> {
         folders: &[Folder],
         results: Results<'_>,
         in_index: Option<ObjectId>,
+        threads: usize,
+        taken: &mut HashMap<u32, ObjectId>,
     ) -> Result<Option<ObjectId>, Error> {
         let mut touched = vec![false; folders.len()];
         let mut below = HashMap::<u32, Vec<u32>>::new();
@@ -181,16 +200,78 @@ impl<'a> Builder<'a> {
         if !touched.first().copied().unwrap_or(false) {
             return Ok(in_index);
         }
-        let mut built = HashMap::<u32, Option<(u16, ObjectId)>>::new();
-        for folder in folders.iter().rev().filter(|folder| touched[folder.id as usize]) {
-            let mut inside = BTreeMap::<&[u8], Option<(u16, ObjectId)>>::new();
-            for id in below.remove(&folder.id).unwrap_or_default() {
-                inside.insert(&folders[id as usize].name, built.remove(&id).flatten());
+        let lowest: Vec<&Folder> = folders
+            .iter()
+            .filter(|folder| touched[folder.id as usize] && !below.contains_key(&folder.id))
+            .collect();
+        let mut built = self.lowest(folders, &lowest, results, threads)?;
+        let mut note = |folder: &Folder, tree: Built| {
+            if let (Some(_), Some((_, id))) = (&folder.taken, tree) {
+                taken.insert(folder.id, id);
             }
+        };
+        for folder in lowest {
+            note(folder, built.get(&folder.id).copied().flatten());
+        }
+        let above = |folder: &&Folder| touched[folder.id as usize] && below.contains_key(&folder.id);
+        for folder in folders.iter().rev().filter(above) {
+            let inside = below[&folder.id]
+                .iter()
+                .map(|id| (&*folders[*id as usize].name, built.remove(id).flatten()))
+                .collect();
             let tree = self.folder(folders, folder, results, inside)?;
+            note(folder, tree);
             built.insert(folder.id, tree);
         }
         Ok(built.remove(&0).flatten().map(|(_, id)| id))
+    }
+
+    /// What stands for the touched folders without touched folders in them, by their numbers: all that can be built at
+    /// the same time.
+    fn lowest(
+        &mut self,
+        folders: &[Folder],
+        lowest: &[&Folder],
+        results: Results<'_>,
+        threads: usize,
+    ) -> Result<HashMap<u32, Built>, Error> {
+        let next = AtomicUsize::new(0);
+        let work = |builder: &mut Builder<'_>| -> Result<Vec<(u32, Built)>, Error> {
+            let mut built = Vec::new();
+            loop {
+                let start = next.fetch_add(BATCH, Ordering::Relaxed);
+                let Some(rest) = lowest.get(start..).filter(|rest| !rest.is_empty()) else {
+                    return Ok(built);
+                };
+                for folder in &rest[..rest.len().min(BATCH)] {
+                    let tree = builder.folder(folders, folder, results, BTreeMap::new())?;
+                    built.push((folder.id, tree));
+                }
+            }
+        };
+        let helpers = threads.min(lowest.len() / (2 * BATCH)).saturating_sub(1);
+        std::thread::scope(|scope| {
+            let helpers: Vec<_> = (0..helpers)
+                .map(|_| {
+                    let repo = self.repo.clone().into_sync();
+                    let (roots, writer, index, left_out) =
+                        (self.reachable.roots(), self.writer, self.index, self.left_out);
+                    let work = &work;
+                    scope.spawn(move || {
+                        let repo = repo.to_thread_local();
+                        work(&mut Builder::new(&repo, roots, writer, index, left_out))
+                    })
+                })
+                .collect();
+            let mut built: HashMap<_, _> = work(self)?.into_iter().collect();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(other) => built.extend(other?),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(built)
+        })
     }
 
     /// What stands for a folder in the tree above it. `inside` are the touched folders in it.
@@ -199,8 +280,8 @@ impl<'a> Builder<'a> {
         folders: &'b [Folder],
         folder: &'b Folder,
         results: Results<'b>,
-        mut inside: BTreeMap<&'b [u8], Option<(u16, ObjectId)>>,
-    ) -> Result<Option<(u16, ObjectId)>, Error> {
+        mut inside: BTreeMap<&'b [u8], Built>,
+    ) -> Result<Built, Error> {
         let mut gone = Vec::<&[u8]>::new();
         let seen = folder.changes.iter().map(|change| (&*change.name, change.what));
         for (name, what) in seen.chain(folder.read.iter().map(|at| results.change(*at))) {
@@ -220,9 +301,18 @@ impl<'a> Builder<'a> {
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty())
             .fold(self.index.state().tree(), child);
-        let listing = self.reachable.folder(&path);
+        let groups = self.index.groups(folder.entries.clone(), prefix);
+        // What the refs hold in it matters only for the folders that are as the index has them.
+        let listing = if groups
+            .iter()
+            .any(|group| !group.below.is_empty() && !inside.contains_key(group.name))
+        {
+            self.reachable.folder(&path)
+        } else {
+            Rc::new(Listing::closed(self.reachable.trees(&path)))
+        };
         let mut entries = Entries::default();
-        for group in self.index.groups(folder.entries.clone(), prefix) {
+        for group in groups {
             if let Some(changed) = inside.remove(group.name) {
                 if let Some((mode, id)) = changed {
                     entries.add(group.name, mode, id);
@@ -231,7 +321,7 @@ impl<'a> Builder<'a> {
                 self.add_group(&group, prefix, cached, &listing, &mut entries)?;
             }
         }
-        self.writer.trust(listing.trees);
+        self.writer.trust(listing.trees.iter().copied());
         for (name, added) in inside {
             if let Some((mode, id)) = added {
                 entries.add(name, mode, id);
@@ -264,39 +354,4 @@ fn child<'a>(cached: Option<&'a Cached>, name: &[u8]) -> Option<&'a Cached> {
         .binary_search_by(|child| child.name.as_bytes().cmp(name))
         .ok()?;
     children.get(at)
-}
-
-/// Entries of a tree in the making.
-#[derive(Default)]
-struct Entries {
-    list: Vec<(Vec<u8>, u16, ObjectId)>,
-}
-
-impl Entries {
-    fn add(&mut self, name: &[u8], mode: u16, id: ObjectId) {
-        self.list.push((name.to_vec(), mode, id));
-    }
-
-    /// Writes the tree; `None` if it would be empty, since git stores no empty folders.
-    fn write(mut self, writer: &Writer) -> Result<Option<ObjectId>, Error> {
-        if self.list.is_empty() {
-            return Ok(None);
-        }
-        // git sorts folders as if a slash ended their names.
-        for (name, mode, _) in &mut self.list {
-            if *mode == FOLDER {
-                name.push(b'/');
-            }
-        }
-        self.list.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let mut tree = Vec::with_capacity(self.list.len() * 48);
-        for (name, mode, id) in &self.list {
-            let name = if *mode == FOLDER { &name[..name.len() - 1] } else { name };
-            tree.extend_from_slice(format!("{mode:o} ").as_bytes());
-            tree.extend_from_slice(name);
-            tree.push(0);
-            tree.extend_from_slice(id.as_bytes());
-        }
-        Ok(Some(writer.write(Kind::Tree, &tree)?))
-    }
 }

@@ -15,16 +15,18 @@ use gix::index::entry::Mode as EntryMode;
 use super::Error;
 use super::attributes::{Attributes, Matcher};
 use super::cache::Cache;
-use super::folder::Visit;
+use super::folder::{Tools, Visit};
 use super::ignore::{Chain, Globals};
 use super::index::Index;
 use super::lfs::Lfs;
 use super::queue::Queue;
+use super::reachable::Reachable;
 use super::settings::Settings;
 use super::status::Tally;
 use crate::model::list::{Lists, SkipReason, Skipped};
 use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, Kind, Meta, Names};
+use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
 
 /// Folders that may be kept open for the folders below them, well below the limits on open files (256 on macOS, 1024 on
@@ -46,6 +48,8 @@ pub(super) struct Ground<'a> {
     /// Device and number of the repository's own folders, which may lie in the work tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
+    /// What a folder of untracked files has to rest on to be taken as the cache has it; `None` if each file is looked at.
+    pub trusted: Option<Trusted<'a>>,
     pub lfs: &'a Lfs,
     /// Whether objects may be missing because they are on a remote (a partial clone).
     pub partial: bool,
@@ -57,6 +61,13 @@ pub(super) struct Ground<'a> {
     pub leftovers: Option<&'a [u8]>,
     /// Whether only what git calls changed is of interest, not whether unchanged files are what their blobs give.
     pub status_only: bool,
+}
+
+/// Where the tree of a folder may be relied on.
+pub(super) struct Trusted<'a> {
+    /// Trees that refs hold.
+    pub roots: &'a [ObjectId],
+    pub writer: &'a Writer,
 }
 
 /// A folder to be read.
@@ -120,6 +131,19 @@ pub(super) struct Folder {
     /// A digest of the unchanged files, under which the cache knows whether their blobs give these bytes. `None` if
     /// there are none, or they are candidates in any case.
     pub fingerprint: Option<u64>,
+    /// Set if every file in it is untracked and taken.
+    pub taken: Option<Taken>,
+}
+
+/// The files of a folder that has only untracked ones, none of them ignored or skipped.
+pub(super) struct Taken {
+    /// A digest of their names and stat data, and of all rules.
+    pub fingerprint: u64,
+    pub count: usize,
+    /// Their bytes.
+    pub size: u64,
+    /// What the folder became the last time, if it is as it was; then its files are no candidates.
+    pub tree: Option<ObjectId>,
 }
 
 /// A name that is not as the index has it.
@@ -193,16 +217,7 @@ impl Found {
 
     /// Lists the permission bits of a file if a checkout would give others.
     pub(super) fn note_mode(&mut self, ground: &Ground<'_>, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
-        if meta.kind != Kind::File {
-            return;
-        }
-        let executable = if ground.settings.file_mode {
-            meta.is_executable()
-        } else {
-            entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
-        };
-        let usual = if executable { 0o777 } else { 0o666 } & !ground.umask;
-        if meta.mode != usual {
+        if !ground.is_usual(meta, entry) {
             self.lists.modes.push((RepoPath::from(path), meta.mode));
         }
     }
@@ -315,12 +330,19 @@ fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut stop: impl Fn
     let mut names = Names::default();
     let mut tasks = Vec::new();
     let mut matcher = Matcher::new(ground.settings);
+    let roots = ground.trusted.as_ref().map_or(&[][..], |trusted| trusted.roots);
+    let mut reachable = Reachable::new(repo, roots);
     while let Some(task) = queue.next() {
         let done = Done {
             queue,
             tasks: &mut tasks,
         };
-        Visit::of(repo, ground, &task, &mut found, done.tasks, &mut names, &mut matcher);
+        let tools = Tools {
+            names: &mut names,
+            matcher: &mut matcher,
+            reachable: &mut reachable,
+        };
+        Visit::of(repo, ground, &task, &mut found, done.tasks, tools);
         drop(task);
         if stop(&found, done.finish()) {
             break;
@@ -351,6 +373,17 @@ impl Drop for Done<'_> {
 }
 
 impl Ground<'_> {
+    /// Whether a checkout would give a file these permission bits. Those of a link mean nothing.
+    pub(super) fn is_usual(&self, meta: &Meta, entry: Option<&Entry>) -> bool {
+        let executable = if self.settings.file_mode {
+            meta.is_executable()
+        } else {
+            entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
+        };
+        let usual = if executable { 0o777 } else { 0o666 } & !self.umask;
+        meta.kind != Kind::File || meta.mode == usual
+    }
+
     /// Keeps a folder open for those below it, unless too many are.
     pub(super) fn keep_open(&self, dir: Dir) -> Option<Open> {
         let open = Arc::clone(&self.open);

@@ -20,7 +20,8 @@ pub const OPTIONS: &str = "CHECKPOINT_TEST_OPTIONS";
 
 /// What a snapshot said.
 pub struct Taken {
-    json: Value,
+    /// All of it.
+    pub json: Value,
 }
 
 impl Taken {
@@ -155,8 +156,10 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let repo = store::open(&environment).map_err(|error| error.to_string())?;
     let exclude: Vec<String> = serde_json::from_value(json["exclude"].clone()).unwrap_or_default();
     let cache = json["cache"].as_str().map(Path::new);
+    let held: Vec<String> = serde_json::from_value(json["held"].clone()).unwrap_or_default();
+    let held: Vec<store::ObjectId> = held.iter().map(|id| id.parse().expect("an id")).collect();
     let options = Options {
-        held: &[],
+        held: &held,
         max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
         max_total_size: json["max_total_size"].as_u64(),
         exclude: &exclude,

@@ -3,6 +3,7 @@
 mod child;
 mod held;
 mod hooks;
+mod known;
 mod memory;
 mod moving;
 mod ordinary;

@@ -186,6 +186,7 @@ fn case(steps: &[Vec<Step>; 2], autocrlf: bool) {
     if autocrlf {
         world.git(["config", "core.autocrlf", "input"]).success();
     }
+    let mut held = Vec::<String>::new();
     for round in steps {
         for step in round {
             apply(&world, step);
@@ -200,12 +201,13 @@ fn case(steps: &[Vec<Step>; 2], autocrlf: bool) {
                 .success();
         }
         // git believes this flag; what it hides is compared after taking it away.
-        let options = serde_json::json!({ "cache": world.root().join("cache").to_str().unwrap() });
+        let options = serde_json::json!({ "cache": world.root().join("cache").to_str().unwrap(), "held": held });
         let setting = Setting {
             options,
             ..Setting::default()
         };
         let taken = sound(&world, &setting);
+        held = vec![taken.tree().to_owned(), taken.index_tree().to_owned()];
         let flagged = world.git(["ls-files", "-v", "-z"]).stdout().to_owned();
         for path in flagged.split('\0').filter_map(|line| line.strip_prefix("h ")) {
             world

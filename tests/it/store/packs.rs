@@ -188,6 +188,13 @@ fn others_packs_and_kept_ones_are_left_alone() {
 
 #[test]
 fn a_damaged_pack_is_neither_copied_nor_removed() {
+    // In its first entry, and in its last one, before which others would have been copied.
+    for from_end in [false, true] {
+        damaged(from_end);
+    }
+}
+
+fn damaged(from_end: bool) {
     let world = World::new();
     let repo = open(&world);
     save(&repo, "s", b"to be damaged").unwrap();
@@ -200,7 +207,8 @@ fn a_damaged_pack_is_neither_copied_nor_removed() {
         .find(|path| path.extension().is_some_and(|extension| extension == "pack"))
         .unwrap();
     let mut bytes = fs::read(&pack).unwrap();
-    bytes[30] ^= 0x40;
+    let at = if from_end { bytes.len() - 23 } else { 30 };
+    bytes[at] ^= 0x40;
     fs::remove_file(&pack).unwrap();
     fs::write(&pack, bytes).unwrap();
     for round in 0..30 {
@@ -216,6 +224,11 @@ fn a_damaged_pack_is_neither_copied_nor_removed() {
     settle(&repo);
     assert!(pack.exists());
     assert!(packs(&world) <= 18, "{} packs", packs(&world));
+    for index in folder().filter(|path| path.extension().is_some_and(|extension| extension == "idx")) {
+        if index.with_extension("pack") != pack {
+            world.git(["verify-pack", index.to_str().unwrap()]).success();
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is dear to find out about files and may be believed next time: which blob a file that differs from the index
-//! is stored as, and in which folders every blob gives the bytes on disk. Over 400 lines because a file format is read
-//! and written in one place.
+//! is stored as, in which folders every blob gives the bytes on disk, and which folders of untracked files became which
+//! tree. Over 400 lines because a file format is read and written in one place.
 //!
 //! A private file, never needed: it is checksummed, written whole and renamed into place without being synced, and
 //! dropped when anything about it is odd. A file is believed to be unchanged when its stat data is the same and its
@@ -14,27 +14,53 @@ mod tests;
 use std::collections::HashSet;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::walk::parts;
 use crate::os;
 use crate::os::dir::{self, FileTime, Meta};
+use crate::store::ObjectId;
 pub(super) use record::Record;
 use record::{Reading, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
-const MAGIC: &[u8; 8] = b"gcpcach\x01";
+const MAGIC: &[u8; 8] = b"gcpcach\x02";
 /// How much later than the clock of another device a file must be to count as changed after it was read.
 const SKEW: i64 = 10;
 
-/// The cache as it was read.
+/// The cache as it was read: its head at once, the records of single files when one is asked for.
 pub(super) struct Cache {
-    bytes: Vec<u8>,
-    /// Where the records are, in the order of their paths.
-    records: Vec<usize>,
     folders: HashSet<u64>,
+    /// Sorted by path.
+    known: Vec<Known>,
+    /// How many records are of files in no known folder.
+    others: usize,
+    rest: Option<(File, u64)>,
+    records: OnceLock<Records>,
     hash: gix::hash::Kind,
+}
+
+/// A folder of which every file is untracked and stored as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    /// With a slash at the end.
+    pub path: Box<[u8]>,
+    /// A digest of the names and stat data of its files, and of all rules.
+    pub fingerprint: u64,
+    /// The bytes of its files.
+    pub size: u64,
+    /// The tree that it became.
+    pub tree: ObjectId,
+}
+
+/// The records as they lie in the file.
+#[derive(Default)]
+struct Records {
+    bytes: Vec<u8>,
+    /// Where they are, in the order of their paths.
+    positions: Vec<usize>,
 }
 
 /// The cache as it will be written.
@@ -43,54 +69,90 @@ pub(super) struct Next {
     /// When this snapshot began, and on which device that clock is.
     began: FileTime,
     dev: u64,
-    head: Vec<u8>,
+    settings: u64,
+    hash: gix::hash::Kind,
+}
+
+/// What is to be written.
+pub(super) struct Content<'a> {
+    pub folders: HashSet<u64>,
+    /// Sorted by path.
+    pub known: Vec<Known>,
+    /// The files of each folder, in the order of the paths.
+    pub files: Vec<Files<'a>>,
+}
+
+/// What is to be written of the files of a folder.
+pub(super) enum Files<'a> {
+    /// As many as are in the folder of this path, which is known.
+    AsBefore(&'a [u8]),
+    /// These; of a folder that is known or not.
+    Read {
+        known: bool,
+        files: Vec<(&'a [u8], Record)>,
+    },
 }
 
 impl Cache {
     /// An empty one.
     pub(super) fn empty(hash: gix::hash::Kind) -> Self {
         Self {
-            bytes: Vec::new(),
-            records: Vec::new(),
             folders: HashSet::new(),
+            known: Vec::new(),
+            others: 0,
+            rest: None,
+            records: OnceLock::new(),
             hash,
         }
     }
 
     /// Reads the file. `settings` is a digest of what all records depend on.
     pub(super) fn read(path: &Path, hash: gix::hash::Kind, settings: u64) -> Self {
-        os::read_regular(path)
+        os::open_regular(path)
             .ok()
-            .and_then(|bytes| Self::parse(bytes, hash, settings))
+            .and_then(|file| Self::parse(file, hash, settings))
             .unwrap_or_else(|| Self::empty(hash))
     }
 
-    fn parse(mut bytes: Vec<u8>, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
-        let end = bytes.len().checked_sub(8)?;
-        let sum = u64::from_le_bytes(bytes[end..].try_into().ok()?);
-        bytes.truncate(end);
-        if checksum(&bytes) != sum {
+    fn parse(mut file: File, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
+        let mut start = [0; 12];
+        file.read_exact(&mut start).ok()?;
+        let mut at = Reading { bytes: &start, at: 0 };
+        if at.take(8)? != MAGIC {
             return None;
         }
-        let mut at = Reading { bytes: &bytes, at: 0 };
-        if at.take(8)? != MAGIC || at.u64()? != settings || at.u32()? as usize != hash.len_in_bytes() {
+        let len = at.u32()?;
+        let mut head = Vec::new();
+        (&mut file).take(u64::from(len)).read_to_end(&mut head).ok()?;
+        if head.len() != len as usize {
             return None;
         }
-        let (folders, records) = (at.u32()?, at.u32()?);
+        let mut at = Reading {
+            bytes: checked(&head)?,
+            at: 0,
+        };
+        if at.u64()? != settings || at.u32()? as usize != hash.len_in_bytes() {
+            return None;
+        }
+        let (folders, known, others) = (at.u32()?, at.u32()?, at.u32()?);
         let folders = (0..folders).map(|_| at.u64()).collect::<Option<HashSet<_>>>()?;
-        let mut positions = Vec::new();
-        for _ in 0..records {
-            positions.push(at.at);
-            let len = at.u32()? as usize;
-            at.take(len)?;
-        }
-        (at.at == bytes.len()).then_some(())?;
+        let known = (0..known)
+            .map(|_| Known::read(&mut at, hash))
+            .collect::<Option<Vec<_>>>()?;
+        (at.at == at.bytes.len()).then_some(())?;
         Some(Self {
-            bytes,
-            records: positions,
             folders,
+            known,
+            others: others as usize,
+            rest: Some((file, start.len() as u64 + u64::from(len))),
+            records: OnceLock::new(),
             hash,
         })
+    }
+
+    /// Whether it says nothing about the last snapshot.
+    pub(super) fn is_new(&self) -> bool {
+        self.rest.is_none()
     }
 
     /// Whether a folder of this fingerprint was found to be in order.
@@ -98,21 +160,94 @@ impl Cache {
         self.folders.contains(&fingerprint)
     }
 
+    /// What a folder of only untracked files became, given its path with a slash at the end.
+    pub(super) fn known(&self, path: &[u8]) -> Option<&Known> {
+        let at = self.known.binary_search_by(|known| (*known.path).cmp(path)).ok()?;
+        self.known.get(at)
+    }
+
+    fn records(&self) -> &Records {
+        self.records.get_or_init(|| {
+            let read = |(file, start): &(File, u64)| {
+                let mut bytes = Vec::new();
+                let mut file = file;
+                file.seek(SeekFrom::Start(*start)).ok()?;
+                file.read_to_end(&mut bytes).ok()?;
+                Records::parse(bytes)
+            };
+            self.rest.as_ref().and_then(read).unwrap_or_default()
+        })
+    }
+
     /// What is known of a path, whatever became of the file since. `hint` is where the last one was: the next asked for
     /// is mostly the next known.
     pub(super) fn record(&self, path: &[u8], hint: &mut usize) -> Option<Record> {
-        let compared = |position: &usize| parts(self.path_at(*position)).cmp(&parts(path));
-        let is_next = self
-            .records
+        let records = self.records();
+        let compared = |position: &usize| parts(records.path_at(*position)).cmp(&parts(path));
+        let is_next = records
+            .positions
             .get(*hint)
             .is_some_and(|position| compared(position).is_eq());
         let found = if is_next {
             *hint
         } else {
-            self.records.binary_search_by(compared).ok()?
+            records.positions.binary_search_by(compared).ok()?
         };
         *hint = found + 1;
-        Record::read(&mut self.body(self.records[found]), self.hash)
+        Record::read(&mut records.body(records.positions[found]), self.hash)
+    }
+
+    /// Whether writing this would change nothing.
+    fn holds(&self, content: &Content<'_>) -> bool {
+        if content.folders != self.folders || content.known != self.known {
+            return false;
+        }
+        let mut read = content.files.iter().filter(|files| matches!(files, Files::Read { .. }));
+        if self.others == 0 && read.next().is_none() {
+            return true;
+        }
+        let records = self.records();
+        let mut known = records.positions.iter();
+        content.each(self, &mut |record| {
+            known
+                .next()
+                .is_some_and(|position| records.bytes[*position..].starts_with(record))
+        }) && known.next().is_none()
+    }
+}
+
+impl Known {
+    fn write(&self, out: &mut Vec<u8>) {
+        put_u32(out, self.path.len());
+        out.extend_from_slice(&self.path);
+        out.extend_from_slice(&self.fingerprint.to_le_bytes());
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(self.tree.as_bytes());
+    }
+
+    fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
+        let len = at.u32()? as usize;
+        Some(Self {
+            path: at.take(len)?.into(),
+            fingerprint: at.u64()?,
+            size: at.u64()?,
+            tree: ObjectId::try_from(at.take(hash.len_in_bytes())?).ok()?,
+        })
+    }
+}
+
+impl Records {
+    fn parse(mut bytes: Vec<u8>) -> Option<Self> {
+        let len = checked(&bytes)?.len();
+        bytes.truncate(len);
+        let mut at = Reading { bytes: &bytes, at: 0 };
+        let mut positions = Vec::new();
+        while at.at < bytes.len() {
+            positions.push(at.at);
+            let len = at.u32()? as usize;
+            at.take(len)?;
+        }
+        Some(Self { bytes, positions })
     }
 
     fn body(&self, position: usize) -> Reading<'_> {
@@ -127,20 +262,44 @@ impl Cache {
         at.u32().and_then(|len| at.take(len as usize)).unwrap_or_default()
     }
 
-    /// Whether writing these would change nothing.
-    fn holds<'a>(&self, records: impl Iterator<Item = (&'a [u8], Record)>, folders: &HashSet<u64>) -> bool {
-        let mut known = self.records.iter();
+    /// The records of the files in a folder, each with the four bytes of its length.
+    fn of<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let folder_at = |position: &usize| parts(self.path_at(*position)).0;
+        let start = self.positions.partition_point(|position| folder_at(position) < folder);
+        self.positions[start..]
+            .iter()
+            .take_while(move |position| folder_at(position) == folder)
+            .map(|position| {
+                let len = Reading {
+                    bytes: &self.bytes,
+                    at: *position,
+                }
+                .u32();
+                &self.bytes[*position..][..4 + len.unwrap_or_default() as usize]
+            })
+    }
+}
+
+impl Content<'_> {
+    /// Gives all records as they are written to `see`, in their order, until it says no. `false` if it did.
+    fn each(&self, old: &Cache, see: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut encoded = Vec::new();
-        for (path, record) in records {
-            encode(path, &record, &mut encoded);
-            let same = known
-                .next()
-                .is_some_and(|position| self.bytes[*position..].starts_with(&encoded));
-            if !same {
-                return false;
-            }
-        }
-        known.next().is_none() && *folders == self.folders
+        self.files.iter().all(|files| match files {
+            Files::AsBefore(folder) => old.records().of(folder).all(&mut *see),
+            Files::Read { files, .. } => files.iter().all(|(path, record)| {
+                encode(path, record, &mut encoded);
+                see(&encoded)
+            }),
+        })
+    }
+
+    /// How many records are of files in no known folder.
+    fn others(&self) -> usize {
+        let count = |files: &Files<'_>| match files {
+            Files::Read { known: false, files } => files.len(),
+            _ => 0,
+        };
+        self.files.iter().map(count).sum()
     }
 }
 
@@ -163,14 +322,12 @@ impl Next {
         let file = os::private_file(&clock, os::Sharing::default()).ok()?;
         os::touch(&clock).ok()?;
         let meta = dir::file_meta(&file).ok()?;
-        let mut head = MAGIC.to_vec();
-        head.extend_from_slice(&settings.to_le_bytes());
-        put_u32(&mut head, hash.len_in_bytes());
         Some(Self {
             path: path.to_owned(),
             began: meta.mtime,
             dev: meta.dev,
-            head,
+            settings,
+            hash,
         })
     }
 
@@ -186,41 +343,44 @@ impl Next {
         meta.mtime < limit && meta.ctime < limit && !coarse(meta.mtime) && !coarse(meta.ctime)
     }
 
-    /// Writes the file, unless it would be the same as `old`. Records come in the order of [`parts`]. What cannot be
-    /// written is not kept.
-    pub(super) fn finish<'a, R>(self, old: &Cache, records: &dyn Fn() -> R, folders: &HashSet<u64>)
-    where
-        R: Iterator<Item = (&'a [u8], Record)>,
-    {
-        if old.holds(records(), folders) {
+    /// Writes the file, unless it would be the same as `old`. What cannot be written is not kept.
+    pub(super) fn finish(self, old: &Cache, content: &Content<'_>) {
+        if old.holds(content) {
             return;
         }
         // Without it the next snapshot reads more.
         let _ = os::replace_with(&self.path, os::Sharing::default(), false, &mut |file| {
-            self.write(file, records, folders)
+            self.write(file, old, content)
         });
     }
 
-    fn write<'a, R>(&self, file: &mut File, records: &dyn Fn() -> R, folders: &HashSet<u64>) -> io::Result<()>
-    where
-        R: Iterator<Item = (&'a [u8], Record)>,
-    {
-        let mut head = self.head.clone();
-        put_u32(&mut head, folders.len());
-        put_u32(&mut head, records().count());
-        for folder in folders {
+    fn write(&self, file: &mut File, old: &Cache, content: &Content<'_>) -> io::Result<()> {
+        let mut head = self.settings.to_le_bytes().to_vec();
+        put_u32(&mut head, self.hash.len_in_bytes());
+        put_u32(&mut head, content.folders.len());
+        put_u32(&mut head, content.known.len());
+        put_u32(&mut head, content.others());
+        for folder in &content.folders {
             head.extend_from_slice(&folder.to_le_bytes());
         }
-        let mut sum = DefaultHasher::new();
-        let mut file = io::BufWriter::with_capacity(256 * 1024, file);
-        sum.write(&head);
-        file.write_all(&head)?;
-        let mut encoded = Vec::new();
-        for (path, record) in records() {
-            encode(path, &record, &mut encoded);
-            sum.write(&encoded);
-            file.write_all(&encoded)?;
+        for known in &content.known {
+            known.write(&mut head);
         }
+        let sum = checksum(&head);
+        head.extend_from_slice(&sum.to_le_bytes());
+        let mut start = MAGIC.to_vec();
+        put_u32(&mut start, head.len());
+        let mut file = io::BufWriter::with_capacity(256 * 1024, file);
+        file.write_all(&start)?;
+        file.write_all(&head)?;
+        let mut sum = DefaultHasher::new();
+        let mut written = Ok(());
+        content.each(old, &mut |record| {
+            sum.write(record);
+            written = file.write_all(record);
+            written.is_ok()
+        });
+        written?;
         file.write_all(&sum.finish().to_le_bytes())?;
         file.flush()
     }
@@ -232,6 +392,12 @@ pub(super) fn digest(what: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The bytes before the checksum at the end, if it is theirs.
+fn checked(bytes: &[u8]) -> Option<&[u8]> {
+    let (bytes, sum) = bytes.split_last_chunk()?;
+    (checksum(bytes) == u64::from_le_bytes(*sum)).then_some(bytes)
 }
 
 fn checksum(bytes: &[u8]) -> u64 {

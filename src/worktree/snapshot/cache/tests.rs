@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use super::{Cache, Next, Record, SKEW};
+use super::{Cache, Content, Files, Known, Next, Record, SKEW};
 use crate::os::dir::{self, FileTime, Kind, Meta};
 use crate::store::ObjectId;
 
@@ -40,11 +40,68 @@ const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
 fn store(path: &Path, records: &[(Vec<u8>, Record)], folders: &HashSet<u64>) {
     let next = Next::begin(path, SHA1, 1).expect("a file");
     let old = Cache::read(path, SHA1, 1);
-    next.finish(
-        &old,
-        &|| records.iter().map(|(path, record)| (&path[..], record.clone())),
-        folders,
+    let files = records
+        .iter()
+        .map(|(path, record)| (&path[..], record.clone()))
+        .collect();
+    let content = Content {
+        folders: folders.clone(),
+        known: Vec::new(),
+        files: vec![Files::Read { known: false, files }],
+    };
+    next.finish(&old, &content);
+}
+
+/// A known folder of two files, beside one that is not.
+fn with_known(path: &Path, size: u64, again: bool) {
+    let next = Next::begin(path, SHA1, 1).expect("a file");
+    let old = Cache::read(path, SHA1, 1);
+    let known = Known {
+        path: b"b/".as_slice().into(),
+        fingerprint: 8,
+        size,
+        tree: ObjectId::from_bytes_or_panic(&[8; 20]),
+    };
+    let read = |known, paths: [&'static [u8]; 2], n: u8| Files::Read {
+        known,
+        files: paths.into_iter().map(|path| (path, record(n))).collect(),
+    };
+    let files = vec![
+        read(false, [b"a/x", b"a/y"], 1),
+        if again {
+            Files::AsBefore(b"b/")
+        } else {
+            read(true, [b"b/x", b"b/y"], 2)
+        },
+        read(false, [b"b/c/x", b"b/c/y"], 3),
+    ];
+    let content = Content {
+        folders: HashSet::new(),
+        known: vec![known],
+        files,
+    };
+    next.finish(&old, &content);
+}
+
+#[test]
+fn what_is_known_of_a_folder_is_carried_on_with_its_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cache");
+    with_known(&path, 1, false);
+    let first = fs::read(&path).expect("written");
+    with_known(&path, 1, true);
+    assert_eq!(fs::read(&path).expect("written"), first);
+    with_known(&path, 2, true);
+    let cache = Cache::read(&path, SHA1, 1);
+    assert_eq!(
+        cache.known(b"b/").map(|known| (known.fingerprint, known.size)),
+        Some((8, 2))
     );
+    assert_eq!(cache.known(b"b"), None);
+    assert_eq!(cache.others, 4);
+    for (path, n) in [(&b"a/y"[..], 1), (b"b/x", 2), (b"b/y", 2), (b"b/c/x", 3), (b"b/c/y", 3)] {
+        assert_eq!(cache.record(path, &mut 0), Some(record(n)), "{}", path.escape_ascii());
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::worktree::snapshot::walk::{Candidate, Why};
 use crate::worktree::snapshot::{Error, filter, names};
 
 /// Files above this size are streamed where their content need not be held at once.
-const STREAMED: u64 = 1024 * 1024;
+pub(super) const STREAMED: u64 = 1024 * 1024;
 
 const LINK: u16 = 0o120_000;
 const FILE: u16 = 0o100_644;
@@ -54,11 +54,7 @@ impl Thread<'_> {
                 if before != after {
                     return Err(Stop::Again);
                 }
-                let id = self
-                    .reader
-                    .writer
-                    .write(ObjectKind::Blob, &target)
-                    .map_err(Error::from)?;
+                let id = self.store(candidate, &target)?;
                 Ok((Form::plain(LINK, id), after))
             }
             // A socket cannot be opened at all.

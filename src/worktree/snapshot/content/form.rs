@@ -63,7 +63,7 @@ impl Thread<'_> {
         let hash = self.repo.object_hash();
         let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
         let Stored { bytes, raw, git_form } = convert::to_git(&content, conversion, settings, hash, &mut index_blob);
-        let id = writer.write(ObjectKind::Blob, &bytes).map_err(Error::from)?;
+        let id = self.store(candidate, &bytes)?;
         let git_id = match git_form {
             Some(form) => writer.hash_only(ObjectKind::Blob, &form).map_err(Error::from)?,
             None => id,

@@ -8,26 +8,29 @@ mod form;
 
 pub(super) use form::in_tree;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::attributes::{Attributes, Conversion, Matcher};
+use super::attributes::{Attributes, Conversion, Filter, Matcher};
 use super::cache::{self, Cache, Next, Record};
 use super::index::EntryExt;
 use super::reachable::Reachable;
 use super::walk::{Candidate, Ground};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
-use crate::os::dir::{Dir, Kind, Meta};
+use crate::os::dir::{self, Dir, Meta};
 use crate::store::objects::Writer;
-use crate::store::{ObjectId, Repository};
+use crate::store::{Kind, ObjectId, Repository};
 
 /// How often a file that changes while it is read is tried.
 const ATTEMPTS: usize = 3;
-/// Candidates that a thread takes at once.
+/// Candidates that a thread takes at once, at least; those of one folder stay together up to [`MOST`].
 const BATCH: usize = 16;
+/// Candidates that a thread takes at once, at most, so that the threads end at about the same time.
+const MOST: usize = 64;
 
 /// What became of a candidate.
 #[derive(Debug, Clone, Copy)]
@@ -127,26 +130,24 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// Reads all candidates; the results come in their order.
     pub(super) fn read(&self, repo: &Repository, candidates: &[Candidate], threads: usize) -> Result<Vec<Read>, Error> {
+        let batches = batches(candidates);
         let next = AtomicUsize::new(0);
         let failed = Mutex::new(None::<Error>);
         let work = |repo: &Repository| {
             let mut thread = Thread::new(self, repo)?;
             let mut results = Vec::new();
-            loop {
-                let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                if start >= candidates.len() {
-                    return Ok(results);
-                }
-                for (at, candidate) in candidates.iter().enumerate().skip(start).take(BATCH) {
-                    results.push((at, thread.result(candidate)?));
+            while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                for at in batch.clone() {
+                    results.push((at, thread.result(&candidates[at])?));
                     crate::os::trace::count();
                 }
             }
+            Ok(results)
         };
         let work = |repo: &Repository| {
             work(repo).unwrap_or_else(|error| {
                 // The others find nothing left to do.
-                next.store(candidates.len(), Ordering::Relaxed);
+                next.store(batches.len(), Ordering::Relaxed);
                 failed
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -154,7 +155,7 @@ impl Reader<'_> {
                 Vec::new()
             })
         };
-        let helpers = threads.min(candidates.len().div_ceil(BATCH)).saturating_sub(1);
+        let helpers = threads.min(batches.len()).saturating_sub(1);
         let mut results = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
                 // Without them, where the system allows no more, it takes longer.
@@ -180,6 +181,21 @@ impl Reader<'_> {
         results.sort_unstable_by_key(|(at, _)| *at);
         Ok(results.into_iter().map(|(_, result)| result).collect())
     }
+}
+
+/// The candidates in portions: what refs hold in a folder is read once by the thread that has it.
+fn batches(candidates: &[Candidate]) -> Vec<Range<usize>> {
+    let mut batches = Vec::new();
+    let mut start = 0;
+    for at in 1..=candidates.len() {
+        let next = candidates.get(at).map(|candidate| candidate.folder);
+        let full = at - start >= BATCH && next != Some(candidates[at - 1].folder);
+        if full || at - start >= MOST || next.is_none() {
+            batches.push(start..at);
+            start = at;
+        }
+    }
+    batches
 }
 
 /// Why a file was not read to its end, and what to do then.
@@ -212,6 +228,8 @@ struct Thread<'a> {
     folder: Option<(u32, Dir)>,
     /// Where the cache had the last candidate.
     hint: usize,
+    /// The blob that the last candidate was the last time, if the cache has it.
+    last: Option<ObjectId>,
 }
 
 impl<'a> Thread<'a> {
@@ -224,13 +242,14 @@ impl<'a> Thread<'a> {
             reachable: Reachable::new(repo, reader.roots),
             folder: None,
             hint: 0,
+            last: None,
         })
     }
 
     fn result(&mut self, candidate: &Candidate) -> Result<Read, Error> {
         let attributes = &self.reader.attributes[candidate.folder as usize];
         let conversion = match candidate.meta.kind {
-            Kind::Link => Conversion::none(),
+            dir::Kind::Link => Conversion::none(),
             _ => self.matcher.conversion(attributes, &candidate.path),
         };
         let basis = self.basis(candidate, &conversion);
@@ -249,7 +268,10 @@ impl<'a> Thread<'a> {
                 note: Some(note(basis, form)),
             });
         }
-        self.trust(candidate);
+        if candidate.meta.size > file::STREAMED || !matches!(conversion.filter, Filter::None) {
+            // Its id is not known before it is stored.
+            self.trust(candidate);
+        }
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
@@ -282,7 +304,9 @@ impl<'a> Thread<'a> {
 
     /// What an earlier snapshot found, if the file is unchanged and the blob is there.
     fn known(&mut self, candidate: &Candidate, basis: u64) -> Option<Record> {
-        let record = self.reader.cache.record(&candidate.path, &mut self.hint)?;
+        let record = self.reader.cache.record(&candidate.path, &mut self.hint);
+        self.last = record.as_ref().map(|record| record.id);
+        let record = record?;
         if record.meta != candidate.meta || record.basis != basis {
             return None;
         }
@@ -294,6 +318,29 @@ impl<'a> Thread<'a> {
     fn trust(&mut self, candidate: &Candidate) {
         let held = self.reachable.at(&candidate.path);
         self.reader.writer.trust(held.iter().copied());
+    }
+
+    /// Stores a blob. What refs hold there is looked up only for a blob that may be among it, since reading the trees
+    /// costs more than anything else here.
+    fn store(&mut self, candidate: &Candidate, blob: &[u8]) -> Result<ObjectId, Error> {
+        let writer = self.reader.writer;
+        let id = writer.hash_only(Kind::Blob, blob)?;
+        if self.may_be_held(candidate, &id) {
+            self.trust(candidate);
+        }
+        writer.write_as(id, Kind::Blob, blob)?;
+        Ok(id)
+    }
+
+    /// Whether refs may hold a blob at the path of its file. A tracked file was what the index has or what the cache
+    /// says; one that was neither is stored once more at worst. Of all others it is asked whether the blob is there.
+    fn may_be_held(&self, candidate: &Candidate, id: &ObjectId) -> bool {
+        match candidate.entry.map(|at| self.reader.ground.index.entry(at).id) {
+            Some(entry) if !self.reader.cache.is_new() && Self::meaning(candidate).is_none() => {
+                *id == entry || self.last == Some(*id)
+            }
+            _ => self.reader.writer.is_there(id),
+        }
     }
 
     fn is_stored(&self, id: &ObjectId) -> bool {

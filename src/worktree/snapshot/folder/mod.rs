@@ -1,5 +1,6 @@
 //! One folder of the walk: its names against the index.
 
+mod known;
 mod rules;
 mod tracked;
 mod untracked;
@@ -12,13 +13,15 @@ use std::sync::Arc;
 use super::attributes::{Attributes, Matcher};
 use super::ignore::Chain;
 use super::index::Group;
+use super::reachable::Reachable;
 use super::stat;
 use super::verify::{self, Gives};
-use super::walk::{Above, Candidate, Change, Folder, Found, Ground, Mode, Task, What, Why};
+use super::walk::{Above, Candidate, Change, Folder, Found, Ground, Mode, Taken, Task, What, Why};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::Repository;
+use known::AsKnown;
 
 const GITLINK: u16 = 0o160_000;
 
@@ -42,6 +45,18 @@ pub(super) struct Visit<'a, 'b> {
     denied: bool,
     /// How many skipped paths there were before.
     skipped_before: usize,
+    /// How many names in it are not of folders.
+    files: usize,
+    /// Whether there are folders in it.
+    has_folders: bool,
+    taken: Option<Taken>,
+}
+
+/// What a thread keeps from folder to folder.
+pub(super) struct Tools<'a, 'b> {
+    pub names: &'a mut Names,
+    pub matcher: &'a mut Matcher<'b>,
+    pub reachable: &'a mut Reachable<'b>,
 }
 
 /// A file that git calls unchanged.
@@ -67,9 +82,13 @@ impl<'a, 'b> Visit<'a, 'b> {
         task: &'a Task,
         found: &'a mut Found,
         tasks: &'a mut Vec<Task>,
-        names: &mut Names,
-        matcher: &mut Matcher<'_>,
+        tools: Tools<'_, '_>,
     ) {
+        let Tools {
+            names,
+            matcher,
+            reachable,
+        } = tools;
         let mut path = task.above.path.clone();
         if !task.name.is_empty() {
             path.extend_from_slice(&task.name);
@@ -91,6 +110,9 @@ impl<'a, 'b> Visit<'a, 'b> {
             below: Vec::new(),
             denied: false,
             skipped_before,
+            files: 0,
+            has_folders: false,
+            taken: None,
         };
         let dir = match task.mode {
             Mode::Absent => None,
@@ -106,7 +128,7 @@ impl<'a, 'b> Visit<'a, 'b> {
                 if let Err(error) = dir.read(names) {
                     return visit.unopened(&error, matcher);
                 }
-                visit.whole(dir, names);
+                visit.whole(dir, names, reachable);
             }
         }
         visit.finish(dir, matcher);
@@ -148,6 +170,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         let fingerprint = self.fingerprint(matcher);
         if !self.candidates.is_empty() {
             self.candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            self.taken = self.all_taken();
             self.found.candidates.push(std::mem::take(&mut self.candidates));
         }
         if !self.below.is_empty() {
@@ -177,6 +200,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             changes: self.changes,
             read: Vec::new(),
             fingerprint,
+            taken: self.taken,
         });
     }
 
@@ -264,7 +288,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         }
     }
 
-    fn whole(&mut self, dir: &Dir, names: &Names) {
+    fn whole(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) {
         if names.is_empty() && !self.path.is_empty() {
             let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
             self.found.lists.empty_dirs.push(RepoPath::from(path));
@@ -274,11 +298,17 @@ impl<'a, 'b> Visit<'a, 'b> {
         }
         self.read_ignore(dir, names);
         self.read_attributes(dir, names.find(b".gitattributes").is_some());
+        self.files = (0..names.len()).filter(|at| names.kind(*at) != Kind::Folder).count();
+        self.has_folders = self.files < names.len();
+        let metas = match self.as_known(dir, names, reachable) {
+            AsKnown::Yes => return,
+            AsKnown::No(metas) => metas,
+        };
         let groups = self.groups();
         for pair in stat::join(dir, names, &groups, self.ground.settings.ignore_case) {
             match (pair.name, pair.group.map(|group| &groups[group])) {
                 (None, Some(group)) => self.missing(group),
-                (Some(at), None) => self.untracked(dir, names, at),
+                (Some(at), None) => self.untracked(dir, names, at, metas.get(at).copied().flatten()),
                 (Some(at), Some(group)) => {
                     if names.kind(at) == Kind::Folder && group.files.is_empty() {
                         self.folder(group, &self.full_path(group.name));

@@ -10,8 +10,8 @@ use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::walk::{Change, Mode, What, Why};
 
 impl Visit<'_, '_> {
-    /// A name that only the disk has.
-    pub(super) fn untracked(&mut self, dir: &Dir, names: &Names, at: usize) {
+    /// A name that only the disk has, with its stat data if that was looked for already.
+    pub(super) fn untracked(&mut self, dir: &Dir, names: &Names, at: usize, mut meta: Option<Meta>) {
         if names.name(at) == b".git" && self.path.is_empty() {
             return;
         }
@@ -23,8 +23,7 @@ impl Visit<'_, '_> {
             return;
         }
         let path = self.full_path(names.name(at));
-        let mut meta = None;
-        if names.kind(at) == Kind::Unknown {
+        if meta.is_none() && names.kind(at) == Kind::Unknown {
             match dir.stat_at(names, at) {
                 Ok(found) => meta = Some(found),
                 Err(error) => return self.vanished(&path, &error),

@@ -1,0 +1,179 @@
+//! Folders without index entries in which every file is taken: told by one digest for all of them whether they are as
+//! they were, and then taken at once, as the tree that they became.
+//!
+//! Each file is still looked at, since an edit leaves no trace in its folder. What is saved is everything after that:
+//! matching the names with rules, finding each record and each object, and building the tree. The tree counts only if a
+//! ref holds it at this path, and is stored soundly.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use gix::bstr::ByteSlice;
+use gix::objs::TreeRefIter;
+
+use super::Visit;
+use crate::os::dir::{Dir, Kind, Meta, Names};
+use crate::store::ObjectId;
+use crate::worktree::snapshot::entries::FOLDER;
+use crate::worktree::snapshot::reachable::Reachable;
+use crate::worktree::snapshot::walk::{Change, Mode, Taken, What, Why};
+
+/// Whether a folder is as the cache knows it.
+pub(super) enum AsKnown {
+    /// It is, and all is taken.
+    Yes,
+    /// The stat data found so far, by the positions of the names.
+    No(Vec<Option<Meta>>),
+}
+
+impl Visit<'_, '_> {
+    /// Takes all files of the folder if they are as the cache knows them.
+    pub(super) fn as_known(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) -> AsKnown {
+        let (ground, mut metas) = (self.ground, Vec::new());
+        let (Some(trusted), true) = (&ground.trusted, self.may_be_known()) else {
+            return AsKnown::No(metas);
+        };
+        let Some(known) = ground.cache.known(&self.path) else {
+            return AsKnown::No(metas);
+        };
+        let is_leftover = |at| ground.leftovers.is_some_and(|start| names.name(at).starts_with(start));
+        metas.reserve_exact(names.len());
+        for at in 0..names.len() {
+            let meta = match names.kind(at) {
+                Kind::Folder => None,
+                kind @ (Kind::File | Kind::Link) if !is_leftover(at) => match dir.stat_at(names, at) {
+                    Ok(meta) if meta.kind == kind => Some(meta),
+                    _ => return AsKnown::No(metas),
+                },
+                _ => return AsKnown::No(metas),
+            };
+            metas.push(meta);
+        }
+        let files = (0..)
+            .zip(&metas)
+            .filter_map(|(at, meta)| Some((names.name(at), meta.as_ref()?)));
+        let (fingerprint, size) = self.digest(files);
+        if fingerprint != known.fingerprint {
+            return AsKnown::No(metas);
+        }
+        let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
+        if !reachable.trees(path).contains(&known.tree) {
+            return AsKnown::No(metas);
+        }
+        trusted.writer.trust([known.tree]);
+        if !trusted.writer.has(self.repo, &known.tree) {
+            return AsKnown::No(metas);
+        }
+        if self.has_folders {
+            // With folders in it the tree has to be built again: one of them may have changed.
+            match self.files_of(known.tree) {
+                Some(files) if files.len() == self.files => self.changes = files,
+                _ => return AsKnown::No(metas),
+            }
+        } else {
+            let (mode, id) = (FOLDER, known.tree);
+            self.change(b"", What::Put { mode, id });
+        }
+        let mut path = self.path.clone();
+        for (at, meta) in metas.iter().enumerate() {
+            if meta.is_none() {
+                self.untracked(dir, names, at, None);
+                continue;
+            }
+            path.truncate(self.path.len());
+            path.extend_from_slice(names.name(at));
+            self.found.tally.untracked.add(&path);
+        }
+        self.taken = Some(Taken {
+            fingerprint,
+            count: self.files,
+            size,
+            tree: Some(known.tree),
+        });
+        AsKnown::Yes
+    }
+
+    /// What may be remembered of the folder once its candidates are read: something, if all its files are among them.
+    pub(super) fn all_taken(&self) -> Option<Taken> {
+        let all = self.may_be_known()
+            && !self.denied
+            && self.candidates.len() == self.files
+            && self.candidates.iter().all(|candidate| candidate.why == Why::Untracked);
+        if !all {
+            return None;
+        }
+        let files = self
+            .candidates
+            .iter()
+            .map(|candidate| (candidate.parts().1, &candidate.meta));
+        let (fingerprint, size) = self.digest(files);
+        Some(Taken {
+            fingerprint,
+            count: self.files,
+            size,
+            tree: None,
+        })
+    }
+
+    fn may_be_known(&self) -> bool {
+        let task = self.task;
+        self.ground.trusted.is_some()
+            && self.files > 0
+            && !self.path.is_empty()
+            && task.entries.is_empty()
+            && task.mode == Mode::Whole
+            && !task.excluded
+    }
+
+    /// A digest of everything that decides what these files are stored as, and how many bytes they have.
+    fn digest<'c>(&self, files: impl Iterator<Item = (&'c [u8], &'c Meta)>) -> (u64, u64) {
+        let ground = self.ground;
+        let mut hasher = DefaultHasher::new();
+        for number in [
+            ground.ignore.digest(&self.ignore),
+            ground.exclude.digest(&None),
+            self.attributes.digest(),
+            u64::from(ground.umask),
+            ground.max_file_size,
+            // Without folders in it the tree is taken as it is, and then it must have none.
+            u64::from(self.has_folders),
+        ] {
+            hasher.write_u64(number);
+        }
+        let (mut total, mut one) = (0_u64, Vec::new());
+        for (name, meta) in files {
+            one.clear();
+            one.extend_from_slice(name);
+            one.push(0);
+            one.push(u8::from(meta.kind == Kind::Link));
+            for time in [meta.mtime, meta.ctime] {
+                one.extend_from_slice(&time.seconds.to_le_bytes());
+                one.extend_from_slice(&time.nanos.to_le_bytes());
+            }
+            for number in [meta.size, meta.dev, meta.ino] {
+                one.extend_from_slice(&number.to_le_bytes());
+            }
+            for number in [meta.mode, meta.uid, meta.gid] {
+                one.extend_from_slice(&number.to_le_bytes());
+            }
+            hasher.write(&one);
+            total = total.saturating_add(meta.size);
+        }
+        (hasher.finish(), total)
+    }
+
+    /// What a tree has that is no folder; `None` if it cannot be read.
+    fn files_of(&self, tree: ObjectId) -> Option<Vec<Change>> {
+        let object = self.repo.try_find_object(tree).ok()??;
+        let mut files = Vec::new();
+        for entry in TreeRefIter::from_bytes(&object.data, self.repo.object_hash()) {
+            let entry = entry.ok()?;
+            let (mode, id) = (entry.mode.value(), entry.oid.to_owned());
+            if mode != FOLDER {
+                let name = entry.filename.as_bytes().into();
+                let what = What::Put { mode, id };
+                files.push(Change { name, what });
+            }
+        }
+        Some(files)
+    }
+}
