@@ -83,8 +83,8 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(n, flag)| Change::Flag(n, flag)),
         1 => (name(), prop::sample::select(vec![&[1, 2, 3][..], &[2, 3], &[1, 2], &[1, 3], &[1]]))
             .prop_map(|(n, stages)| Change::Conflict(n, stages)),
-        // In places of their own: one that holds files of the index is a folder like any, for git as well.
-        1 => prop::sample::select(vec![&b"nested"[..], b"d/nested"]).prop_map(Change::Repository),
+        // Also where the index has files: one that holds some is a folder like any, as long as it does.
+        1 => prop::sample::select([&NAMES[..], &[b"nested", b"d/nested"]].concat()).prop_map(Change::Repository),
     ]
 }
 
