@@ -70,8 +70,7 @@ pub fn enter<'p>(
         if let Some(is) = known.get(folder) {
             return Ok(*is);
         }
-        let is_nested =
-            |skipped: &Skipped| skipped.path == *folder && skipped.reason == SkipReason::NestedRepository;
+        let is_nested = |skipped: &Skipped| skipped.path == *folder && skipped.reason == SkipReason::NestedRepository;
         let entry = || tree::entry(&overlay, snapshot.tree, folder);
         let is = snapshot.lists.skipped.iter().any(is_nested) || entry()?.is_some_and(|entry| entry.mode == GITLINK);
         known.insert(folder.clone(), is);

@@ -1,4 +1,5 @@
 //! Undo and redo: everything there is to take back, as often as one likes, in each work tree for itself.
+//! Over 400 lines because each way back is shown with its refusals.
 
 use crate::support::{PROGRAM, World};
 
@@ -380,9 +381,7 @@ fn files_in_a_repository_that_the_index_knew_come_back() {
         // git refuses to add it by its path.
         let id = world.git_line(["hash-object", "-w", "b/x/z"]);
         let entry = format!("100644,{id},b/x/z");
-        world
-            .git(["update-index", "--add", "--cacheinfo", &entry])
-            .success();
+        world.git(["update-index", "--add", "--cacheinfo", &entry]).success();
         let staged = world.git_line(["ls-files", "--stage", "b"]);
 
         let restored = world.checkpoint(["restore", "@", "--index", "--force"]);
