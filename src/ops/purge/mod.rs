@@ -403,16 +403,15 @@ fn carried(scene: &Scene<'_>, scope: &Scope, stay: &[ObjectId]) -> Result<usize,
     let mut known = HashMap::new();
     let mut count = 0;
     for root in stay {
-        let has = match known.get(root) {
-            Some(has) => *has,
-            None => {
-                let mut has = false;
-                for (path, id) in &changed {
-                    has = has || tree::entry(scene.repo, *root, path)?.is_some_and(|entry| entry.id == *id);
-                }
-                known.insert(*root, has);
-                has
+        let has = if let Some(has) = known.get(root) {
+            *has
+        } else {
+            let mut has = false;
+            for (path, id) in &changed {
+                has = has || tree::entry(scene.repo, *root, path)?.is_some_and(|entry| entry.id == *id);
             }
+            known.insert(*root, has);
+            has
         };
         count += usize::from(has);
     }

@@ -411,3 +411,21 @@ fn files_in_a_repository_that_the_index_knew_come_back() {
         world.git(["fsck", "--strict"]).success();
     }
 }
+
+#[test]
+fn no_empty_folder_is_made_in_a_repository_that_is_ignored() {
+    let world = World::with_commit();
+    std::fs::create_dir_all(world.path("a/x")).unwrap();
+    save(&world, &["-m", "then", "--allow-empty"]);
+    std::fs::remove_dir(world.path("a/x")).unwrap();
+    world.git(["init", "-q", "a"]).success();
+    world.file(".gitignore", "a\n");
+    world
+        .checkpoint(["restore", "@", "--force"])
+        .success()
+        .stdout_lacks("failed");
+    assert!(!world.path("a/x").exists());
+    world.checkpoint(["undo"]).success();
+    assert!(!world.path("a/x").exists());
+    assert_eq!(world.read(".gitignore"), b"a\n");
+}
