@@ -28,7 +28,7 @@ fn fill(world: &World) -> String {
     blob
 }
 
-/// Changes one bit of an id in an index, which then reads like a sound one.
+/// Changes one bit of what an index says of a file's owner: it reads as before, and nothing but the checksum tells.
 fn damage(path: &Path, blob: &str) {
     let id: Vec<u8> = (0..blob.len())
         .step_by(2)
@@ -38,7 +38,8 @@ fn damage(path: &Path, blob: &str) {
     let places: Vec<_> = (0..bytes.len() - id.len())
         .filter(|at| bytes[*at..].starts_with(&id))
         .collect();
-    bytes[places[places.len() / 2] + 3] ^= 1;
+    // The last byte of the owner: group and size stand between it and the id.
+    bytes[places[places.len() / 2] - 9] ^= 1;
     // What git shares is read-only.
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();
