@@ -161,3 +161,19 @@ fn e58_edits_where_a_sparse_checkout_has_nothing() {
 fn session(world: &World) -> String {
     world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"])
 }
+
+/// git moves no refs either before it has accepted a push: their objects would go away with it.
+#[test]
+fn e41_nothing_is_saved_in_a_push_that_is_not_accepted_yet() {
+    let world = saved(&[("a", "then")]);
+    world.file("a", "now");
+    let before = world.git(["for-each-ref"]).success().stdout().to_owned();
+    let save = world
+        .command(PROGRAM, ["save"])
+        .env("GIT_QUARANTINE_PATH", world.path(".git/objects/tmp_objdir-incoming-x"));
+    save.run()
+        .code(128)
+        .stderr_has("before git has accepted the push")
+        .stderr_has("post-receive");
+    assert_eq!(world.git(["for-each-ref"]).success().stdout(), before);
+}
