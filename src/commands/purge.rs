@@ -20,7 +20,11 @@ use crate::{
 /// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
 /// work tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "\
+git checkpoint purge [OPTIONS] <CHECKPOINT>
+       git checkpoint purge [OPTIONS] -- <PATHSPEC>...",
+    after_long_help = "\
 Examples:
   A file with a password, from every checkpoint of every session:
     git checkpoint purge -- config/production.env
@@ -30,7 +34,8 @@ Examples:
   One checkpoint; those after it stay:
     git checkpoint purge auth~2
   A whole session, from a script:
-    git checkpoint purge auth --yes")]
+    git checkpoint purge auth --yes"
+)]
 pub(super) struct Args {
     /// A session by its name, or a checkpoint
     #[arg(
