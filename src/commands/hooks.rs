@@ -173,6 +173,9 @@ fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
     let mut done = Vec::new();
     for hook in wanted {
         done.push((*hook, hooks::install(repo, *hook, &program, which.dry_run)?));
+        if !which.dry_run {
+            os::trace::changed();
+        }
     }
     report(context, "install", &done, which.dry_run)?;
     if which.dry_run {
@@ -199,6 +202,9 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     let mut done = Vec::new();
     for hook in wanted {
         done.push((*hook, hooks::uninstall(repo, *hook, dry_run)?));
+        if !dry_run {
+            os::trace::changed();
+        }
     }
     report(context, "uninstall", &done, dry_run)?;
     for hook in wanted {

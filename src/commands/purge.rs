@@ -23,7 +23,11 @@ use crate::{
 /// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
 /// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "\
+git checkpoint purge [OPTIONS] <CHECKPOINT>
+       git checkpoint purge [OPTIONS] -- <PATHSPEC>...",
+    after_long_help = "\
 Examples:
   A file with a password, from every checkpoint of every session:
     git checkpoint purge -- config/production.env
@@ -33,7 +37,8 @@ Examples:
   One checkpoint; those after it stay:
     git checkpoint purge auth~2
   A whole session, from a script:
-    git checkpoint purge auth --yes")]
+    git checkpoint purge auth --yes"
+)]
 pub(super) struct Args {
     /// A session by its name, or a checkpoint
     #[arg(

@@ -21,6 +21,7 @@ use super::Context;
 use super::environment::Environment;
 use super::error::{CommandError, Kind};
 use super::ui::Ui;
+use crate::os;
 use crate::render::count::Count;
 use crate::render::slot::Slot;
 use crate::render::text::Line;
@@ -98,6 +99,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let steps = plan(&args, &command, env)?;
     if !args.dry_run {
         steps.iter().try_for_each(Step::run)?;
+        os::trace::changed();
     }
     report(&args, &steps, ui)?;
     let foreign: Vec<&Step> = steps.iter().filter(|s| s.action == Action::Foreign).collect();

@@ -3,7 +3,10 @@
 //! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
 //! Over 400 lines because merging, what no tree says and going on after an interruption share one goal.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeSet, HashSet},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,7 @@ use super::{
     Error, Scene,
     bring::{self, Job, Noted, Scope},
     compose::Present,
-    goal::Goal,
+    goal::{self, Goal, Unstaged},
     newer::{self, Aim},
     pathspecs, refuse,
     restore::{self, Progress, RecordIs, Restored, Source, short},
@@ -196,7 +199,7 @@ fn run(
             ..Scope::default()
         },
         goal: &|repo, present| Ok(merging.merge(repo, present)?.0),
-        refuse: &|present, _| {
+        refuse: &|_, present, _| {
             let refused = !note.force && !continued;
             Ok(if refused {
                 refuse::in_progress(present).into_iter().collect()
@@ -209,10 +212,15 @@ fn run(
         dry_run,
         progress,
     };
-    let conflicts = std::cell::RefCell::new(Vec::new());
+    let conflicts = RefCell::new(Vec::new());
+    let unstaged = Cell::new(Unstaged::default());
     let goal = |repo: &Repository, present: &Present| {
         let (goal, found) = merging.merge(repo, present)?;
         *conflicts.borrow_mut() = found;
+        if let Some(present) = &present.snapshot {
+            let paths = merging.paths.clone();
+            unstaged.set(goal::unstaged(repo, checkpoint, &theirs, present, paths)?);
+        }
         Ok(goal)
     };
     let job = Job { goal: &goal, ..job };
@@ -232,6 +240,7 @@ fn run(
                 document: Box::new(checkpoint.document.clone()),
             }),
             brought: Some(brought),
+            unstaged: unstaged.get(),
             record: RecordIs::NotMeant,
             dry_run,
             aborted: false,

@@ -42,8 +42,8 @@ const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
 
-/// Finds the reasons not to carry a plan out.
-pub(super) type Refuse<'a> = dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
+/// Finds the reasons not to carry a plan out; what it is given first reads the present.
+pub(super) type Refuse<'a> = dyn Fn(&Repository, &Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
 
 /// The mode of a folder in a tree.
 const FOLDER: u32 = 0o040_000;
@@ -256,7 +256,7 @@ impl<'a> Bringing<'a> {
             sealed,
         } = self.prepare()?;
         let index = self.index(&repo, &present, &goal)?;
-        self.brought.refusals = (job.refuse)(&present, &plan)?;
+        self.brought.refusals = (job.refuse)(&repo, &present, &plan)?;
         if !plan.blocked.is_empty() {
             self.brought.refusals.push(Refusal::Blocked {
                 paths: plan.blocked.clone(),

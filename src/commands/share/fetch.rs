@@ -51,7 +51,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         accept: args.follow,
         dry_run: args.dry_run,
     };
-    let fetched = wired(context, |wire| fetch::fetch(&opened.scene(), &request, wire))?;
+    let fetched = wired(context, "git checkpoint fetch", |wire| {
+        fetch::fetch(&opened.scene(), &request, wire)
+    })?;
     if context.ui.options().json {
         let mut value = json_of(&fetched);
         value["dry_run"] = args.dry_run.into();
