@@ -19,6 +19,9 @@ use crate::{
 /// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
 /// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
 /// work tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
+///
+/// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
+/// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -151,6 +154,8 @@ fn view(purged: &Purged) -> Receipt<'_> {
             })
             .collect(),
         attachments: &purged.attachments,
+        alike: &purged.alike,
+        carried: purged.carried,
         rewritten: purged.rewritten,
         dropped: purged.dropped,
         refs: purged

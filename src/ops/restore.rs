@@ -384,6 +384,7 @@ impl Run<'_> {
         Ok(Scope {
             paths: pathspecs::filter(self.scene, &note.pathspecs, &note.folder)?,
             only: None,
+            enters: false,
             overlay: note.overlay,
             keep_ignored: true,
             trusted: note.force,

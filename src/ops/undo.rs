@@ -468,6 +468,7 @@ impl Taking<'_> {
             summary: format!("before {word} of '{}'", self.entry.what),
             scope: Scope {
                 only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
+                enters: true,
                 trusted: true,
                 include: true,
                 index,
