@@ -115,7 +115,8 @@ pub(super) struct ApplyArgs {
 /// Take back the last restore, apply, fork, rename, finish or delete of this work tree
 ///
 /// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
-/// What was changed since is not overwritten: then the reason is given and nothing is done.
+/// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
+/// work tree, whatever session was current; --dry-run tells what is next in it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

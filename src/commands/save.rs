@@ -80,6 +80,7 @@ struct Common {
         short,
         long,
         visible_short_alias = 'm',
+        visible_alias = "message",
         value_name = "TEXT"
     )]
     summary: Option<String>,
@@ -124,7 +125,7 @@ struct Common {
     #[arg(long)]
     no_files: bool,
     /// Accepted and without effect: nothing is ever committed on a branch
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, hide = true)]
     no_commit: bool,
     /// Say what would be saved, and save nothing
     #[arg(long)]
@@ -329,6 +330,11 @@ pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
         context
             .ui
             .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
+        if replaced.iter().any(|r| r.place.starts_with("files/")) {
+            context.ui.warning(
+                "that is the attachment; a file of the work tree is also saved as it is, unless checkpoint.exclude matches it",
+            );
+        }
     }
     if !noticed.is_empty() {
         context.ui.warning(&format!(

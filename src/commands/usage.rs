@@ -111,7 +111,9 @@ fn from_text(text: &str) -> CommandError {
     let mut others = Vec::new();
     for line in rest.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix("tip: ") {
-            out = out.hint(tip);
+            if let Some(tip) = near_only(&message.join(" "), tip) {
+                out = out.hint(tip);
+            }
         } else if let Some(form) = line.strip_prefix("Usage: ") {
             usage = Some(form);
         } else if usage.is_some() && line.starts_with("git checkpoint ") {
@@ -128,6 +130,41 @@ fn from_text(text: &str) -> CommandError {
         out = out.hint(format!("more with \"{} -h\"", command.join(" ")));
     }
     out
+}
+
+/// A tip without the names that are not near what was typed, which the parser's own measure takes for similar; `None`
+/// when that leaves none. `message` has what was typed as the first thing in quotes.
+fn near_only(message: &str, tip: &str) -> Option<String> {
+    if !tip.contains(" similar ") {
+        return Some(tip.to_owned());
+    }
+    let quoted = |text: &str| -> Vec<String> { text.split('\'').skip(1).step_by(2).map(str::to_owned).collect() };
+    let word = quoted(message).into_iter().next().unwrap_or_default();
+    let bare = |text: &str| text.trim_start_matches('-').to_owned();
+    let word = bare(&word);
+    let is_near = |name: &String| {
+        let name = bare(name);
+        let begins = word.chars().count() > 1 && (name.starts_with(&word) || word.starts_with(&name));
+        begins || similar(&word, std::iter::once(name.as_str())).is_some()
+    };
+    let names: Vec<String> = quoted(tip).into_iter().filter(is_near).collect();
+    let what = if tip.contains("subcommand") {
+        "subcommand"
+    } else if tip.contains("argument") {
+        "argument"
+    } else {
+        "value"
+    };
+    let list = names
+        .iter()
+        .map(|name| format!("'{name}'"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() {
+        0 => None,
+        1 => Some(format!("a similar {what} exists: {list}")),
+        _ => Some(format!("some similar {what}s exist: {list}")),
+    }
 }
 
 /// The name that `word` most likely was meant to be: at most a third of its letters are wrong.

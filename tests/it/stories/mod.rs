@@ -17,6 +17,7 @@ mod import;
 mod interrupted;
 mod many;
 mod neutral;
+mod newcomer;
 mod property;
 mod prune;
 mod purge;
