@@ -1,12 +1,13 @@
 //! `resume`: a session taken up again, in text, Markdown, JSON or as a prompt.
+//! Over 400 lines because all forms tell the same, from one reading.
 
 use serde_json::json;
 
 use super::{
     Context,
     error::{CommandError, Kind},
-    failure, list,
-    list::DateArg,
+    failure,
+    list::{self, DateArg},
     opened::{self, Opened, Whom},
     share,
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, choose, compose, pathspecs, restore::short, select, step};
+use super::{Error, Scene, choose, compose, restore::short, select, step};
 use crate::{
     model::{
         change::TreeChange,
@@ -147,11 +147,6 @@ fn between(
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
         let mut filter = pathspec::Filter::new(repo, &specs, below)?;
-        let mut unmatched = filter.unmatched();
-        for tree in [old_files, new_files] {
-            unmatched.tree(repo, tree)?;
-        }
-        pathspecs::refuse(&unmatched, "file of either side")?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {

@@ -1,5 +1,6 @@
 //! Conventions that scripts rest on: pathspecs from files, JSON a line each, dry runs, what ties commits to checkpoints,
 //! and what is told when something was typed wrongly. The list of all stands in `conventions`.
+//! Over 400 lines because each row is one story.
 
 use super::conventions::session;
 use crate::support::World;
@@ -12,6 +13,10 @@ fn row_05_pathspecs_that_choose_nothing() {
     for command in ["restore", "apply"] {
         world
             .checkpoint([command, "auth", "--", "REDME.md"])
+            .code(3)
+            .stderr_has("pathspec 'REDME.md' did not match any file");
+        world
+            .checkpoint([command, "auth", "--", "src"])
             .success()
             .stderr_has("warning: the pathspecs choose no file that differs");
     }
