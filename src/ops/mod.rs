@@ -28,6 +28,7 @@ pub mod import;
 pub mod items;
 pub mod link;
 pub mod list;
+pub mod lookout;
 mod newer;
 pub mod notes;
 pub mod paths;

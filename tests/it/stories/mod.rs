@@ -15,6 +15,8 @@ mod history;
 mod hooks;
 mod import;
 mod interrupted;
+#[cfg(target_os = "linux")]
+mod lookout;
 mod many;
 mod neutral;
 mod newcomer;
