@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use git_checkpoint::model::time::Timestamp;
-use git_checkpoint::ops::Scene;
 use git_checkpoint::ops::autosave::Autosaved;
 use git_checkpoint::ops::lookout::{Lookout, MOST_SKIPPED, Way};
+use git_checkpoint::ops::{Scene, Seen};
 use git_checkpoint::os::{MOST_FOLDERS, News, Reports, Unwatched};
 use git_checkpoint::store::{self, Environment, config::Settings};
 
@@ -54,6 +54,7 @@ impl Row {
         };
         let repo = store::open(&environment).unwrap();
         let settings = Settings::read(&repo).unwrap();
+        let seen = Seen::default();
         let scene = Scene {
             repo: &repo,
             settings: &settings,
@@ -63,6 +64,7 @@ impl Row {
             session: None,
             home: None,
             index: None,
+            seen: &seen,
             wait: Duration::from_secs(20),
         };
         let (outcome, way) = self.lookout.turn(&scene, false).unwrap();
