@@ -5,6 +5,7 @@
 //! index lists it: packs carry a checksum and are not written piecemeal. What counts is freshened, as git does, so that
 //! a `gc` that looks at ages leaves it alone until our ref names it.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +26,19 @@ pub(in crate::store) struct Present {
 }
 
 struct Pack {
-    index: index::File,
+    /// Opened when it is asked first, as the newest packs answer most questions; `None` in it if it cannot be read.
+    index: OnceCell<Option<index::File>>,
+    hash: gix::hash::Kind,
     path: PathBuf,
     fresh: bool,
+}
+
+impl Pack {
+    fn lists(&self, id: &ObjectId) -> bool {
+        let open = || index::File::at(self.path.with_extension("idx"), self.hash).ok();
+        let index = self.index.get_or_init(open).as_ref();
+        index.is_some_and(|index| index.lookup(id).is_some())
+    }
 }
 
 impl Present {
@@ -44,7 +55,7 @@ impl Present {
 
     /// Whether a pack lists the object.
     pub(in crate::store) fn is_packed(&self, id: &ObjectId) -> bool {
-        self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
+        self.packs.iter().any(|pack| pack.lists(id))
     }
 
     /// Whether the object is packed, or there is a file for it.
@@ -64,7 +75,7 @@ impl Present {
     /// Whether the object is stored soundly, after freshening it.
     pub(in crate::store) fn has(&mut self, id: &ObjectId) -> bool {
         // The newest pack is the likeliest, as the list is in order of age.
-        while let Some(position) = self.packs.iter().position(|pack| pack.index.lookup(id).is_some()) {
+        while let Some(position) = self.packs.iter().position(|pack| pack.lists(id)) {
             let pack = &mut self.packs[position];
             if pack.fresh || freshened(os::touch(&pack.path)) {
                 pack.fresh = true;
@@ -96,7 +107,7 @@ fn freshened(result: io::Result<()>) -> bool {
     !matches!(result, Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The packs of a folder, newest first; what cannot be read is left out, so that its objects are written again.
+/// The packs of a folder, newest first. What cannot be read counts as empty, so that its objects are written again.
 fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
@@ -108,11 +119,11 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
         .filter_map(|path| {
             let data = path.with_extension("pack");
             let age = std::fs::metadata(&data).ok()?.modified().ok();
-            let index = index::File::at(&path, hash).ok()?;
             Some((
                 age,
                 Pack {
-                    index,
+                    index: OnceCell::new(),
+                    hash,
                     path: data,
                     fresh: false,
                 },
