@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(short = 'z')]
     nul: bool,
     /// Match the commits that the two sides made since they parted, as 'git range-diff' does
-    #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames", "pathspecs", "pathspec_from_file"])]
+    #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames"])]
     range: bool,
     /// Look for renamed files that are alike to this many per cent
     #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
@@ -72,6 +72,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if args.range && !args.pathspecs.is_empty() {
+        return Err(
+            CommandError::new(Kind::Usage, "'--range' matches whole commits and takes no pathspecs")
+                .hint("the files alone: leave --range out"),
+        );
+    }
     let opened = opened::open(context, &Whom::default())?;
     if let (true, Some(old), Some(new)) = (args.range, &args.old, &args.new) {
         let range = range::range(&opened.scene(), &failure::selector(old)?, &failure::selector(new)?)?;

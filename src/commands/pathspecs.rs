@@ -3,7 +3,12 @@
 //! What is handed on are pathspecs in git's own form: `GIT_LITERAL_PATHSPECS` and its like are put into their words, so
 //! that no layer below has to know them.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Context,
@@ -72,7 +77,7 @@ impl Pathspecs {
         let given = match &self.pathspec_from_file {
             None => self.given.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect(),
             Some(file) => {
-                let bytes = message::input(context, file, "the pathspecs", LIMIT)?;
+                let bytes = input(context, file)?;
                 let specs = parse(&bytes, self.pathspec_file_nul).map_err(|line| {
                     let line = String::from_utf8_lossy(&line).into_owned();
                     CommandError::new(Kind::Invalid, format!("line is badly quoted: '{line}'"))
@@ -95,6 +100,25 @@ impl Pathspecs {
         let specs = self.read(context)?;
         Ok(specs.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect())
     }
+}
+
+/// What the file holds. As in git anything that can be read will do, such as a pipe that a shell made of a command.
+fn input(context: &Context, file: &Path) -> Result<Vec<u8>, CommandError> {
+    if file.as_os_str() == "-" {
+        return message::input(context, file, "the pathspecs", LIMIT);
+    }
+    let failed = |why: String| {
+        let message = format!("cannot read the pathspecs '{}': {why}", file.display());
+        CommandError::new(Kind::Invalid, message)
+    };
+    let mut bytes = Vec::new();
+    File::open(context.env.cwd.join(file))
+        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(|error| failed(os::reason(&error)))?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(failed(format!("it has more than the {LIMIT} bytes allowed")));
+    }
+    Ok(bytes)
 }
 
 /// The pathspecs in a file, or the line that is badly quoted. Empty lines are none.

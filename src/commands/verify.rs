@@ -25,14 +25,14 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  The current session:
+  The current session, or every one when none is current:
     git checkpoint verify
   Everything, for a script:
     git checkpoint verify --all --json")]
 pub(super) struct Args {
-    /// The session; the current one by default
-    #[arg(default_value = "@", conflicts_with = "all")]
-    session: String,
+    /// The session; the current one by default, and every session when none is current
+    #[arg(conflicts_with = "all")]
+    session: Option<String>,
     /// Check every session
     #[arg(long)]
     all: bool,
@@ -40,10 +40,16 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let selector = failure::selector(&args.session)?;
+    let selector = failure::selector(args.session.as_deref().unwrap_or("@"))?;
     let progress = context.ui.progress("Checking checkpoints", None);
     let selected = (!args.all).then_some(&selector);
-    let report = verify::verify(&opened.scene(), selected, &mut |done| progress.update(done as u64))?;
+    let mut told = |done| progress.update(done as u64);
+    let report = match verify::verify(&opened.scene(), selected, &mut told) {
+        Err(crate::ops::Error::NoSession { any: true, .. }) if args.session.is_none() => {
+            verify::verify(&opened.scene(), None, &mut told)?
+        }
+        done => done?,
+    };
     drop(progress);
     if context.ui.options().json {
         context.ui.json(&json_of(&report))?;

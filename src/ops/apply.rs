@@ -349,7 +349,7 @@ impl Merging<'_> {
             rename_candidates: RENAME_CANDIDATES,
         };
         let mut merged = merge::three_way(repo, trees, options)?;
-        if let Some(mut paths) = self.paths.clone() {
+        if let Some(paths) = self.paths.clone() {
             merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
         }
         let skipped = |path: &RepoPath| self.theirs.lists.skipped.iter().any(|skipped| skipped.path == *path);

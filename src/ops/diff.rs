@@ -146,7 +146,7 @@ fn between(
             .iter()
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
-        let mut filter = pathspec::Filter::new(repo, &specs, below)?;
+        let filter = pathspec::Filter::new(repo, &specs, below)?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {

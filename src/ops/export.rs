@@ -1,5 +1,7 @@
 //! `export`: a checkpoint with everything that stands beside its document, for the formats that are made of it.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::{Error, Scene, select};
@@ -64,6 +66,29 @@ pub enum Scope {
     Files,
     /// Those, and the documents of the checkpoints before it.
     Chain,
+}
+
+/// Whether a path leads into the git directory, by whatever links. A work tree that lies in there is not meant.
+pub fn is_in_git_dir(scene: &Scene<'_>, path: &Path) -> bool {
+    // What is not there yet has no links.
+    let real = |path: &Path| {
+        let there = path
+            .ancestors()
+            .find_map(|above| Some((above, above.canonicalize().ok()?)));
+        there.map_or_else(
+            || path.to_owned(),
+            |(above, real)| real.join(path.strip_prefix(above).unwrap_or(path)),
+        )
+    };
+    let path = real(path);
+    let top = scene.repo.workdir().map(real);
+    [scene.repo.git_dir(), scene.repo.common_dir()]
+        .into_iter()
+        .map(real)
+        .any(|folder| {
+            let is_in_tree = |top: &std::path::PathBuf| top.starts_with(&folder) && path.starts_with(top);
+            path.starts_with(&folder) && !top.as_ref().is_some_and(is_in_tree)
+        })
 }
 
 /// Reads a checkpoint for exporting.

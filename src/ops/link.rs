@@ -9,6 +9,7 @@ use std::path::Path;
 use super::{Error, Scene, choose};
 use crate::{
     model::{id::Oid, name::Name},
+    os,
     store::{self, ObjectId},
 };
 
@@ -28,7 +29,8 @@ pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, sessio
 }
 
 /// Puts the trailer into a message that is about to be committed: the newest checkpoint of the current session, replacing
-/// one of ours. An empty message stays empty, so that git still takes it for none.
+/// one of ours. A message that git is going to refuse stays as it is: one that says nothing beside sign-offs and other
+/// trailers, and the template that nobody edited.
 pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
     if !scene.settings.commit_trailer {
         return Ok(());
@@ -42,9 +44,19 @@ pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
         source,
     })?;
     let git = |args: &[&str]| store::git(scene.repo).args(args.iter().copied());
-    let stripped = git(&["stripspace", "--strip-comments"]).input(before_scissors(&text));
-    if stripped.text().map_err(store::Error::from)?.is_empty() {
+    let stripped = |text: &[u8]| {
+        let git = git(&["stripspace", "--strip-comments"]).input(before_scissors(text));
+        git.run().map(|output| output.stdout).map_err(store::Error::from)
+    };
+    let said = stripped(&text)?;
+    if says_nothing(&said) {
         return Ok(());
+    }
+    if let Some(template) = template(scene)? {
+        let template = stripped(&template)?;
+        if !template.is_empty() && said.strip_prefix(template.as_slice()).is_some_and(says_nothing) {
+            return Ok(());
+        }
     }
     let line = format!("{TRAILER}: {}", chosen.tip.entry.id);
     let git = git(&[
@@ -57,6 +69,24 @@ pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
     let git = git.args(["--if-missing", "add", "--trailer", &line]);
     git.arg(message).run().map_err(store::Error::from)?;
     Ok(())
+}
+
+/// Whether there is nothing but sign-offs, which git takes for no message.
+fn says_nothing(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n');
+    lines.all(|line| line.starts_with(b"Signed-off-by: ") || line.trim_ascii().is_empty())
+}
+
+/// What `commit.template` has. One that was named with `git commit -t` is not told to hooks.
+fn template(scene: &Scene<'_>) -> Result<Option<Vec<u8>>, Error> {
+    let git = store::git(scene.repo).args(["config", "--type=path", "--get", "commit.template"]);
+    let found = git.accept([0, 1]).text().map_err(store::Error::from)?;
+    let found = found.trim_end_matches('\n');
+    // Hooks run at the top, which a relative path is taken from.
+    let top = scene.repo.workdir().unwrap_or(Path::new(""));
+    Ok((!found.is_empty())
+        .then(|| os::read_regular(&top.join(found)).ok())
+        .flatten())
 }
 
 /// The part of a message that git keeps.
@@ -74,6 +104,21 @@ fn before_scissors(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_that_git_takes_for_none() {
+        for none in [
+            "",
+            "\n \n",
+            "Signed-off-by: A <a@b>\n",
+            "\nSigned-off-by: A <a@b>\n\nSigned-off-by: B\n",
+        ] {
+            assert!(says_nothing(none.as_bytes()), "{none:?}");
+        }
+        for some in ["x", "Signed-off-by\n", "Signed-off-by: A\nx\n", "Reviewed-by: A\n"] {
+            assert!(!says_nothing(some.as_bytes()), "{some:?}");
+        }
+    }
 
     #[test]
     fn what_git_cuts_off() {

@@ -61,19 +61,28 @@ pub fn put_folder(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     sync_dir(parent)
 }
 
-/// Puts files into a folder that has some; each is replaced as a whole. Folders in it that are links are not followed.
+/// Puts files into a folder that has some; each is replaced as a whole. Links in it are not followed: where one
+/// stands in the way nothing is written.
 pub fn fill(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
-    for (name, bytes) in files {
+    for (name, _) in files {
         let mut at = path.to_owned();
         let mut parts = name.split('/').peekable();
         while let Some(part) = parts.next() {
             at.push(part);
-            if parts.peek().is_some() {
-                if fs::symlink_metadata(&at).is_ok_and(|found| !found.is_dir()) {
-                    return Err(io::Error::other(format!("'{}' is no folder", at.display())));
-                }
-                create_dir_durable(&at, Sharing::default())?;
+            let Ok(found) = fs::symlink_metadata(&at) else { break };
+            let (fits, kind) = match parts.peek() {
+                Some(_) => (found.is_dir(), "folder"),
+                None => (found.is_file(), "file"),
+            };
+            if !fits {
+                return Err(io::Error::other(format!("'{}' is no {kind}", at.display())));
             }
+        }
+    }
+    for (name, bytes) in files {
+        let at = path.join(name);
+        for folder in name.match_indices('/').map(|(end, _)| path.join(&name[..end])) {
+            create_dir_durable(&folder, Sharing::default())?;
         }
         replace_users(&at, bytes)?;
     }
@@ -120,6 +129,27 @@ mod tests {
         fill(&place, &[("x.json".to_owned(), b"3".to_vec())]).unwrap();
         assert_eq!(fs::read(place.join("x.json")).unwrap(), b"3");
         assert_eq!(fs::read(place.join("own")).unwrap(), b"mine");
+        #[cfg(unix)]
+        {
+            let outside = dir.path().join("outside");
+            fs::write(&outside, "theirs").unwrap();
+            let led = dir.path().join("led");
+            fs::create_dir(&led).unwrap();
+            for (link, target) in [
+                ("in", dir.path()),
+                ("x.json", outside.as_path()),
+                ("x.json", Path::new("nowhere")),
+            ] {
+                let link = led.join(link);
+                std::os::unix::fs::symlink(target, &link).unwrap();
+                assert!(fill(&led, &files).is_err(), "{}", link.display());
+                fs::remove_file(&link).unwrap();
+            }
+            assert_eq!(fs::read(&outside).unwrap(), b"theirs");
+            assert!(!led.join("nowhere").exists() && !dir.path().join("y").exists());
+            fs::remove_dir_all(led).unwrap();
+            fs::remove_file(outside).unwrap();
+        }
         assert_eq!(shallow(&place).unwrap(), ["in/y", "own", "x.json"]);
         assert_eq!(room(&place.join("own")).unwrap(), Room::Other);
         let empty = dir.path().join("empty");

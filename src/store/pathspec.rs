@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use gix::bstr::ByteSlice;
-use gix::pathspec::{Defaults, Search};
+use gix::pathspec::Defaults;
 
 use super::{Error, Kind, ObjectId, Repository, checkpoint, tree};
 use crate::model::path::RepoPath;
+
+mod item;
+
+use item::Item;
 
 /// Trees nested deeper than this are not looked into; git's own bound (`core.maxTreeDepth`).
 const MAX_DEPTH: usize = 2048;
@@ -17,9 +21,10 @@ const MAX_ENTRIES: usize = 5_000_000;
 /// Which paths are meant. Without pathspecs, all.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    search: Search,
-    /// Each pathspec that chooses paths, as it was given, by itself.
-    given: Vec<(RepoPath, Search)>,
+    /// What chooses, each with the pathspec as it was given.
+    chosen: Vec<(RepoPath, Item)>,
+    /// What takes out again.
+    excluded: Vec<Item>,
 }
 
 impl Filter {
@@ -30,44 +35,37 @@ impl Filter {
     pub fn new<S: AsRef<[u8]>>(repo: &Repository, specs: &[S], folder: &Path) -> Result<Self, Error> {
         let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        // Without a pathspec everything is meant, also outside of the folder.
-        let folder = (!specs.is_empty()).then_some(folder);
-        let search = |patterns| Search::from_specs(patterns, folder, &root).map_err(Error::gix("use the pathspecs"));
-        let mut patterns = Vec::with_capacity(specs.len());
-        let mut given = Vec::new();
+        let (mut chosen, mut excluded) = (Vec::new(), Vec::new());
         for spec in specs {
             let spec = spec.as_ref();
             let shown = || format!("use pathspec '{}'", spec.as_bstr());
+            let refused = |why: &'static str| Error::gix(shown())(gix::Error::from_error(gix::error::message(why)));
             let pattern = gix::pathspec::parse(spec, Defaults::default()).map_err(Error::gix(shown()))?;
             if !pattern.attributes.is_empty() {
-                let why = gix::error::message("it chooses by attributes, which is not supported here");
-                return Err(Error::gix(shown())(gix::Error::from_error(why)));
+                return Err(refused("it chooses by attributes, which is not supported here"));
             }
-            if !pattern.is_excluded() {
-                given.push((RepoPath::from(spec), search(vec![pattern.clone()])?));
+            let item = Item::new(&pattern, folder, &root).ok_or_else(|| refused("it is outside of the work tree"))?;
+            if pattern.is_excluded() {
+                excluded.push(item);
+            } else {
+                chosen.push((RepoPath::from(spec), item));
             }
-            patterns.push(pattern);
         }
-        Ok(Self {
-            search: search(patterns)?,
-            given,
-        })
+        Ok(Self { chosen, excluded })
     }
 
     /// Whether a file, link or gitlink at this path is meant.
-    pub fn keeps(&mut self, path: &RepoPath) -> bool {
-        let path = path.as_bytes().as_bstr();
-        let found = self
-            .search
-            .pattern_matching_relative_path(path, Some(false), &mut |_, _, _, _| false);
-        found.is_some_and(|found| !found.is_excluded())
+    pub fn keeps(&self, path: &RepoPath) -> bool {
+        let matches = |item: &Item| item.matches(path.as_bytes(), false);
+        // Exclusions by themselves take out of everything.
+        (self.chosen.is_empty() || self.chosen.iter().any(|(_, item)| matches(item)))
+            && !self.excluded.iter().any(matches)
     }
 
     /// The pathspecs of which it is not known yet that they match anything. One that stands for all, such as `.` at the
     /// root, needs nothing to match.
     pub fn unmatched(&self) -> Unmatched {
-        let is_for_all = |search: &Search| search.patterns().any(gix::pathspec::Pattern::always_matches);
-        let left = self.given.iter().filter(|(_, search)| !is_for_all(search));
+        let left = self.chosen.iter().filter(|(_, item)| !item.is_for_all());
         Unmatched {
             left: left.cloned().collect(),
             entries: 0,
@@ -79,7 +77,7 @@ impl Filter {
 /// git.
 #[derive(Debug)]
 pub struct Unmatched {
-    left: Vec<(RepoPath, Search)>,
+    left: Vec<(RepoPath, Item)>,
     entries: usize,
 }
 
@@ -105,12 +103,7 @@ impl Unmatched {
     }
 
     fn look(&mut self, path: &[u8], is_folder: bool) {
-        self.left.retain_mut(|(_, search)| {
-            let path = path.as_bstr();
-            search
-                .pattern_matching_relative_path(path, Some(is_folder), &mut |_, _, _, _| false)
-                .is_none()
-        });
+        self.left.retain(|(_, item)| !item.matches(path, is_folder));
     }
 
     /// Looks at everything in a tree, or in that of a commit, as far as that is needed.
@@ -142,10 +135,8 @@ impl Unmatched {
             }
             path.extend_from_slice(entry.filename);
             if entry.mode.is_tree() {
-                let below = path.as_bstr();
-                let may_be_below = |(_, search): &(RepoPath, Search)| search.can_match_relative_path(below, Some(true));
-                if self.left.iter().any(may_be_below) {
-                    path.push(b'/');
+                path.push(b'/');
+                if self.left.iter().any(|(_, item)| item.may_match_below(path)) {
                     self.visit(repo, entry.oid.to_owned(), path, depth + 1)?;
                 }
             } else {
@@ -190,7 +181,7 @@ mod tests {
         // What is taken out again has matched, and what takes out needs not.
         assert_eq!(left(&["a", ":!a", ":!zzz"], "", &paths), [""; 0]);
         assert_eq!(left(&["main.rs", "../a", ":/a", "a"], "src", &paths), ["a"]);
-        assert_eq!(left(&[".", ":/"], "", &[]), [""; 0]);
+        assert_eq!(left(&[".", ":/", "./", "src/.."], "", &[]), [""; 0]);
         assert_eq!(left(&[".", "a/"], "new", &paths), [".", "a/"]);
         assert_eq!(left(&[], "new", &[]), [""; 0]);
     }

@@ -143,7 +143,8 @@ pub(super) struct Args {
     /// Write to this file instead of standard output; a format of several files needs a folder here
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
-    /// Write into a folder that has files already; what is not written stays, and must not be part of another session
+    /// Replace a file with something else in it; write into a folder that has files already, where what is not written
+    /// stays and must not be part of another session
     #[arg(long)]
     force: bool,
     /// Put a hand-off note between two markers of this file, and leave the rest as it is
@@ -170,6 +171,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Make::Note(_) | Make::File(_) => Scope::Note,
     };
     let opened = opened::open(context, &Whom::default())?;
+    if let Some(path) = named(&args)
+        && export::is_in_git_dir(&opened.scene(), &context.env.cwd.join(path))
+    {
+        let message = format!("'{}' is in the git directory", path.display());
+        return Err(CommandError::new(Kind::Refused, message).hint("what is in there is git's own: name another place"));
+    }
     let exported = export::export(&opened.scene(), &failure::selector(&args.selector)?, scope)?;
     if exported.unsaved > 0 {
         let changes = crate::render::count::Count::new(exported.unsaved, "change");
@@ -191,9 +198,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     };
     left_out::tell(&left_out, args.format.0.name, context);
-    let file = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let file = named(&args).filter(|_| args.into.is_none());
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
+            if !args.force {
+                vacant(context, path, &bytes)?;
+            }
             if !args.dry_run {
                 write(context, path, &bytes)?;
             }
@@ -234,6 +244,23 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     line.push(Slot::Session, exported.name());
     context.ui.receipt(line);
     Ok(())
+}
+
+/// The place that is to be written to.
+fn named(args: &Args) -> Option<&Path> {
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    output.or(args.into.as_deref())
+}
+
+/// Refuses a file with something else in it, as a folder with files is.
+fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+    // What cannot be read is for the write to tell.
+    let before = os::read_regular(&context.env.cwd.join(path)).unwrap_or_default();
+    if before.is_empty() || before == bytes {
+        return Ok(());
+    }
+    let message = format!("file '{}' is not empty", path.display());
+    Err(CommandError::new(Kind::Refused, message).hint("replace what is in it: --force"))
 }
 
 fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {

@@ -183,7 +183,7 @@ fn pathspecs_choose_what_git_chooses() {
         ("src", &[":!x.c"]),
     ];
     for (folder, specs) in cases {
-        let mut filter = Filter::new(&repo, specs, Path::new(folder)).unwrap();
+        let filter = Filter::new(&repo, specs, Path::new(folder)).unwrap();
         let ours: Vec<_> = changes
             .iter()
             .map(|change| &change.path)

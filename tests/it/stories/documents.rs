@@ -193,3 +193,41 @@ fn a_hand_off_note_stands_between_its_markers() {
         .code(128)
         .stderr_has("cannot read 'src'");
 }
+
+#[test]
+fn an_export_replaces_nothing_unasked() {
+    let world = full();
+    let export = |args: &[&str]| world.checkpoint([&["export", "--format"], args].concat());
+    // Into the git directory never, by whatever way.
+    let config = world.read(".git/config");
+    std::os::unix::fs::symlink(".git", world.path("way")).unwrap();
+    for to in [".git/config", "way/config", ".git/new/deep", "src/../.git/HEAD"] {
+        let refused = export(&["handoff", "--force", "-o", to]);
+        assert!(refused.code(4).stderr().contains("is in the git directory"), "{to}");
+        export(&["handoff", "-n", "-o", to]).code(4);
+        export(&["handoff", "--into", to]).code(4);
+        export(&["folder", "--force", "-o", to]);
+    }
+    assert_eq!(world.read(".git/config"), config);
+    assert!(!world.path(".git/new").exists());
+    // A file with something else in it only with --force; one's own, unchanged, is fine.
+    let refused = export(&["handoff", "-o", "src/main.txt"]);
+    assert!(refused.code(4).stderr().contains("--force"), "{}", refused.stderr());
+    assert_eq!(world.read("src/main.txt"), b"one\ntwo\nthree\n");
+    export(&["handoff", "-o", "src/main.txt", "--force"]).success();
+    export(&["handoff", "-o", "src/main.txt"]).success();
+    world.file("empty", "");
+    export(&["json", "-o", "empty"]).success();
+    // A folder's files go through no link.
+    export(&["folder", "-o", "out"]).success();
+    std::fs::remove_file(world.path("out/session.json")).unwrap();
+    std::os::unix::fs::symlink("../empty", world.path("out/session.json")).unwrap();
+    let before = world.read("empty");
+    let refused = export(&["folder", "--force", "-o", "out"]);
+    assert!(
+        !refused.is_success() && refused.stderr().contains("session.json' is no file"),
+        "{}",
+        refused.stderr()
+    );
+    assert_eq!(world.read("empty"), before);
+}

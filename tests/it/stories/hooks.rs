@@ -494,3 +494,33 @@ fn a_hook_of_the_user_that_saves_and_commits_does_not_recurse() {
         .collect();
     assert_eq!(triggers, [row("post-commit", "nested"), row("post-commit", "outer")]);
 }
+
+#[test]
+fn a_message_that_git_refuses_gets_no_trailer() {
+    let world = hooked();
+    world.git(["config", "checkpoint.commitTrailer", "on"]).success();
+    world.checkpoint(["hooks", "install", "--commit-msg"]).success();
+    world.file("template", "Why:\n\n# what git takes out\nWhat:\n");
+    let head = world.git_line(["rev-parse", "HEAD"]);
+    world.file("src/main.txt", "two\n");
+    let commit = |args: &[&str], editor: &str| {
+        let mut all = vec!["-c", "core.editor=true", "commit", "-qa"];
+        all.extend(args);
+        world.command("git", all).env("GIT_EDITOR", editor).run()
+    };
+    commit(&["-s"], "true").code(1);
+    commit(&[], "true").code(1);
+    world.git(["config", "commit.template", "template"]).success();
+    for args in [&[][..], &["-s"]] {
+        commit(args, "true").code(1);
+        assert_eq!(world.git_line(["rev-parse", "HEAD"]), head, "{args:?}");
+    }
+    // Edited, or given, it is a message.
+    commit(&["-s"], "echo because >>").success();
+    let message = || world.git_line(["log", "-1", "--format=%B"]);
+    let trailers = ["Signed-off-by: ", "Checkpoint-Id: ", "because", "What:"];
+    assert!(trailers.iter().all(|part| message().contains(part)), "{}", message());
+    world.file("src/main.txt", "three\n");
+    commit(&["-m", "third"], "false").success();
+    assert!(message().starts_with("third\n\nCheckpoint-Id: "), "{}", message());
+}

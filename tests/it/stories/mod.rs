@@ -8,6 +8,7 @@ mod broken;
 mod damage;
 mod documents;
 mod drafts;
+mod everything;
 mod feature;
 mod fork;
 mod full_disk;
