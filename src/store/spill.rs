@@ -85,7 +85,11 @@ impl Drop for Spilled {
         // What stays behind is swept by the next.
         let _ = fs::remove_dir_all(&self.folder);
         // The folder of all goes with the last one.
-        let _ = self.folder.parent().filter(|all| all.ends_with(ALL)).map(fs::remove_dir);
+        let _ = self
+            .folder
+            .parent()
+            .filter(|all| all.ends_with(ALL))
+            .map(fs::remove_dir);
     }
 }
 

@@ -288,7 +288,9 @@ impl<'a> Fetch<'a> {
         if self.request.dry_run {
             let is_refused = |name: &Name| self.refused.iter().any(|(refused, _)| refused == name.as_str());
             let came = wanted.iter().filter(|name| !is_refused(name));
-            return Ok(came.filter_map(|name| Some((name.clone(), *there.get(name)?))).collect());
+            return Ok(came
+                .filter_map(|name| Some((name.clone(), *there.get(name)?)))
+                .collect());
         }
         let prefix = self.remote.incoming();
         let mut came = BTreeMap::new();
