@@ -21,7 +21,8 @@ use crate::{
 /// Put a session into the trash
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
-/// and branches of the project are not touched. To remove content for good, see 'git checkpoint purge'.
+/// and branches of the project are not touched, nor are the work tree and the branch that a fork was given: 'git
+/// worktree remove' and 'git branch -D' take those away. To remove content for good, see 'git checkpoint purge'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

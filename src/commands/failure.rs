@@ -201,6 +201,11 @@ impl From<Error> for CommandError {
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(Kind::Negative),
             Error::ChangedSince { .. } => of(Kind::Refused),
+            Error::RecordChanged { direction, .. } => of(Kind::Refused)
+                .hint("keep the record as it is now: git checkpoint save")
+                .hint(format!(
+                    "then take it back all the same: git checkpoint {direction} --force"
+                )),
         }
     }
 }

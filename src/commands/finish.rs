@@ -31,7 +31,13 @@ pub(super) struct Args {
     #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
     status: String,
     /// What this checkpoint is about
-    #[arg(short, long, visible_short_alias = 'm', value_name = "TEXT")]
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 'm',
+        visible_alias = "message",
+        value_name = "TEXT"
+    )]
     summary: Option<String>,
     /// A file with the error: its first line is the message, the rest the stack
     #[arg(long, value_name = "FILE")]

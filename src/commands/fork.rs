@@ -317,9 +317,14 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
     text.append(diff::record(&compared.diff.record, &a, &b));
     if compared.diff.files.is_empty() {
         let same = if compared.diff.without_files {
-            "a side has no files"
+            let lacks = |side: &compare::Side| side.checkpoint.document.snapshot.is_none();
+            match (lacks(&compared.a), lacks(&compared.b)) {
+                (true, true) => "neither has files".to_owned(),
+                (true, false) => format!("A has no files: {a} was saved without them"),
+                _ => format!("B has no files: {b} was saved without them"),
+            }
         } else {
-            "the files are the same"
+            "the files are the same".to_owned()
         };
         text.push(Line::plain(same));
     }

@@ -47,6 +47,9 @@ const GUARD: &str = "CHECKPOINT_HOOK";
 /// Hooks that are there already stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our part
 /// never fails, asks or prints, and a commit waits two seconds for it at most. It does nothing while no session is
 /// current, or while the variable CHECKPOINT_HOOK is set.
+///
+/// The note of a commit names the checkpoint that was saved for it; its trailer, which is written before the commit is
+/// there, the one that was newest then.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -173,6 +176,9 @@ fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
     let mut done = Vec::new();
     for hook in wanted {
         done.push((*hook, hooks::install(repo, *hook, &program, which.dry_run)?));
+        if !which.dry_run {
+            os::trace::changed();
+        }
     }
     report(context, "install", &done, which.dry_run)?;
     if which.dry_run {
@@ -199,6 +205,9 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     let mut done = Vec::new();
     for hook in wanted {
         done.push((*hook, hooks::uninstall(repo, *hook, dry_run)?));
+        if !dry_run {
+            os::trace::changed();
+        }
     }
     report(context, "uninstall", &done, dry_run)?;
     for hook in wanted {

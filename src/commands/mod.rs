@@ -270,8 +270,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 },
                 Streams::standard(),
             );
-            let words = usage::command_of(&program(&env), &args);
-            return usage(ui, &error, &words, long_help);
+            return usage(ui, &error, &program(&env), &args, long_help);
         }
     };
     let mut context = Context {
@@ -326,20 +325,32 @@ fn conclude(ui: &mut Ui, result: Result<(), CommandError>) -> ExitCode {
     if let Err(error) = &result {
         ui.error(error);
     }
-    match (result, ui.finish()) {
-        (Err(error), _) => error.exit_code(),
-        // A failing standard output is found only now.
-        (Ok(()), Err(error)) => {
-            ui.error(&error);
-            error.exit_code()
-        }
-        (Ok(()), Ok(())) => ExitCode::SUCCESS,
+    // A failing standard output is found only now.
+    let finished = ui.finish().map_err(|error| {
+        let is_done = result.as_ref().err().is_none_or(CommandError::is_silent);
+        let error = if is_done { done_all_the_same(ui, error) } else { error };
+        ui.error(&error);
+        error
+    });
+    match result.and(finished) {
+        Err(error) => error.exit_code(),
+        Ok(()) => ExitCode::SUCCESS,
     }
+}
+
+/// The error for a standard output that failed after something was changed: that it is done, and what.
+fn done_all_the_same(ui: &Ui, error: CommandError) -> CommandError {
+    if error.is_silent() || !os::trace::has_changed() {
+        return error;
+    }
+    let what = ui.lost().map(|what| format!(": {what}")).unwrap_or_default();
+    CommandError::new(error.kind(), format!("{error}\nit is done all the same{what}"))
+        .hint("see how things stand now: git checkpoint status, or git checkpoint log")
 }
 
 /// Help and version on standard output, wrong usage on standard error with git's exit code. As with git's own commands,
 /// `--help` at a terminal opens the manual page where there is one.
-fn usage(mut ui: Ui, error: &clap::Error, words: &str, long_help: bool) -> ExitCode {
+fn usage(mut ui: Ui, error: &clap::Error, program: &clap::Command, args: &[OsString], long_help: bool) -> ExitCode {
     if !error.use_stderr() {
         if long_help && help::manual(&ui, &usage::page(&error.render().to_string())) {
             return ExitCode::SUCCESS;
@@ -347,5 +358,6 @@ fn usage(mut ui: Ui, error: &clap::Error, words: &str, long_help: bool) -> ExitC
         ui.data(Text::block(&error.render().to_string()));
         return conclude(&mut ui, Ok(()));
     }
-    conclude(&mut ui, Err(usage::error(error, words)))
+    let words = usage::command_of(program, args);
+    conclude(&mut ui, Err(usage::error(error, program, &words)))
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::{name::Name, time::Timestamp},
-    ops::Scene,
+    ops::{Scene, Seen},
     os,
     store::{self, Repository, config::Settings},
 };
@@ -28,6 +28,7 @@ pub(super) struct Opened {
     home: Option<PathBuf>,
     index: Option<PathBuf>,
     now: Timestamp,
+    seen: Seen,
 }
 
 /// What the command line says about whom a command is for; the environment fills in the rest.
@@ -71,6 +72,7 @@ impl Opened {
             home: self.home.as_deref(),
             index: self.index.as_deref(),
             wait: self.settings.lock_timeout,
+            seen: &self.seen,
         }
     }
 }
@@ -125,5 +127,6 @@ pub(super) fn at(env: &Environment, whom: &Whom, now: Timestamp) -> Result<Opene
         home,
         index,
         now,
+        seen: Seen::default(),
     })
 }

@@ -11,7 +11,10 @@ use super::{
     error::{CommandError, Kind},
     message,
 };
-use crate::{model::path, os};
+use crate::{
+    model::{path, step::quoted},
+    os,
+};
 
 /// The most bytes of a file with pathspecs: 64 MiB, some million paths.
 const LIMIT: u64 = 64 << 20;
@@ -40,6 +43,25 @@ impl Pathspecs {
     /// Whether there are none, so that everything is meant.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty() && self.pathspec_from_file.is_none()
+    }
+
+    /// The same as they are typed, for a hint that repeats the command; each word after a space.
+    pub(super) fn typed(&self) -> String {
+        let mut out = String::new();
+        if let Some(file) = &self.pathspec_from_file {
+            out.push_str(&format!(" --pathspec-from-file {}", quoted(&file.to_string_lossy())));
+            if self.pathspec_file_nul {
+                out.push_str(" --pathspec-file-nul");
+            }
+        }
+        if !self.given.is_empty() {
+            out.push_str(" --");
+        }
+        for spec in &self.given {
+            out.push(' ');
+            out.push_str(&quoted(&spec.to_string_lossy()));
+        }
+        out
     }
 
     /// The pathspecs, in git's own form.

@@ -19,8 +19,15 @@ use crate::{
 /// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
 /// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
 /// work tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
+///
+/// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
+/// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "\
+git checkpoint purge [OPTIONS] <CHECKPOINT>
+       git checkpoint purge [OPTIONS] -- <PATHSPEC>...",
+    after_long_help = "\
 Examples:
   A file with a password, from every checkpoint of every session:
     git checkpoint purge -- config/production.env
@@ -30,7 +37,8 @@ Examples:
   One checkpoint; those after it stay:
     git checkpoint purge auth~2
   A whole session, from a script:
-    git checkpoint purge auth --yes")]
+    git checkpoint purge auth --yes"
+)]
 pub(super) struct Args {
     /// A session by its name, or a checkpoint
     #[arg(
@@ -151,6 +159,8 @@ fn view(purged: &Purged) -> Receipt<'_> {
             })
             .collect(),
         attachments: &purged.attachments,
+        alike: &purged.alike,
+        carried: purged.carried,
         rewritten: purged.rewritten,
         dropped: purged.dropped,
         refs: purged

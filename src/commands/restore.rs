@@ -11,7 +11,7 @@ use super::{
     pathspecs::Pathspecs,
 };
 use crate::{
-    model::{path::RepoPath, report::MergeVerdict},
+    model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
         apply,
         refuse::Refusal,
@@ -29,9 +29,14 @@ use crate::{
 ///
 /// The present is saved first, so nothing is lost and 'git checkpoint undo' takes it back. Files that came later are
 /// deleted, ignored files are never touched, and HEAD and branches never move. The index stays as it is, unless --index
-/// is given.
+/// is given: then what was staged or unmerged is so again. It is refused, with the reason, where it would surprise: over
+/// work in the files that another session saved later, on a branch that was not there then, in the middle of a merge.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "\
+git checkpoint restore [OPTIONS] <CHECKPOINT> [-- <PATHSPEC>...]
+       git checkpoint restore [OPTIONS] (--continue | --abort)",
+    after_long_help = "\
 Examples:
   See what would happen, then do it:
     git checkpoint restore auth~1 --dry-run
@@ -42,7 +47,8 @@ Examples:
     git checkpoint restore @ --index
   It was interrupted: finish it, or go back:
     git checkpoint restore --continue
-    git checkpoint restore --abort")]
+    git checkpoint restore --abort"
+)]
 pub(super) struct Args {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["continued", "abort"])]
@@ -109,7 +115,8 @@ pub(super) struct ApplyArgs {
 /// Take back the last restore, apply, fork, rename, finish or delete of this work tree
 ///
 /// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
-/// What was changed since is not overwritten: then the reason is given and nothing is done.
+/// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
+/// work tree, whatever session was current; --dry-run tells what is next in it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -169,17 +176,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         };
         Ok(restore::restore(&opened.scene(), &request, progress)?)
     })?;
-    let force = format!(
-        "git checkpoint restore {} --force",
-        args.selector.as_deref().unwrap_or("--continue")
-    );
+    let what = match &args.selector {
+        Some(selector) => quoted(selector),
+        None if args.abort => "--abort".to_owned(),
+        None => "--continue".to_owned(),
+    };
+    let flags: String = [
+        (args.index, " --index"),
+        (args.files_only, " --files-only"),
+        (args.overlay, " --overlay"),
+    ]
+    .into_iter()
+    .filter_map(|(given, flag)| given.then_some(flag))
+    .collect();
+    let paths = args.pathspecs.typed();
     report(
         context,
         &opened,
         &Report {
             restored: Some(&restored),
-            paths: !args.pathspecs.is_empty(),
-            force: &force,
+            paths: &paths,
+            force: &format!("git checkpoint restore {what}{flags} --force{paths}"),
             ..Report::default()
         },
     )
@@ -197,16 +214,16 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         };
         Ok(apply::apply(&opened.scene(), &request, progress)?)
     })?;
-    let force = format!("git checkpoint apply {} --force", args.selector);
+    let paths = args.pathspecs.typed();
     let conflicts = &applied.conflicts;
     report(
         context,
         &opened,
         &Report {
             restored: Some(&applied.restored),
-            paths: !args.pathspecs.is_empty(),
+            paths: &paths,
             conflicts,
-            force: &force,
+            force: &format!("git checkpoint apply {} --force{paths}", quoted(&args.selector)),
             ..Report::default()
         },
     )?;
@@ -320,8 +337,8 @@ struct Report<'a> {
     conflicts: &'a [(RepoPath, MergeVerdict)],
     /// Of an undo that changes no files.
     dry_run: bool,
-    /// Whether only some paths are meant.
-    paths: bool,
+    /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.
+    paths: &'a str,
     /// The command that does it all the same.
     force: &'a str,
 }
@@ -345,7 +362,7 @@ fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result
     } else if context.ui.options().quiet == 0 {
         context.ui.data(receipt.text());
     }
-    if receipt.outcome == "nothing" && report.paths {
+    if receipt.outcome == "nothing" && !report.paths.is_empty() {
         context
             .ui
             .warning("the pathspecs choose no file that differs; 'git checkpoint diff' shows which do");
@@ -406,7 +423,8 @@ fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
             Refusal::OtherHistory { saved, .. } => {
                 error = error
                     .hint(format!(
-                        "bring its changes onto the present: git checkpoint apply {selector}"
+                        "bring its changes onto the present: git checkpoint apply {selector}{}",
+                        report.paths
                     ))
                     .hint(format!(
                         "or have it beside the present: git checkpoint fork {selector} --worktree <folder>"
@@ -431,6 +449,27 @@ fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
         ));
     }
     error
+}
+
+/// What was staged in the checkpoint and does not come back, and how it does.
+fn unstaged(restored: &Restored, paths: &str) -> Option<String> {
+    let (left, from) = (restored.unstaged, restored.from.as_ref()?);
+    let counts = [(left.staged, "staged"), (left.unmerged, "unmerged")];
+    let words: Vec<_> = counts
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
+    let what = words.join(", ");
+    let id = oid(from.id);
+    match restored.operation.as_str() {
+        _ if words.is_empty() => None,
+        "restore" => Some(format!(
+            "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
+            id.short()
+        )),
+        _ => Some(format!("nothing is staged ({what} in the checkpoint)")),
+    }
 }
 
 fn stays(taken: &TakenBack) -> Vec<WorkTree<'_>> {
@@ -498,6 +537,7 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
         index_lacking: brought
             .map(|brought| brought.index.lacking.as_slice())
             .unwrap_or_default(),
+        unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
         record,
         refs: refs
             .iter()

@@ -209,6 +209,20 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
             .bytes(prompt(resumed, &steps(context, opened, resumed), now, args.max_chars)?.as_bytes()),
         _ => context.ui.data(text(resumed, args.brief, context.ui.width(), now)),
     }
+    let lost = |saved: &crate::model::report::Saved| saved.missing + saved.reverted > 0;
+    if resumed.report.saved.as_ref().is_some_and(lost) {
+        let name = if resumed.is_tip {
+            resumed.session.to_string()
+        } else {
+            oid(resumed.checkpoint.entry.id).short().to_owned()
+        };
+        context.ui.hint(
+            "Missing",
+            &format!(
+                "bring saved changes back: git checkpoint apply {name}; every file as it was: git checkpoint restore {name}"
+            ),
+        );
+    }
     match resumed.chosen {
         Chosen::OnBranch => context.ui.hint(
             "Chosen",
@@ -234,6 +248,9 @@ fn markdown(resumed: &Resumed, now: Timestamp) -> String {
         markdown::line(&resumed.checkpoint.entry.author),
         markdown::line(&document.host),
     );
+    if let Some(said) = &resumed.said {
+        out.push_str(&format!("{}\n\n", markdown::block(&said.summary)));
+    }
     if let Some(summary) = &document.record.summary {
         out.push_str(&format!("{}\n\n", markdown::block(summary)));
     }
@@ -334,7 +351,13 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         first.push(Slot::Caution, " (not the newest)");
     }
     text.push(first);
-    let mut saved = Line::plain("Saved ").with(Slot::Date, age::age(document.created_at, now));
+    // Whoever imported it need not be who did the work.
+    let did = if document.kind == crate::model::document::Kind::Import {
+        "Imported "
+    } else {
+        "Saved "
+    };
+    let mut saved = Line::plain(did).with(Slot::Date, age::age(document.created_at, now));
     saved.push(Slot::Plain, " by ");
     saved.push(Slot::Person, &resumed.checkpoint.entry.author);
     saved.push(Slot::Plain, format!(" on {}", document.host));
@@ -344,12 +367,28 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
     }
     match resumed.standing {
         Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
+        Standing::Stated(status) if status.is_finished() => {
+            saved.push(Slot::Caution, format!(", was {}: it is active again", status.word()));
+        }
         Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
     }
     if !resumed.fetched.is_empty() {
         saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
     }
     text.push(saved);
+    if let Some(task) = &document.session.task {
+        text.push(Line::plain("Task: ").with(Slot::Plain, task));
+    }
+    if let Some(said) = &resumed.said {
+        text.push(Line::new());
+        text.append(Text::wrapped(&said.summary, 4, columns));
+        let since = format!(
+            "(said {} in {}; this one has no message)",
+            age::age(said.at, now),
+            oid(said.id).short()
+        );
+        text.append(Text::wrapped(&since, 4, columns));
+    }
     if let Some(summary) = &document.record.summary {
         text.push(Line::new());
         text.append(Text::wrapped(summary, 4, columns));
@@ -397,6 +436,11 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "autosave": resumed.autosave.as_ref().map(offer_of),
         "recovered": resumed.recovered.as_ref().map(offer_of),
         "lost": resumed.lost.as_ref().map(|(fault, n)| json!({ "checkpoints": n, "damage": fault })),
+        "last_message": resumed.said.as_ref().map(|said| json!({
+            "id": oid(said.id),
+            "created_at": said.at,
+            "summary": said.summary,
+        })),
         "report": resumed.report,
         "document": checkpoint.document,
     })

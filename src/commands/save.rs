@@ -10,7 +10,7 @@ use super::{
     error::{CommandError, Kind},
     failure,
     opened::{self, Opened, Whom},
-    views,
+    usage, views,
 };
 use crate::{
     model::{
@@ -26,6 +26,7 @@ use crate::{
         share,
     },
     os,
+    render::schemas,
 };
 
 /// Save the session: what was done, what comes next, and the exact state of the files
@@ -43,7 +44,9 @@ Examples:
   Under a name, to find it again:
     git checkpoint save --name before-merge
   For somebody else to go on with:
-    git checkpoint save -m 'tests green' --push")]
+    git checkpoint save -m 'tests green' --push
+
+What the members of a record are called and hold: 'git checkpoint help schemas document'.")]
 pub(super) struct Args {
     #[command(flatten)]
     common: Common,
@@ -77,6 +80,7 @@ struct Common {
         short,
         long,
         visible_short_alias = 'm',
+        visible_alias = "message",
         value_name = "TEXT"
     )]
     summary: Option<String>,
@@ -107,7 +111,11 @@ struct Common {
     /// A file to keep with the checkpoint; may be given several times
     #[arg(long = "attach", value_name = "FILE")]
     attachments: Vec<PathBuf>,
-    /// Change the record by a JSON merge patch; '-' is standard input
+    /// Change the record by JSON: what a list holds is added; '-' is standard input
+    ///
+    /// Members that are lists of items get those items added; an item with the id of one that is there changes that
+    /// one. null empties a list or takes a member away, and anything else replaces what was there. What the members are
+    /// called: 'git checkpoint help schemas document'.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Replace the caller's own state by this JSON
@@ -117,7 +125,7 @@ struct Common {
     #[arg(long)]
     no_files: bool,
     /// Accepted and without effect: nothing is ever committed on a branch
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, hide = true)]
     no_commit: bool,
     /// Say what would be saved, and save nothing
     #[arg(long)]
@@ -156,7 +164,9 @@ pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), Comman
 fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
     if let Some(path) = &args.record {
-        request.changes.push(read_json(context, path, "the record")?);
+        let record = read_json(context, path, "the record")?;
+        warn_unknown(context, &record);
+        request.changes.push(record);
     }
     if let Some(path) = &args.state {
         let state = read_json(context, path, "the state")?;
@@ -320,6 +330,11 @@ pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
         context
             .ui
             .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
+        if replaced.iter().any(|r| r.place.starts_with("files/")) {
+            context.ui.warning(
+                "that is the attachment; a file of the work tree is also saved as it is, unless checkpoint.exclude matches it",
+            );
+        }
     }
     if !noticed.is_empty() {
         context.ui.warning(&format!(
@@ -330,6 +345,23 @@ pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
             "Secret",
             "keep such texts out of the record, or name the rule in checkpoint.redactRule",
         );
+    }
+}
+
+/// Says which members of a record nothing here knows. They are kept, since a later version may, but no command shows
+/// them, and most likely they are misspelt.
+fn warn_unknown(context: &Context, record: &Value) {
+    let known = schemas::record_members();
+    let given = record.as_object().into_iter().flatten();
+    for (member, _) in given.filter(|(member, value)| !value.is_null() && !known.contains(member)) {
+        let near = usage::similar(member, known.iter().map(String::as_str));
+        let near = near.map_or_else(
+            || "keep what is your own in 'state' or 'extra'".to_owned(),
+            |near| format!("did you mean '{near}'?"),
+        );
+        context.ui.warning(&format!(
+            "a record has no '{member}': it is kept as it is, and no command shows it; {near}"
+        ));
     }
 }
 

@@ -218,6 +218,16 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             "session",
             Line::plain("none yet; 'git checkpoint save' makes the first"),
         ),
+        None if status.sessions == status.finished => {
+            let others = receipt_count(status.sessions);
+            row(
+                "session",
+                Line::plain(format!(
+                    "none is current; {others}, finished: 'git checkpoint start' begins one"
+                )),
+            );
+            row("", Line::plain("'git checkpoint resume' makes the newest active again"));
+        }
         None => {
             let others = receipt_count(status.sessions);
             row(
@@ -231,12 +241,16 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             let mut line = Line::new().with(Slot::Session, current.name.as_str());
             line.push(Slot::Plain, format!(", {}", current.standing.word()));
             row("session", line);
-            let summary = current.document.record.summary.as_deref().unwrap_or_default();
+            let start = format!("start {}", current.name);
+            let summary = current.document.record.summary.as_deref().unwrap_or(&start);
             let mut line = Line::new().with(Slot::Id, oid(current.tip).short());
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
             row("newest", line.cut(69));
+            if let Some(task) = &current.document.session.task {
+                row("task", Line::plain(task).cut(69));
+            }
             if current.chat.messages > 0 || current.chat.waiting {
                 row("chat", chat_line(&current.chat));
             }
@@ -278,6 +292,11 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
                 let files = crate::render::count::Count::new(n, "file");
                 Line::new().with(Slot::Caution, format!("{files} changed since the newest checkpoint"))
             }
+            // A new fork in its own work tree, or a commit of what was saved already.
+            _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => Line::new().with(
+                Slot::Caution,
+                "the files are saved; only branch, commit or index are not as then",
+            ),
             _ => Line::new().with(Slot::Caution, "there is something to save"),
         };
         row("to save", line);

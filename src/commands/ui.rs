@@ -16,7 +16,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 pub use colour::When;
 pub use progress::{Counting, Progress};
@@ -69,6 +69,8 @@ pub struct Ui {
     options: Options,
     settings: Lookup,
     sink: Sink,
+    /// The beginning of what went to standard output: what to say elsewhere if that fails.
+    told: OnceLock<String>,
     palette: Palette,
     color_output: bool,
     color_error: bool,
@@ -83,6 +85,7 @@ impl Ui {
             options,
             settings: Box::new(|_| None),
             sink: Sink::new(streams),
+            told: OnceLock::new(),
             palette: Palette::new(),
             color_output: false,
             color_error: false,
@@ -203,6 +206,18 @@ impl Ui {
         }
     }
 
+    /// What a changing command did, for when its receipt could not be written: the receipt's first line.
+    pub fn lost(&self) -> Option<String> {
+        let told = self.told.get()?;
+        if !self.options.json {
+            return Some(told.trim_end().to_owned());
+        }
+        let receipt: serde_json::Value = serde_json::from_str(told).ok()?;
+        let id = receipt["id"].as_str()?;
+        let session = receipt["session"].as_str();
+        Some(session.map_or_else(|| id.to_owned(), |session| format!("{id} of session '{session}'")))
+    }
+
     /// Whether nobody reads standard output any more, or the user stopped the pager: more output is useless.
     pub fn is_closed(&self) -> bool {
         self.sink.is_closed()
@@ -230,6 +245,7 @@ impl Ui {
     }
 
     fn line(&self, line: &Line) {
+        self.told.get_or_init(|| line.text().to_owned());
         self.sink.output((self.styled(line, false) + "\n").as_bytes());
     }
 

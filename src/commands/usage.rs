@@ -3,17 +3,39 @@
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
+
 use super::error::{CommandError, Kind};
 use crate::secrets::{Scanner, Settings};
 
 /// The error for arguments that clap refuses; `words` are those of the command they were given to.
-pub(super) fn error(error: &clap::Error, words: &str) -> CommandError {
+pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -> CommandError {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // clap shows the help instead, which begins with what the command is for.
+        return lacking(program, words);
+    }
     let out = from_text(&without_secrets(&error.render().to_string()));
     // What is wrong with a value leads clap to show no usage.
     if out.hints().iter().any(|hint| hint.starts_with("more with")) {
         return out;
     }
     out.hint(format!("more with \"{words} -h\""))
+}
+
+/// The error for a command that is given without one of its own commands.
+fn lacking(program: &clap::Command, words: &str) -> CommandError {
+    let at = words
+        .split(' ')
+        .skip(2)
+        .try_fold(program, |at, word| at.find_subcommand(word));
+    let subcommands = at.into_iter().flat_map(clap::Command::get_subcommands);
+    let names: Vec<_> = subcommands
+        .filter(|sub| !sub.is_hide_set())
+        .map(clap::Command::get_name)
+        .collect();
+    CommandError::new(Kind::Usage, format!("a subcommand is needed: {}", names.join(", ")))
+        .hint(format!("usage: {words} <COMMAND>"))
+        .hint(format!("more with \"{words} -h\""))
 }
 
 /// The command that arguments are for, as it is typed.
@@ -85,11 +107,17 @@ fn from_text(text: &str) -> CommandError {
     let message: Vec<&str> = first.lines().map(str::trim).collect();
     let mut out = CommandError::new(Kind::Usage, message.join(" "));
     let mut usage = None;
+    // A command whose ways to call it exclude each other has a line for each.
+    let mut others = Vec::new();
     for line in rest.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix("tip: ") {
-            out = out.hint(tip);
+            if let Some(tip) = near_only(&message.join(" "), tip) {
+                out = out.hint(tip);
+            }
         } else if let Some(form) = line.strip_prefix("Usage: ") {
             usage = Some(form);
+        } else if usage.is_some() && line.starts_with("git checkpoint ") {
+            others.push(line);
         }
     }
     if let Some(form) = usage {
@@ -97,11 +125,46 @@ fn from_text(text: &str) -> CommandError {
             .split(' ')
             .take_while(|w| !w.starts_with(['[', '<', '-']))
             .collect();
-        out = out
-            .hint(format!("usage: {form}"))
-            .hint(format!("more with \"{} -h\"", command.join(" ")));
+        out = out.hint(format!("usage: {form}"));
+        out = others.iter().fold(out, |out, other| out.hint(format!("or: {other}")));
+        out = out.hint(format!("more with \"{} -h\"", command.join(" ")));
     }
     out
+}
+
+/// A tip without the names that are not near what was typed, which the parser's own measure takes for similar; `None`
+/// when that leaves none. `message` has what was typed as the first thing in quotes.
+fn near_only(message: &str, tip: &str) -> Option<String> {
+    if !tip.contains(" similar ") {
+        return Some(tip.to_owned());
+    }
+    let quoted = |text: &str| -> Vec<String> { text.split('\'').skip(1).step_by(2).map(str::to_owned).collect() };
+    let word = quoted(message).into_iter().next().unwrap_or_default();
+    let bare = |text: &str| text.trim_start_matches('-').to_owned();
+    let word = bare(&word);
+    let is_near = |name: &String| {
+        let name = bare(name);
+        let begins = word.chars().count() > 1 && (name.starts_with(&word) || word.starts_with(&name));
+        begins || similar(&word, std::iter::once(name.as_str())).is_some()
+    };
+    let names: Vec<String> = quoted(tip).into_iter().filter(is_near).collect();
+    let what = if tip.contains("subcommand") {
+        "subcommand"
+    } else if tip.contains("argument") {
+        "argument"
+    } else {
+        "value"
+    };
+    let list = names
+        .iter()
+        .map(|name| format!("'{name}'"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() {
+        0 => None,
+        1 => Some(format!("a similar {what} exists: {list}")),
+        _ => Some(format!("some similar {what}s exist: {list}")),
+    }
 }
 
 /// The name that `word` most likely was meant to be: at most a third of its letters are wrong.
@@ -151,7 +214,8 @@ mod tests {
             );
         let args = ["git-checkpoint"].iter().chain(args);
         error(
-            &command.try_get_matches_from(args).unwrap_err(),
+            &command.clone().try_get_matches_from(args).unwrap_err(),
+            &command,
             "git checkpoint rename",
         )
         .render(true)

@@ -1,8 +1,12 @@
 //! `apply`: the changes of a checkpoint brought onto the present by a three-way merge, conflicts marked in the files.
 //!
 //! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
+//! Over 400 lines because merging, what no tree says and going on after an interruption share one goal.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeSet, HashSet},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +14,7 @@ use super::{
     Error, Scene,
     bring::{self, Job, Noted, Scope},
     compose::Present,
-    goal::Goal,
+    goal::{self, Goal, Unstaged},
     newer::{self, Aim},
     pathspecs, refuse,
     restore::{self, Progress, RecordIs, Restored, Source, short},
@@ -25,10 +29,13 @@ use crate::{
         lock,
         merge::{self, Labels, Outcome, PathMerge, Trees},
         pathspec::Filter,
+        tree,
     },
     worktree::restore::journal::{self, Journal},
 };
 
+/// The mode of a folder in a tree.
+const FOLDER: u32 = 0o040_000;
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
 
@@ -144,7 +151,8 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
     };
     let (goal, _) = merging.merge_into(repo, before.clone())?;
-    let only = newer::differ(repo, Some(before.tree), Some(goal.tree))?;
+    let mut only = newer::differ(repo, Some(before.tree), Some(goal.tree))?;
+    only.extend(listed_differently(&before.lists, &goal.lists));
     Ok(Aim {
         tree: Some(goal.tree),
         only: Some(only),
@@ -191,7 +199,7 @@ fn run(
             ..Scope::default()
         },
         goal: &|repo, present| Ok(merging.merge(repo, present)?.0),
-        refuse: &|present, _| {
+        refuse: &|_, present, _| {
             let refused = !note.force && !continued;
             Ok(if refused {
                 refuse::in_progress(present).into_iter().collect()
@@ -204,10 +212,15 @@ fn run(
         dry_run,
         progress,
     };
-    let conflicts = std::cell::RefCell::new(Vec::new());
+    let conflicts = RefCell::new(Vec::new());
+    let unstaged = Cell::new(Unstaged::default());
     let goal = |repo: &Repository, present: &Present| {
         let (goal, found) = merging.merge(repo, present)?;
         *conflicts.borrow_mut() = found;
+        if let Some(present) = &present.snapshot {
+            let paths = merging.paths.clone();
+            unstaged.set(goal::unstaged(repo, checkpoint, &theirs, present, paths)?);
+        }
         Ok(goal)
     };
     let job = Job { goal: &goal, ..job };
@@ -227,6 +240,7 @@ fn run(
                 document: Box::new(checkpoint.document.clone()),
             }),
             brought: Some(brought),
+            unstaged: unstaged.get(),
             record: RecordIs::NotMeant,
             dry_run,
             aborted: false,
@@ -282,6 +296,42 @@ impl Merging<'_> {
         self.checkpoint.document.git.head.as_ref().map(object_id)
     }
 
+    /// Brings what no tree says: permission bits where the present has the usual ones, and empty folders where nothing
+    /// is.
+    fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: store::ObjectId) -> Result<(), Error> {
+        let mut paths = self.paths.clone();
+        let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+        let theirs = &self.theirs.lists;
+        let known: HashSet<_> = lists.modes.iter().map(|(path, _)| path.clone()).collect();
+        for (path, bits) in &theirs.modes {
+            if known.contains(path) || !keeps(path) {
+                continue;
+            }
+            let kind = |root| Ok::<_, Error>(tree::entry(repo, root, path)?.map(|entry| entry.mode));
+            let now = kind(merged)?;
+            if now.is_some() && now == kind(self.theirs.tree)? {
+                lists.modes.push((path.clone(), *bits));
+            }
+        }
+        for folder in &theirs.empty_dirs {
+            if lists.empty_dirs.contains(folder) || !keeps(folder) || tree::entry(repo, merged, folder)?.is_some() {
+                continue;
+            }
+            let bytes = folder.as_bytes();
+            let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            let mut is_free = true;
+            for (at, _) in slashes {
+                let above = tree::entry(repo, merged, &RepoPath::from(&bytes[..at]))?;
+                is_free &= above.is_none_or(|entry| entry.mode == FOLDER);
+            }
+            if is_free {
+                lists.empty_dirs.push(folder.clone());
+            }
+        }
+        lists.sort();
+        Ok(())
+    }
+
     fn merge_into(&self, repo: &Repository, ours: Goal) -> Result<(Goal, Conflicts), Error> {
         let base = self.base();
         let trees = Trees {
@@ -306,7 +356,8 @@ impl Merging<'_> {
         // What the checkpoint did not save is no change.
         merged.retain(|path| !skipped(&path.saved));
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
-        let lists = lists(&ours.lists, &self.theirs.lists, &merged);
+        let mut lists = lists(&ours.lists, &self.theirs.lists, &merged);
+        self.beside_trees(repo, &mut lists, tree)?;
         let conflicts = merged
             .iter()
             .filter(|path| path.verdict != MergeVerdict::Clean)
@@ -314,6 +365,18 @@ impl Merging<'_> {
             .collect();
         Ok((Goal { tree, lists, ..ours }, conflicts))
     }
+}
+
+/// The paths that two lists give other permission bits, or that are empty folders for one of them alone.
+fn listed_differently(a: &Lists, b: &Lists) -> BTreeSet<RepoPath> {
+    let modes = |lists: &Lists| lists.modes.iter().cloned().collect::<BTreeSet<_>>();
+    let folders = |lists: &Lists| lists.empty_dirs.iter().cloned().collect::<BTreeSet<_>>();
+    let modes = modes(a)
+        .symmetric_difference(&modes(b))
+        .map(|(path, _)| path.clone())
+        .collect::<BTreeSet<_>>();
+    let folders = folders(a).symmetric_difference(&folders(b)).cloned().collect();
+    modes.union(&folders).cloned().collect()
 }
 
 /// The permission bits of a file, where they are not the usual ones.

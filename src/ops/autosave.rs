@@ -30,6 +30,7 @@ use crate::{
         objects::{self, Writer},
         refs, session as chains,
     },
+    worktree::snapshot::Extent,
 };
 
 /// How often one is made anew because the session changed under it.
@@ -49,7 +50,7 @@ pub enum Autosaved {
 }
 
 /// An autosave, or the state that stands for the present one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Made {
     /// The session.
     pub session: SessionRef,
@@ -63,6 +64,8 @@ pub struct Made {
     pub new_bytes: u64,
     /// What went wrong after it was safe.
     pub trouble: Vec<String>,
+    /// Where the files were looked for.
+    pub extent: Extent,
 }
 
 /// The session that an autosave would save to.
@@ -135,6 +138,7 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &Chosen) -> Result<Autosav
         failed: present.lists().skipped.iter().filter(|s| s.reason.is_failure()).count(),
         new_bytes: 0,
         trouble: Vec::new(),
+        extent: present.extent(),
     };
     if same(&document, of_this_tip.map_or(&tip.document, |last| &last.document)) {
         return Ok(Autosaved::Unchanged(made));

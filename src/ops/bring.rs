@@ -29,6 +29,7 @@ use crate::{
         tree,
         undo::{self, Effect, PathChange},
     },
+    worktree,
     worktree::restore::{
         self, Done, Execution, Options, Plan,
         index::{self, Changed},
@@ -41,8 +42,8 @@ const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
 
-/// Finds the reasons not to carry a plan out.
-pub(super) type Refuse<'a> = dyn Fn(&Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
+/// Finds the reasons not to carry a plan out; what it is given first reads the present.
+pub(super) type Refuse<'a> = dyn Fn(&Repository, &Present, &Plan) -> Result<Vec<Refusal>, Error> + 'a;
 
 /// The mode of a folder in a tree.
 const FOLDER: u32 = 0o040_000;
@@ -76,6 +77,9 @@ pub(super) struct Scope {
     pub(super) paths: Option<Filter>,
     /// Only these paths.
     pub(super) only: Option<HashSet<RepoPath>>,
+    /// These paths were changed by the operation that is taken back or done again: also those in a folder that is a
+    /// repository now, if it was part of the work tree then.
+    pub(super) enters: bool,
     /// Later files stay.
     pub(super) overlay: bool,
     /// Files that the goal's own rules ignore stay.
@@ -252,7 +256,7 @@ impl<'a> Bringing<'a> {
             sealed,
         } = self.prepare()?;
         let index = self.index(&repo, &present, &goal)?;
-        self.brought.refusals = (job.refuse)(&present, &plan)?;
+        self.brought.refusals = (job.refuse)(&repo, &present, &plan)?;
         if !plan.blocked.is_empty() {
             self.brought.refusals.push(Refusal::Blocked {
                 paths: plan.blocked.clone(),
@@ -302,6 +306,7 @@ impl<'a> Bringing<'a> {
         };
         let mut found = None;
         let mut included = HashSet::new();
+        let mut entered = None;
         write(&mut |writer| {
             let mut present = compose::present(scene, writer, true, &[])?;
             if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
@@ -309,6 +314,9 @@ impl<'a> Bringing<'a> {
                 let leftovers = journal::leftovers(scene.repo, journal)?;
                 restore::include(scene.repo, writer, snapshot, &leftovers)?;
                 included.extend(leftovers);
+            }
+            if let Some(snapshot) = &mut present.snapshot {
+                entered = self.enter(writer, snapshot)?;
             }
             found = Some(present);
             Ok(())
@@ -322,7 +330,7 @@ impl<'a> Bringing<'a> {
         };
         let mut repo = readable();
         let mut goal = (job.goal)(&repo, &present)?;
-        let mut plan = self.plan(&repo, &present, &goal, &included)?;
+        let mut plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
         let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
         if job.scope.include && yields && !plan.blocked.is_empty() {
             let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
@@ -335,7 +343,7 @@ impl<'a> Bringing<'a> {
             included.extend(blocked);
             repo = readable();
             goal = (job.goal)(&repo, &present)?;
-            plan = self.plan(&repo, &present, &goal, &included)?;
+            plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
         }
         Ok(Prepared {
             present,
@@ -346,12 +354,25 @@ impl<'a> Bringing<'a> {
         })
     }
 
+    /// Adds what is meant in other repositories. Gives the folders in which it is.
+    fn enter(
+        &self,
+        writer: &Writer,
+        snapshot: &mut worktree::snapshot::Snapshot,
+    ) -> Result<Option<HashSet<RepoPath>>, Error> {
+        let scope = &self.job.scope;
+        let Some(only) = scope.only.as_ref().filter(|_| scope.enters) else {
+            return Ok(None);
+        };
+        Ok(Some(restore::enter(self.scene.repo, writer, snapshot, only)?))
+    }
+
     fn plan(
         &self,
         repo: &Repository,
         present: &Present,
         goal: &Goal,
-        included: &HashSet<RepoPath>,
+        (included, entered): (&HashSet<RepoPath>, Option<&HashSet<RepoPath>>),
     ) -> Result<Plan, Error> {
         let scope = &self.job.scope;
         let Some(snapshot) = &present.snapshot else {
@@ -369,6 +390,7 @@ impl<'a> Bringing<'a> {
             umask: snapshot.umask,
             index: self.scene.index,
             included: Some(included),
+            entered,
         };
         Ok(restore::plan(repo, goal::files(snapshot), goal.files(), options)?)
     }
@@ -465,7 +487,10 @@ impl<'a> Bringing<'a> {
         }
         let scene = self.scene;
         let writer = Writer::memory(scene.repo);
-        let snapshot = compose::snapshot(scene, &writer, &[])?;
+        let mut snapshot = compose::snapshot(scene, &writer, &[])?;
+        if self.index_written {
+            restore::enter(scene.repo, &writer, &mut snapshot, self.changes.keys())?;
+        }
         let overlay = writer.overlay(scene.repo);
         if let (true, Some(first)) = (continued, self.first) {
             // What was done before the interruption only the disk remembers.

@@ -194,7 +194,13 @@ fn newest_fetched(scene: &Scene<'_>) -> Option<String> {
 
 /// A checkpoint read and verified.
 pub(super) fn load(scene: &Scene<'_>, subject: &str, id: ObjectId) -> Result<Checkpoint, Error> {
-    checkpoint::load(scene.repo, id).map_err(Error::damaged(subject))
+    let objects = store::objects_dir(scene.repo);
+    if let Some(seen) = scene.seen.get(&objects, id) {
+        return Ok(seen);
+    }
+    let loaded = checkpoint::load(scene.repo, id).map_err(Error::damaged(subject))?;
+    scene.seen.set(objects, &loaded);
+    Ok(loaded)
 }
 
 /// What the next checkpoint starts from: the tip's session and the part of its record that carries over.

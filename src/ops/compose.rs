@@ -24,7 +24,7 @@ use crate::{
         facts, moment,
         objects::Writer,
     },
-    worktree::snapshot::{self as files, PathSummary, Snapshot},
+    worktree::snapshot::{self as files, Extent, PathSummary, Snapshot},
 };
 
 /// How often the files are read again when HEAD or the index changes meanwhile.
@@ -42,6 +42,12 @@ impl Present {
     /// Everything on disk that the snapshot does not hold, and more that git cannot say.
     pub(super) fn lists(&self) -> Lists {
         self.snapshot.as_ref().map(|s| s.lists.clone()).unwrap_or_default()
+    }
+
+    /// Where the files were looked for.
+    pub(super) fn extent(&self) -> Extent {
+        let snapshot = self.snapshot.as_ref();
+        snapshot.map(|s| s.extent.clone()).unwrap_or_default()
     }
 
     fn is_partial(&self) -> bool {

@@ -111,6 +111,14 @@ pub enum Error {
         /// What changed.
         why: String,
     },
+    /// The record that was to be taken back is not as it was left.
+    #[error("cannot {direction} '{what}': the record was changed or saved since")]
+    RecordChanged {
+        /// `undo` or `redo`.
+        direction: &'static str,
+        /// What was to be taken back.
+        what: String,
+    },
     /// A checkpoint is damaged, or of a newer format.
     #[error("cannot use checkpoint '{subject}': {fault}")]
     Damaged {

@@ -2,10 +2,12 @@
 
 use super::{Error, Scene};
 use crate::{
-    model::list::Lists,
+    model::{list::Lists, path::RepoPath},
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
+        pathspec::Filter,
+        tree,
     },
     worktree::{
         restore::{Files, index::Staged},
@@ -65,6 +67,50 @@ impl Goal {
             blobs: &self.conflicts,
         }
     }
+}
+
+/// What of the index of a checkpoint is not in the present one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unstaged {
+    /// Paths that were staged, or added with `git add -N`.
+    pub staged: usize,
+    /// Paths that were unmerged.
+    pub unmerged: usize,
+}
+
+/// How much was staged or unmerged at a checkpoint that is not so in the present, of the paths that are meant.
+pub(super) fn unstaged(
+    repo: &Repository,
+    checkpoint: &Checkpoint,
+    goal: &Goal,
+    present: &Snapshot,
+    mut paths: Option<Filter>,
+) -> Result<Unstaged, Error> {
+    let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+    let mut unmerged: Vec<_> = goal.lists.conflicts.iter().map(|conflict| &conflict.path).collect();
+    unmerged.dedup();
+    let mut out = Unstaged::default();
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    // The commit may be missing in a clone without all history; then this is not known.
+    let staged = match head {
+        Some(head) if checkpoint::commit_parts(repo, head).is_err() => Vec::new(),
+        head => tree::diff(repo, head, Some(goal.index), tree::Renames::Off)?,
+    };
+    for path in staged.iter().map(|change| &change.path) {
+        let is_there = || -> Result<bool, Error> {
+            Ok(tree::entry(repo, goal.index, path)? == tree::entry(repo, present.index_tree, path)?)
+        };
+        if !unmerged.contains(&path) && is_meant(path) && !is_there()? {
+            out.staged += 1;
+        }
+    }
+    let intended = goal.lists.intent_to_add.iter();
+    let lacking = intended.filter(|path| !present.lists.intent_to_add.contains(path));
+    out.staged += lacking.filter(|path| is_meant(path)).count();
+    let is_unmerged = |path: &RepoPath| present.lists.conflicts.iter().any(|conflict| conflict.path == *path);
+    let lacking = unmerged.into_iter().filter(|path| !is_unmerged(path));
+    out.unmerged = lacking.filter(|path| is_meant(path)).count();
+    Ok(out)
 }
 
 /// The blobs of a folder whose names are numbers, by their numbers.

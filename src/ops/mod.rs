@@ -28,6 +28,7 @@ pub mod import;
 pub mod items;
 pub mod link;
 pub mod list;
+pub mod lookout;
 mod newer;
 pub mod notes;
 pub mod paths;
@@ -59,7 +60,11 @@ pub mod switch;
 pub mod undo;
 pub mod verify;
 
-use std::{path::Path, time::Duration};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub use error::{Candidate, Error};
 
@@ -68,7 +73,7 @@ pub use crate::worktree::snapshot::Error as WorktreeError;
 
 use crate::{
     model::{name::Name, time::Timestamp},
-    store::{Repository, config::Settings},
+    store::{ObjectId, Repository, checkpoint::Checkpoint, config::Settings},
 };
 
 /// Where and for whom an operation runs. Facts only; what an operation is to do stands in its request.
@@ -92,4 +97,27 @@ pub struct Scene<'a> {
     pub index: Option<&'a Path>,
     /// How long to wait for a lock.
     pub wait: Duration,
+    /// What was read already.
+    pub seen: &'a Seen,
+}
+
+/// The checkpoint that was read last in this command: most ask for the same one several times, first to choose it, then
+/// again under the lock. What a commit holds does not change, so only which commit it is has to be read again.
+///
+/// One checkpoint of one repository, and for as long as the repository is open: whether it is still stored is looked at
+/// by whoever builds on it.
+#[derive(Debug, Default)]
+pub struct Seen(RefCell<Option<(PathBuf, Checkpoint)>>);
+
+impl Seen {
+    /// The checkpoint, if it was read last and from there.
+    fn get(&self, objects: &Path, id: ObjectId) -> Option<Checkpoint> {
+        let seen = self.0.borrow();
+        let (place, checkpoint) = seen.as_ref()?;
+        (place == objects && checkpoint.entry.id == id).then(|| checkpoint.clone())
+    }
+
+    fn set(&self, objects: PathBuf, checkpoint: &Checkpoint) {
+        self.0.replace(Some((objects, checkpoint.clone())));
+    }
 }

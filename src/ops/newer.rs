@@ -12,7 +12,7 @@ use crate::{
         objects::Writer,
         tree,
     },
-    worktree::restore::TEMPORARY,
+    worktree::{self, restore::TEMPORARY},
 };
 
 /// What an interrupted operation makes of the files.
@@ -27,14 +27,18 @@ pub(super) struct Aim {
 pub(super) fn refuse(scene: &Scene<'_>, noted: &bring::Noted, back: bool) -> Result<(), Error> {
     let before = tree_of(scene, object_id(&noted.safety))?;
     let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, true, &[])?;
+    let mut present = compose::present(scene, &writer, true, &[])?;
     let overlay = writer.overlay(scene.repo);
-    let now = present.snapshot.as_ref().map(|snapshot| snapshot.tree);
     let aim = match noted.operation.as_str() {
         "undo" | "redo" => taking_back::aim(scene, noted)?,
         "apply" => apply::aim(scene, noted, &overlay)?,
         _ => restore::aim(scene, noted)?,
     };
+    if let (Some(snapshot), Some(only)) = (&mut present.snapshot, &aim.only) {
+        worktree::restore::enter(scene.repo, &writer, snapshot, only)?;
+    }
+    let now = present.snapshot.as_ref().map(|snapshot| snapshot.tree);
+    let overlay = writer.overlay(scene.repo);
     let since = differ(&overlay, before, now)?;
     if since.is_empty() {
         return Ok(());

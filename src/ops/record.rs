@@ -73,10 +73,12 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
     Ok((RecordIs::Restored(chosen.name), Some(change)))
 }
 
-/// The part of a record that is not about one checkpoint alone: files attached to it, its error, its summary.
+/// The part of a record that is not about one checkpoint alone: files attached to it, its error, its summary and who
+/// wrote that.
 fn kept(record: &Record) -> Record {
     Record {
         summary: None,
+        auto_summary: false,
         error: None,
         attachments: Vec::new(),
         ..record.clone()

@@ -7,11 +7,11 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::{Error, Scene, compose::Present};
+use super::{Error, Scene, choose, compose::Present};
 use crate::{
     model::{facts::OperationKind, id::Oid, name::Name, path::RepoPath, plan::Blocked},
     store::{
-        self, ObjectId,
+        self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
         graph, restored, session, tree, walk,
     },
@@ -187,73 +187,64 @@ fn comes_after(scene: &Scene<'_>, saved: &Oid, now: Option<&Oid>) -> Result<bool
     Ok(graph::is_ancestor(scene.repo, saved, now, HISTORY)?.unwrap_or(false))
 }
 
-/// The reasons that have to do with what the plan does.
+/// The reasons that have to do with what the plan does. `repo` reads the present.
 pub(super) fn by_plan(
     scene: &Scene<'_>,
+    repo: &Repository,
     checkpoint: &Checkpoint,
     present: &Present,
     plan: &Plan,
 ) -> Result<Vec<Refusal>, Error> {
-    let mut refusals = later_saves(scene, checkpoint, plan)?;
-    refusals.extend(many_deletions(scene, present, plan)?);
+    let mut refusals = later_saves(scene, repo, checkpoint, present, plan)?;
+    refusals.extend(many_deletions(repo, present, plan)?);
     Ok(refusals)
 }
 
 /// Whether more than half of the files would go.
-pub(super) fn many_deletions(scene: &Scene<'_>, present: &Present, plan: &Plan) -> Result<Option<Refusal>, Error> {
+fn many_deletions(repo: &Repository, present: &Present, plan: &Plan) -> Result<Option<Refusal>, Error> {
     let (deleted, Some(snapshot)) = (plan.deletions(), &present.snapshot) else {
         return Ok(None);
     };
     if deleted < MANY {
         return Ok(None);
     }
-    let files = walk::count_files(scene.repo, snapshot.tree, deleted * 2)?;
+    let files = walk::count_files(repo, snapshot.tree, deleted * 2)?;
     Ok((deleted * 2 > files).then_some(Refusal::ManyDeletions { deleted, files }))
 }
 
-/// Other sessions that saved in this work tree after the checkpoint, with the paths of the plan that they changed.
-fn later_saves(scene: &Scene<'_>, checkpoint: &Checkpoint, plan: &Plan) -> Result<Vec<Refusal>, Error> {
-    let touched: HashSet<RepoPath> = plan.touched().collect();
-    let own = (scene.host, store::worktree_id(scene.repo));
-    let then = checkpoint.document.created_at;
+/// Other sessions whose later work is in the present files, with the paths of the plan that hold it.
+///
+/// It is not there where HEAD has the very same (a commit holds it), nor, while the checkpoint's own session is current,
+/// where another content is than the other session saved. Otherwise what is not saved may go on from what was.
+fn later_saves(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    checkpoint: &Checkpoint,
+    present: &Present,
+    plan: &Plan,
+) -> Result<Vec<Refusal>, Error> {
+    let Some(now) = present.snapshot.as_ref().map(|snapshot| snapshot.tree) else {
+        return Ok(Vec::new());
+    };
+    let mut touched: HashSet<RepoPath> = plan.touched().collect();
+    let uncommitted = differing(repo, tree::of_head(repo)?, now)?;
+    touched.retain(|path| uncommitted.contains(path));
+    if touched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let current = choose::meant(scene).ok().flatten();
+    let is_current = current.is_some_and(|current| current.tip.document.session.id == checkpoint.document.session.id);
     let mut refusals = Vec::new();
     for other in session::all(scene.repo)? {
         let (Ok(name), Ok(tip)) = (Name::new(other.name), other.tip) else {
             continue;
         };
-        // Times are in seconds: what was saved in the same one counts as later.
-        if tip.time < then {
+        let Some(Later { mut paths, newest }) = later(scene, checkpoint, &tip, &touched)? else {
             continue;
-        }
-        let mut paths = HashSet::new();
-        let mut newer: Option<ObjectId> = None;
-        // Damage in another session is no reason to refuse here; what can be read of it counts.
-        for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
-            let Ok(saved) = checkpoint::load(scene.repo, entry.id) else {
-                break;
-            };
-            let document = &saved.document;
-            if document.session.id == checkpoint.document.session.id {
-                break;
-            }
-            let here = (document.host.as_str(), document.worktree.id.clone()) == own;
-            let files = document
-                .snapshot
-                .as_ref()
-                .filter(|_| here)
-                .map(|snapshot| object_id(&snapshot.tree));
-            if let (Some(newer), Some(older)) = (newer, files) {
-                add_changes(scene, older, newer, &touched, &mut paths)?;
-            }
-            if entry.time < then {
-                newer = None;
-                break;
-            }
-            newer = files.or(newer);
-        }
-        // The first save after the checkpoint has nothing older of its session to be compared with.
-        if let (Some(newer), Some(snapshot)) = (newer, &checkpoint.document.snapshot) {
-            add_changes(scene, object_id(&snapshot.tree), newer, &touched, &mut paths)?;
+        };
+        if is_current {
+            let otherwise = differing(repo, Some(newest), now)?;
+            paths.retain(|path| !otherwise.contains(path));
         }
         if !paths.is_empty() {
             let mut paths: Vec<_> = paths.into_iter().collect();
@@ -264,6 +255,68 @@ fn later_saves(scene: &Scene<'_>, checkpoint: &Checkpoint, plan: &Plan) -> Resul
     Ok(refusals)
 }
 
+/// The paths at which two trees differ.
+fn differing(repo: &Repository, one: Option<ObjectId>, other: ObjectId) -> Result<HashSet<RepoPath>, Error> {
+    let changes = tree::diff(repo, one, Some(other), tree::Renames::Off)?;
+    Ok(changes.into_iter().map(|change| change.path).collect())
+}
+
+/// What a session saved in this work tree after a checkpoint of another one.
+struct Later {
+    /// The paths that it changed.
+    paths: HashSet<RepoPath>,
+    /// The tree of its newest files.
+    newest: ObjectId,
+}
+
+/// What the session with this tip saved here after the checkpoint, of these paths; `None` if nothing.
+fn later(
+    scene: &Scene<'_>,
+    checkpoint: &Checkpoint,
+    tip: &checkpoint::Entry,
+    touched: &HashSet<RepoPath>,
+) -> Result<Option<Later>, Error> {
+    let own = (scene.host, store::worktree_id(scene.repo));
+    let then = checkpoint.document.created_at;
+    // Times are in seconds: what was saved in the same one counts as later.
+    if tip.time < then {
+        return Ok(None);
+    }
+    let mut paths = HashSet::new();
+    let mut newest = None;
+    let mut newer: Option<ObjectId> = None;
+    // Damage in another session is no reason to refuse here; what can be read of it counts.
+    for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
+        let Ok(saved) = checkpoint::load(scene.repo, entry.id) else {
+            break;
+        };
+        let document = &saved.document;
+        if document.session.id == checkpoint.document.session.id {
+            break;
+        }
+        let here = (document.host.as_str(), document.worktree.id.clone()) == own;
+        let files = document
+            .snapshot
+            .as_ref()
+            .filter(|_| here)
+            .map(|snapshot| object_id(&snapshot.tree));
+        if let (Some(newer), Some(older)) = (newer, files) {
+            add_changes(scene, older, newer, touched, &mut paths)?;
+        }
+        if entry.time < then {
+            newer = None;
+            break;
+        }
+        newer = files.or(newer);
+        newest = newest.or(files);
+    }
+    // The first save after the checkpoint has nothing older of its session to be compared with.
+    if let (Some(newer), Some(snapshot)) = (newer, &checkpoint.document.snapshot) {
+        add_changes(scene, object_id(&snapshot.tree), newer, touched, &mut paths)?;
+    }
+    Ok(newest.map(|newest| Later { paths, newest }))
+}
+
 fn add_changes(
     scene: &Scene<'_>,
     old: ObjectId,
@@ -271,12 +324,7 @@ fn add_changes(
     touched: &HashSet<RepoPath>,
     paths: &mut HashSet<RepoPath>,
 ) -> Result<(), Error> {
-    let changes = tree::diff(scene.repo, Some(old), Some(new), tree::Renames::Off)?;
-    paths.extend(
-        changes
-            .into_iter()
-            .map(|change| change.path)
-            .filter(|path| touched.contains(path)),
-    );
+    let changes = differing(scene.repo, Some(old), new)?;
+    paths.extend(changes.into_iter().filter(|path| touched.contains(path)));
     Ok(())
 }

@@ -4,12 +4,14 @@
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
 
+use std::cell::Cell;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene,
     bring::{self, Brought, Job, Scope},
-    goal::Goal,
+    goal::{self, Goal, Unstaged},
     newer, pathspecs, record, refuse, save,
     select::{self, Selected},
     undo as taking_back,
@@ -57,6 +59,8 @@ pub struct Restored {
     pub from: Option<Source>,
     /// What happened to the files; `None` if they were not meant.
     pub brought: Option<Brought>,
+    /// What was staged in the checkpoint, and is not in the index now.
+    pub unstaged: Unstaged,
     /// What became of the record.
     pub record: RecordIs,
     /// Whether nothing was changed because that was asked for.
@@ -250,7 +254,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<R
             ..Scope::default()
         },
         goal: &|_, _| Ok(goal.clone()),
-        refuse: &|_, _| Ok(Vec::new()),
+        refuse: &|_, _, _| Ok(Vec::new()),
         note: journal.what.clone(),
         journal: Some(journal),
         dry_run: how.dry_run,
@@ -264,6 +268,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<R
         operation: noted.operation,
         from: None,
         brought: Some(brought),
+        unstaged: Unstaged::default(),
         record: RecordIs::NotMeant,
         dry_run: how.dry_run,
         aborted: true,
@@ -326,6 +331,7 @@ impl Run<'_> {
             .as_ref()
             .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
         let continued = journal.is_some();
+        let unstaged = Cell::new(Unstaged::default());
         let brought = if *files {
             let goal = Goal::of(scene, checkpoint, &subject)?;
             let scope = self.scope()?;
@@ -337,14 +343,18 @@ impl Run<'_> {
                     if let Some(paths) = scope.paths.as_ref().filter(|_| !continued) {
                         pathspecs::require(repo, paths, present, &goal, &[])?;
                     }
+                    if let Some(present) = present.snapshot.as_ref().filter(|_| !note.index) {
+                        let paths = scope.paths.clone();
+                        unstaged.set(goal::unstaged(repo, checkpoint, &goal, present, paths)?);
+                    }
                     Ok(goal.clone())
                 },
-                refuse: &|present, plan| {
+                refuse: &|repo, present, plan| {
                     if note.force || continued {
                         return Ok(Vec::new());
                     }
                     let mut refusals = refuse::by_place(scene, checkpoint, present)?;
-                    refusals.extend(refuse::by_plan(scene, checkpoint, present, plan)?);
+                    refusals.extend(refuse::by_plan(scene, repo, checkpoint, present, plan)?);
                     Ok(refusals)
                 },
                 note: serde_json::to_value(note).unwrap_or_default(),
@@ -365,6 +375,7 @@ impl Run<'_> {
             operation: "restore".to_owned(),
             from,
             brought,
+            unstaged: unstaged.get(),
             record: RecordIs::NotMeant,
             dry_run: *dry_run,
             aborted: false,
@@ -384,6 +395,7 @@ impl Run<'_> {
         Ok(Scope {
             paths: pathspecs::filter(self.scene, &note.pathspecs, &note.folder)?,
             only: None,
+            enters: false,
             overlay: note.overlay,
             keep_ignored: true,
             trusted: note.force,

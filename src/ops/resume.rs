@@ -19,6 +19,7 @@ use crate::{
         operation::Operation,
         report::ChangeReport,
         selector::{Base, Selector},
+        time::Timestamp,
     },
     store::{
         self,
@@ -55,6 +56,40 @@ pub struct Resumed {
     pub autosave: Option<Offer>,
     /// The autosave that was taken up, now the newest checkpoint.
     pub recovered: Option<Offer>,
+    /// What somebody last wrote about the session, when the summary of this checkpoint was made from git's facts.
+    pub said: Option<Said>,
+}
+
+/// A summary that somebody wrote.
+#[derive(Debug)]
+pub struct Said {
+    /// The checkpoint that has it.
+    pub id: store::ObjectId,
+    /// When that was made.
+    pub at: Timestamp,
+    /// The summary.
+    pub summary: String,
+}
+
+/// How many checkpoints are searched for a summary that somebody wrote.
+const SEARCHED: usize = 50;
+
+/// The newest summary before this checkpoint that somebody wrote, if its own is nobody's.
+fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Said> {
+    if !checkpoint.document.record.auto_summary {
+        return None;
+    }
+    let before = session::chain(scene.repo, checkpoint.entry.id).skip(1).take(SEARCHED);
+    before.filter_map(Result::ok).find_map(|entry| {
+        let found = store::checkpoint::load(scene.repo, entry.id).ok()?;
+        let record = found.document.record;
+        let summary = record.summary.filter(|_| !record.auto_summary)?;
+        Some(Said {
+            id: entry.id,
+            at: found.document.created_at,
+            summary,
+        })
+    })
 }
 
 /// Why a session was taken.
@@ -167,6 +202,7 @@ pub fn resume(
     let draft = waiting.waiting(&checkpoint.document.folded);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
     Ok(Resumed {
+        said: said(scene, &checkpoint),
         session,
         checkpoint,
         is_tip,

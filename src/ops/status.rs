@@ -39,6 +39,8 @@ pub struct Status {
     pub watcher: Option<Watcher>,
     /// How many sessions there are.
     pub sessions: usize,
+    /// How many of them are completed or failed; looked for only when none is current.
+    pub finished: usize,
     /// Remotes that mirror every ref, checkpoints included.
     pub mirrors: Vec<String>,
 }
@@ -123,8 +125,13 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
             })
         }
     };
+    let finished = match &session {
+        Some(_) => 0,
+        None => finished(scene)?,
+    };
     Ok(Status {
         facts: present.facts,
+        finished,
         session,
         damaged,
         interrupted: super::restore::interrupted(scene)?,
@@ -132,6 +139,16 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::moment::mirrors(scene.repo),
     })
+}
+
+/// How many sessions have ended.
+fn finished(scene: &Scene<'_>) -> Result<usize, Error> {
+    let rows = list::sessions(scene, &list::Filter::default())?;
+    let ended = |row: &&list::Row| {
+        let standing = row.tip.as_ref().ok().map(|(_, standing)| standing);
+        matches!(standing, Some(Standing::Stated(status)) if status.is_finished())
+    };
+    Ok(rows.iter().filter(ended).count())
 }
 
 fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &Present) -> Result<Option<usize>, Error> {

@@ -268,6 +268,7 @@ impl Taking<'_> {
             operation: self.request.direction.word().to_owned(),
             from: None,
             brought: Some(brought),
+            unstaged: super::goal::Unstaged::default(),
             record: RecordIs::NotMeant,
             dry_run: self.request.dry_run,
             aborted: false,
@@ -438,7 +439,10 @@ impl Taking<'_> {
             // A finish cleared the draft up to there, unless it was killed before.
             let cleared = leaves_a_draft(self.entry) && self.is_undo() && found == 0;
             if !done && !cleared && !self.request.force && expected.is_some_and(|expected| expected != found) {
-                return Err(self.changed("the record was changed or saved since".to_owned()));
+                return Err(Error::RecordChanged {
+                    direction: self.request.direction.word(),
+                    what: self.entry.what.clone(),
+                });
             }
             return Ok(Some(RecordChange {
                 session,
@@ -521,13 +525,14 @@ impl Taking<'_> {
             summary: format!("before {word} of '{}'", self.entry.what),
             scope: Scope {
                 only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
+                enters: true,
                 trusted: true,
                 include: true,
                 index,
                 ..Scope::default()
             },
             goal: &|_, _| Ok(goal.clone()),
-            refuse: &|present, _| {
+            refuse: &|_, present, _| {
                 if self.request.force || continued {
                     Ok(Vec::new())
                 } else {

@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -37,6 +37,19 @@ static DONE: AtomicU64 = AtomicU64::new(0);
 /// Counts something that was done: a folder looked through, a file read, an object written.
 pub fn count() {
     DONE.fetch_add(1, Ordering::Relaxed);
+}
+
+static CHANGED: AtomicBool = AtomicBool::new(false);
+
+/// Says that something was changed for good: a ref, a draft, the current session, files of the user.
+pub fn changed() {
+    CHANGED.store(true, Ordering::Relaxed);
+}
+
+/// Whether anything was since the beginning of the process: where that cannot be told on standard output, it must be
+/// told elsewhere.
+pub fn has_changed() -> bool {
+    CHANGED.load(Ordering::Relaxed)
 }
 
 /// How much was counted since the beginning of the process.

@@ -64,23 +64,27 @@ pub fn text(fork: &Fork<'_>) -> Text {
     if !words.is_empty() {
         detail("record", Line::plain(words));
     }
-    match &fork.worktree {
-        Some(worktree) => {
-            let mut line = Line::new().with(Slot::Path, &worktree.path);
-            if let Some(branch) = worktree.branch {
-                line.push(Slot::Plain, ", branch ");
-                line.push(Slot::Branch, branch);
-            }
-            detail("work tree", line);
-            if let Some(written) = worktree.written {
-                let files = Count::new(written, "file");
-                detail(
-                    "files",
-                    Line::plain(format!("as they were: {files} other than in the commit")),
-                );
-            }
+    if let Some(worktree) = &fork.worktree {
+        let mut line = Line::new().with(Slot::Path, &worktree.path);
+        if let Some(branch) = worktree.branch {
+            line.push(Slot::Plain, ", branch ");
+            line.push(Slot::Branch, branch);
         }
-        None => detail("code", receipt::code(&fork.document.git)),
+        detail("work tree", line);
+        if let Some(written) = worktree.written {
+            let files = Count::new(written, "file");
+            detail(
+                "files",
+                Line::plain(format!("as they were: {files} other than in the commit")),
+            );
+        }
+    } else {
+        detail("saved", receipt::code(&fork.document.git));
+        // In a dry run as well: a fork in place brings no file.
+        detail(
+            "files",
+            Line::plain("none was changed; bring the saved ones with: git checkpoint restore @"),
+        );
     }
     text
 }

@@ -6,7 +6,7 @@
 
 use super::{
     slot::Slot,
-    text::{Line, Text},
+    text::{Line, Text, expand_tabs},
 };
 
 /// A part of a guide.
@@ -34,7 +34,7 @@ pub fn blocks(source: &str) -> Vec<Block> {
         let text = line.trim();
         if text.starts_with("```") {
             let code = lines.by_ref().take_while(|line| !line.trim().starts_with("```"));
-            out.push(Block::Code(code.map(str::to_owned).collect()));
+            out.push(Block::Code(code.map(|line| expand_tabs(line).into_owned()).collect()));
             fresh = true;
         } else if text.is_empty() || (text.starts_with("<!--") && text.ends_with("-->")) {
             // What the tests run to prepare a block is for no reader.

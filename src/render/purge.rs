@@ -30,6 +30,10 @@ pub struct Receipt<'a> {
     pub paths: Vec<Path<'a>>,
     /// Attachments with the same content, which were removed as well.
     pub attachments: &'a [String],
+    /// Attachments that are called as a removed file and have another content; they stay.
+    pub alike: &'a [String],
+    /// Checkpoints that still have files as the removed one had changed them.
+    pub carried: usize,
     /// Checkpoints that were written again.
     pub rewritten: usize,
     /// Checkpoints that are gone.
@@ -162,6 +166,27 @@ impl Receipt<'_> {
         for name in self.attachments.iter().take(TOLD) {
             let line = Line::new().with(Slot::Path, name);
             row("attached", line.with(Slot::Dim, ", with the same content"));
+        }
+        for name in self.alike.iter().take(TOLD) {
+            let line = Line::new().with(Slot::Path, name);
+            row(
+                "attached",
+                line.with(Slot::Caution, ", called alike, with another content: it stays"),
+            );
+        }
+        if self.carried > 0 {
+            let checkpoints = Count::new(self.carried, "other checkpoint");
+            let line = Line::new().with(
+                Slot::Caution,
+                format!("{checkpoints} still with files that it had changed"),
+            );
+            row("kept", line);
+            row("", Line::plain("git checkpoint purge -- PATH removes a file from all"));
+        }
+        if self.of == "checkpoint" && self.rewritten > 0 {
+            let kept = "what was written in the record, chat and steps, as later ones carry it on;";
+            row("kept", Line::plain(kept));
+            row("", Line::plain("words go only with the whole session"));
         }
         let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
         for (prefix, label) in [

@@ -119,10 +119,10 @@ impl Counts {
         }
     }
 
-    /// `5 done, 3 pending, 1 blocker`; what there is none of is left out.
+    /// `5 done, 3 to do, 1 blocker`; what there is none of is left out.
     pub fn words(self) -> String {
         let mut words = Vec::new();
-        for (n, word) in [(self.done, "done"), (self.pending, "pending")] {
+        for (n, word) in [(self.done, "done"), (self.pending, "to do")] {
             if n > 0 {
                 words.push(format!("{n} {word}"));
             }
@@ -241,7 +241,8 @@ impl Receipt<'_> {
         if let Some(name) = self.name {
             line.push(Slot::Plain, format!(", checkpoint '{name}'"));
         }
-        if let Some(parent) = self.parent {
+        // Before the first that is saved there is only the start, which holds nothing.
+        if let Some(parent) = self.parent.filter(|_| self.session_is != "started") {
             line.push(Slot::Plain, ", after ");
             line.push(Slot::Id, parent.short());
         }

@@ -41,6 +41,9 @@ pub struct Receipt<'a> {
     pub index: usize,
     /// Paths that were to be added with `git add -N` and are not there.
     pub index_lacking: &'a [RepoPath],
+    /// What was staged in the checkpoint and is not in the index now, with what to do about it; for people.
+    #[serde(skip)]
+    pub unstaged: Option<String>,
     /// `not-meant`, `restored`, `same` or `of-another-session`.
     pub record: &'static str,
     /// Refs that moved.
@@ -278,6 +281,9 @@ impl Receipt<'_> {
         }
         if let Some(stopped) = &self.stopped {
             text.push(Line::new().with(Slot::Bad, format!("  stopped: {stopped}")));
+        }
+        if let Some(unstaged) = &self.unstaged {
+            text.push(Line::plain(format!("  index    {unstaged}")));
         }
         if self.record == "of-another-session" {
             text.push(Line::plain(

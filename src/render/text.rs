@@ -333,7 +333,7 @@ fn prefix(text: &str, columns: usize) -> &str {
 }
 
 /// Tabs as spaces up to the next multiple of eight columns.
-fn expand_tabs(line: &str) -> Cow<'_, str> {
+pub(super) fn expand_tabs(line: &str) -> Cow<'_, str> {
     if !line.contains('\t') {
         return Cow::Borrowed(line);
     }

@@ -136,5 +136,7 @@ pub fn write(repo: &Repository, current: &Current) -> Result<(), Error> {
         return Ok(());
     }
     let path = worktree_private_dir(repo)?.join("current");
-    os::replace(&path, &json::to_bytes(current), sharing(repo), true).map_err(Error::io("write", path))
+    os::replace(&path, &json::to_bytes(current), sharing(repo), true).map_err(Error::io("write", path))?;
+    os::trace::changed();
+    Ok(())
 }

@@ -139,6 +139,7 @@ pub fn append(
     drop(lock);
     // A save may take the file's place meanwhile: it has read what was written here, and synced what it kept.
     file.sync_data().map_err(io("write"))?;
+    os::trace::changed();
     Ok(Appended { last, base })
 }
 

@@ -34,6 +34,10 @@ pub enum Error {
         /// The repository.
         path: PathBuf,
     },
+    /// The process is part of a push that git has not accepted yet: what is stored now goes away if it is refused, and git
+    /// itself moves no refs here.
+    #[error("cannot run before git has accepted the push (GIT_QUARANTINE_PATH is set)")]
+    Quarantine,
     /// The command needs a work tree and the repository has none.
     #[error("this operation must be run in a work tree, and '{}' has none here", path.display())]
     Bare {
@@ -229,6 +233,7 @@ impl Error {
                 "go into one, or make one of the folder you work in: git init".to_owned()
             }
             Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
+            Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
             Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
             Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <folder>\n\

@@ -57,6 +57,7 @@ pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
 pub use open::{Environment, open, open_beside, with_memory};
+pub(crate) use place::objects_dir;
 pub use place::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing, uses_reftable,
     work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,

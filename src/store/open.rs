@@ -75,9 +75,12 @@ impl Environment {
 /// `GIT_CEILING_DIRECTORIES`, `GIT_DISCOVERY_ACROSS_FILESYSTEM`, `safe.directory`, `safe.bareRepository` and the
 /// settings of `git -c`. Replace refs are off: an object is what its id says.
 ///
-/// Errors tell apart: no repository, one that belongs to somebody else, one of a newer format or with an unknown
+/// Errors tell apart: a push that is not accepted yet, no repository, one that belongs to somebody else, one of a newer format or with an unknown
 /// extension, one whose files cannot be read.
 pub fn open(environment: &Environment) -> Result<Repository, Error> {
+    if environment.get("GIT_QUARANTINE_PATH").is_some() {
+        return Err(Error::Quarantine);
+    }
     let found = locate(environment)?;
     let options = options(environment)?.object_store_slots(slots(&found.path));
     let open = |options: gix::open::Options| match options.open(&found.path) {

@@ -40,6 +40,12 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
                 .hint("see the notes: git checkpoint log --notes"),
         );
     }
+    if args.text == "add" {
+        return Err(
+            CommandError::new(Kind::Usage, "'add' looks like a command and not like a note")
+                .hint("give the text alone: git checkpoint note <text>"),
+        );
+    }
     let opened = opened::open(context, &args.whom)?;
     let change = Change::Log {
         level: args.level.clone(),

@@ -31,11 +31,35 @@ pub(in crate::commands) struct Args {
     whose: Whose,
 }
 
+/// Words that are commands of other lists.
+const ACTIONS: [&str; 4] = ["add", "list", "remove", "close"];
+
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("open-file");
     if args.places.is_empty() {
         let whose = args.whose;
         return super::list(context, &ListArgs { open: false, whose }, kind);
+    }
+    // Other lists have these as commands.
+    if let Some(word) = args.places.first().filter(|word| ACTIONS.contains(&word.as_str()))
+        && !context.env.cwd.join(word).exists()
+    {
+        let rest: Vec<&str> = args.places.iter().skip(1).map(String::as_str).collect();
+        let flag = if matches!(word.as_str(), "remove" | "close") {
+            " --close"
+        } else {
+            ""
+        };
+        let next = match (word.as_str(), rest.is_empty()) {
+            ("list", true) => "see those that are open: git checkpoint open-file".to_owned(),
+            (_, true) => format!("name files: git checkpoint open-file{flag} <path>"),
+            _ => format!("name files alone: git checkpoint open-file{flag} {}", rest.join(" ")),
+        };
+        return Err(CommandError::new(
+            Failure::Usage,
+            format!("'{word}' looks like a command, and there is no such file"),
+        )
+        .hint(next));
     }
     let opened = args.whose.open(context)?;
     let mut found = Vec::new();

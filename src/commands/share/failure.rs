@@ -7,6 +7,13 @@ use crate::{
 
 impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
+        Self::sharing(error, "git checkpoint push")
+    }
+}
+
+impl CommandError {
+    /// The failure of a command that shares, which its hints repeat.
+    pub(super) fn sharing(error: Error, command: &str) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
             Error::Ops(error) => (*error).into(),
@@ -20,10 +27,10 @@ impl From<Error> for CommandError {
                         out.hint("give the place a name first: git remote add <name> <url>")
                     }
                     Some(name) => out.hint(format!(
-                        "is '{}' a session? The remote comes first: git checkpoint push <remote> <session>",
+                        "is '{}' a session? The remote comes first, as in: {command} <remote> <session>",
                         name.escape_debug()
                     )),
-                    None => out.hint("name one: git checkpoint push <remote>"),
+                    None => out.hint(format!("name one: {command} <remote>")),
                 }
             }
             Error::Mirror { ref remote } => of(Kind::Fatal)

@@ -9,7 +9,11 @@ use crate::{
         error::{CommandError, Kind},
         opened::{self, Whom},
     },
-    ops::share::fetch::{self, Change, Fetched, Found, Request},
+    ops::share::{
+        Relation,
+        fetch::{self, Change, Fetched, Found, Request},
+        status::{self, State},
+    },
     render::{
         count::Count,
         slot::Slot,
@@ -51,13 +55,19 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         accept: args.follow,
         dry_run: args.dry_run,
     };
-    let fetched = wired(context, |wire| fetch::fetch(&opened.scene(), &request, wire))?;
+    let fetched = wired(context, "git checkpoint fetch", |wire| {
+        fetch::fetch(&opened.scene(), &request, wire)
+    })?;
     if context.ui.options().json {
         let mut value = json_of(&fetched);
         value["dry_run"] = args.dry_run.into();
         context.ui.json(&value)?;
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(text_of(&fetched));
+        let mut text = text_of(&fetched);
+        for line in waiting(&opened, &fetched)? {
+            text.push(line);
+        }
+        context.ui.data(text);
         if args.dry_run {
             context.ui.data(Line::plain("Nothing of it was kept."));
         }
@@ -104,6 +114,30 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         context.ui.hint("Fetched", &next);
     }
     Ok(())
+}
+
+/// What is not new and waits all the same: a push that is refused fetches what it met.
+fn waiting(opened: &opened::Opened, fetched: &Fetched) -> Result<Vec<Line>, CommandError> {
+    let remote = &fetched.remote.name;
+    let is_news = |name: &str| fetched.sessions.iter().any(|found| found.name.as_str() == name);
+    let mut lines = Vec::new();
+    for standing in status::status(&opened.scene(), Some(remote.as_str()))? {
+        for row in standing.sessions.iter().filter(|row| !is_news(&row.name)) {
+            let count = match &row.state {
+                State::Both(Relation::Behind(n)) => *n,
+                State::Both(Relation::Diverged { theirs, .. }) => *theirs,
+                _ => continue,
+            };
+            let mut line = Line::plain("  ").with(Slot::Caution, "waits");
+            line.pad_to(12);
+            line.push(Slot::Session, &row.name);
+            let count = Count::new(count, "checkpoint");
+            let pull = format!("git checkpoint pull {remote} {}", row.name);
+            line.push(Slot::Plain, format!("  {count} fetched before, not in yours: '{pull}'"));
+            lines.push(line);
+        }
+    }
+    Ok(lines)
 }
 
 fn text_of(fetched: &Fetched) -> Text {

@@ -16,8 +16,12 @@ use crate::{
 };
 
 /// Runs an operation that talks to a remote: shows how far it is and what the other side says, and lets Ctrl-C end it in
-/// order.
-fn wired<T>(context: &Context, run: impl FnOnce(Wire<'_>) -> Result<T, Error>) -> Result<T, CommandError> {
+/// order. `command` is the command as it is typed, for hints that repeat it.
+fn wired<T>(
+    context: &Context,
+    command: &str,
+    run: impl FnOnce(Wire<'_>) -> Result<T, Error>,
+) -> Result<T, CommandError> {
     let held = os::interrupt::Held::new()
         .map_err(|error| CommandError::new(Kind::Fatal, format!("cannot handle signals: {}", os::reason(&error))))?;
     let shown: RefCell<Option<(String, Progress)>> = RefCell::new(None);
@@ -43,5 +47,5 @@ fn wired<T>(context: &Context, run: impl FnOnce(Wire<'_>) -> Result<T, Error>) -
         progress: &progress,
         stopped: &|| held.is_set(),
     };
-    Ok(run(wire)?)
+    run(wire).map_err(|error| CommandError::sharing(error, command))
 }

@@ -65,7 +65,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         accept: args.follow,
         dry_run: args.dry_run,
     };
-    let pulled = wired(context, |wire| pull::pull(&scene, &request, wire))?;
+    let pulled = wired(context, "git checkpoint pull", |wire| {
+        pull::pull(&scene, &request, wire)
+    })?;
     if args.dry_run {
         if context.ui.options().json {
             let mut value = json_of(&pulled);

@@ -81,7 +81,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 
 /// Pushes, and tells people about it; JSON is left to the caller, and so is the [`verdict`].
 pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Request) -> Result<Pushed, CommandError> {
-    let pushed = wired(context, |wire| push::push(&opened.scene(), request, wire))?;
+    let pushed = wired(context, "git checkpoint push", |wire| {
+        push::push(&opened.scene(), request, wire)
+    })?;
     for file in pushed.unscanned.iter().take(10) {
         context
             .ui

@@ -11,6 +11,9 @@ use crate::render::schemas;
 use crate::render::slot::Slot;
 use crate::render::text::{Line, Text};
 
+/// Bytes of JSON that are kept for when they cannot be written. No receipt is longer; a list is, and changes nothing.
+const LOST: usize = 64 * 1024;
+
 impl Ui {
     /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
     /// With `--json=lines` what it lists, an object a line, and what lists nothing as one line.
@@ -53,6 +56,9 @@ impl Ui {
     fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
         let text =
             text.map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        if text.len() <= LOST {
+            self.told.get_or_init(|| text.clone());
+        }
         self.sink.output((escape::json(&text).into_owned() + "\n").as_bytes());
         Ok(())
     }

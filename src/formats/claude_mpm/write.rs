@@ -127,14 +127,13 @@ fn git(out: &Outgoing<'_>) -> Value {
             .into_iter()
             .filter(|path| !facts.staged.first.iter().any(|s| s.quoted() == *path)),
     );
+    // Who made the commit, and when, no checkpoint says: what is not known is left out.
     let commits: Vec<Value> = facts
         .head
         .iter()
         .map(|head| {
             json!({
                 "sha": head.as_str(),
-                "author": "",
-                "timestamp": out.newest().created_at.to_string(),
                 "message": facts.head_subject.clone().unwrap_or_default(),
             })
         })

@@ -171,15 +171,18 @@ impl Command {
 
     /// As people type it: words with anything special in single quotes.
     pub fn shown(&self) -> String {
-        let quoted = |word: &String| {
-            let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
-            if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
-            } else {
-                format!("'{}'", word.replace('\'', r"'\''"))
-            }
-        };
-        self.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+}
+
+/// A word as people type it for a shell: in single quotes if there is anything special in it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

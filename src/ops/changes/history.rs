@@ -26,9 +26,14 @@ pub(super) fn lines(
     if then.untold {
         let branch = tip.and_then(|tip| {
             let tip = Tip {
-                fate: if tip.fate == Fate::Born { Fate::Untold } else { tip.fate },
+                fate: if matches!(tip.fate, Fate::Born | Fate::Deleted) {
+                    Fate::Untold
+                } else {
+                    tip.fate
+                },
                 ..tip
             };
+            // Of a branch that another tool told of it is not known that it was ever here.
             let branch = branch(repo, then, now, &tip, same_branch, None, limits);
             kept(Part::Branch, branch, failed)
         });

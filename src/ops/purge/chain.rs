@@ -50,8 +50,10 @@ pub(super) struct Rewriter<'a> {
     pub(super) removed: BTreeMap<RepoPath, BTreeSet<ObjectId>>,
     /// Contents that attachments must not have either.
     contents: &'a BTreeSet<ObjectId>,
-    /// The contents of all attachments that were seen.
-    pub(super) attached: BTreeSet<ObjectId>,
+    /// The contents of all attachments that were seen, with the names that they have.
+    pub(super) attached: BTreeMap<ObjectId, BTreeSet<String>>,
+    /// The files of the checkpoints that stay, where one is dropped.
+    pub(super) stay: Vec<ObjectId>,
     /// The names of attachments that were taken out.
     pub(super) detached: BTreeSet<String>,
     /// Pathspecs that match nothing so far of what stands in lists only: what was skipped, or purged before.
@@ -80,7 +82,8 @@ impl<'a> Rewriter<'a> {
     ) -> Self {
         Self {
             contents,
-            attached: BTreeSet::new(),
+            attached: BTreeMap::new(),
+            stay: Vec::new(),
             detached: BTreeSet::new(),
             unmatched,
             repo,
@@ -151,6 +154,9 @@ impl<'a> Rewriter<'a> {
             return Ok(now);
         }
         let files = self.files(checkpoint)?;
+        if let (false, Some((tree, _))) = (self.drop.is_empty(), files.trees) {
+            self.stay.push(tree);
+        }
         let (mut siblings, _) = checkpoint::siblings(self.repo, entry)?;
         let lists = self.lists(checkpoint, &mut siblings, &files)?;
         let attachments = self.attachments(checkpoint, &mut siblings)?;
@@ -301,7 +307,12 @@ impl<'a> Rewriter<'a> {
             .into_iter()
             .map(|(name, _, id)| (name, id))
             .collect();
-        self.attached.extend(files.iter().map(|(_, id)| *id));
+        let all = &checkpoint.document.record.attachments;
+        for (number, id) in &files {
+            let names = all.iter().filter(|one| *number == one.n.to_string());
+            let known = self.attached.entry(*id).or_default();
+            known.extend(names.map(|one| one.name.clone()));
+        }
         let (gone, left): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, id)| self.contents.contains(id));
         if gone.is_empty() {
             return Ok(None);
@@ -311,7 +322,6 @@ impl<'a> Rewriter<'a> {
             .files(self.writer, ATTACHMENTS, left)
             .map_err(|error| failed(checkpoint.entry.id, error.into()))?;
         let goes = |attachment: &&Attachment| gone.iter().any(|(name, _)| *name == attachment.n.to_string());
-        let all = &checkpoint.document.record.attachments;
         self.detached
             .extend(all.iter().filter(goes).map(|attachment| attachment.name.clone()));
         Ok(Some(all.iter().filter(|one| !goes(one)).cloned().collect()))

@@ -6,11 +6,12 @@
 //! or stash holds is not touched, only told.
 //! Over 400 lines because what is asked, what comes of it and the sequence between them are one story.
 
+mod attached;
 mod chain;
 mod rest;
 mod scope;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::{
     chain::Rewriter,
@@ -30,7 +31,7 @@ use crate::{
         reach,
         refs::{self, Edit, Expected},
         session,
-        tree::Without,
+        tree::{self, Renames, Without},
         undo,
     },
     worktree::restore::journal,
@@ -114,6 +115,10 @@ pub struct Purged {
     pub paths: BTreeMap<RepoPath, BTreeSet<Oid>>,
     /// Names of attachments with the same content, which were removed as well.
     pub attachments: Vec<String>,
+    /// Names of attachments that are called as a file that was removed, and have another content: they stay.
+    pub alike: Vec<String>,
+    /// Checkpoints that still have files as the one that was removed had changed them.
+    pub carried: usize,
     /// Checkpoints that were written again.
     pub rewritten: usize,
     /// Checkpoints that are gone.
@@ -237,9 +242,9 @@ fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<Object
         pathspecs::refuse(&unmatched, "file in a checkpoint")?;
     }
     let removed: BTreeSet<ObjectId> = rewriter.removed.values().flatten().copied().collect();
-    let attached: BTreeSet<ObjectId> = removed.intersection(&rewriter.attached).copied().collect();
-    if !attached.is_subset(contents) {
-        return Ok(Attempt::AttachedToo(attached));
+    let attached = attached::find(scene, &rewriter.attached, &rewriter.removed, &removed)?;
+    if !attached.same.is_subset(contents) {
+        return Ok(Attempt::AttachedToo(attached.same));
     }
     let on_disk = on_disk(scene, rewriter.removed.keys());
     let mut purged = Purged {
@@ -251,6 +256,8 @@ fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<Object
             .map(|(path, ids)| (path.clone(), ids.iter().copied().map(oid).collect()))
             .collect(),
         attachments: rewriter.detached.iter().cloned().collect(),
+        alike: attached.alike.into_iter().collect(),
+        carried: carried(scene, &scope, &rewriter.stay)?,
         rewritten: rewriter.rewritten,
         dropped: plan.dropped,
         refs: plan.moved,
@@ -376,6 +383,39 @@ fn put(scene: &Scene<'_>, purged: &Purged, writer: Writer, rest: &Rest) -> Resul
     // Should the file that protects them stay, the next save sweeps it.
     let _ = sealed.release();
     Ok(())
+}
+
+/// How many of the checkpoints that stay, by their trees, have a file as the one that goes had changed it.
+fn carried(scene: &Scene<'_>, scope: &Scope, stay: &[ObjectId]) -> Result<usize, Error> {
+    let Meant::Checkpoint { id, .. } = &scope.meant else {
+        return Ok(0);
+    };
+    let gone = checkpoint::load(scene.repo, object_id(id)).map_err(Error::damaged(id.short()))?;
+    let Some(files) = &gone.document.snapshot else {
+        return Ok(0);
+    };
+    let head = gone.document.git.head.as_ref().map(object_id);
+    let changes = tree::diff(scene.repo, head, Some(object_id(&files.tree)), Renames::Off)?;
+    let changed: Vec<_> = changes
+        .into_iter()
+        .filter_map(|change| change.new.map(|new| (change.path, new.id)))
+        .collect();
+    let mut known = HashMap::new();
+    let mut count = 0;
+    for root in stay {
+        let has = if let Some(has) = known.get(root) {
+            *has
+        } else {
+            let mut has = false;
+            for (path, id) in &changed {
+                has = has || tree::entry(scene.repo, *root, path)?.is_some_and(|entry| entry.id == *id);
+            }
+            known.insert(*root, has);
+            has
+        };
+        count += usize::from(has);
+    }
+    Ok(count)
 }
 
 /// The remote and session of a ref that follows one.

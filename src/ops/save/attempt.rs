@@ -49,6 +49,8 @@ struct Composed {
     document: Document,
     written: checkpoint::Written,
     parent: Option<ObjectId>,
+    /// The first checkpoint of a session that this one begins with.
+    start: Option<ObjectId>,
     draft: Draft,
     session_is: SessionIs,
 }
@@ -109,6 +111,7 @@ impl Attempt<'_> {
             document,
             written: written_save,
             parent: None,
+            start: Some(written.id),
             draft: Draft::default(),
             session_is: SessionIs::Started,
         })
@@ -150,6 +153,7 @@ impl Attempt<'_> {
             document,
             written,
             parent: Some(tip.entry.id),
+            start: None,
             draft,
             session_is: chosen.why.into(),
         }))
@@ -261,6 +265,7 @@ impl Attempt<'_> {
                 "a {operation} was interrupted before, and the files are between two states; see: git checkpoint restore --continue or --abort"
             ));
         }
+        receipt.parent = composed.parent.or(composed.start);
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
         Ok(Outcome::Saved(receipt))

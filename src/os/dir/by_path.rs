@@ -113,6 +113,7 @@ fn meta(data: &Metadata) -> Meta {
         ctime: data.created().map(time).unwrap_or_default(),
         dev: 0,
         ino: 0,
+        links: 1,
         uid: 0,
         gid: 0,
     }

@@ -57,6 +57,8 @@ pub struct Meta {
     pub dev: u64,
     /// The number on the device.
     pub ino: u64,
+    /// How many names it has, here and elsewhere.
+    pub links: u64,
     /// The owner.
     pub uid: u32,
     /// The group.
@@ -64,6 +66,12 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Whether two looks saw the same file unchanged. A name more or less is no change, and shows in `ctime` anyway.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let links = self.links;
+        *self == Self { links, ..*other }
+    }
+
     /// Whether the owner may execute it, which is the one permission bit git knows.
     pub fn is_executable(&self) -> bool {
         self.mode & 0o100 != 0

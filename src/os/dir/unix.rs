@@ -140,6 +140,7 @@ fn meta(stat: &Stat) -> Meta {
         ctime: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         dev: stat.st_dev as u64,
         ino: stat.st_ino as u64,
+        links: stat.st_nlink as u64,
         uid: stat.st_uid,
         gid: stat.st_gid,
     }

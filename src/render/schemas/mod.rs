@@ -88,6 +88,13 @@ pub fn lines(name: &str) -> Option<String> {
     parse(text)["x-lines"].as_str().map(str::to_owned)
 }
 
+/// The members of a record that this version knows.
+pub fn record_members() -> Vec<String> {
+    let common = parse(COMMON);
+    let members = common["$defs"]["record"]["properties"].as_object();
+    members.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
 /// A schema, complete with the definitions it uses; None when there is none of that name.
 pub fn schema(name: &str) -> Option<Value> {
     let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;

@@ -196,6 +196,6 @@ pub(super) const RULES: &[Rule] = table! {
         "password" "passwd" "passphrase" "secret" "token" "api_key" "apikey" "api-key" "access_key" "accesskey"
         "auth_key" "private_key" "credential"
     ] Free + nocase check Bare =>
-        concat!(named!(), r#"["'\\]{0,4}(?:=|: ?|%3[dD])([A-Za-z0-9+/=@#%^&*~-]{8,200})"#),
+        concat!(named!(), r#"["'\\]{0,4}(?:=|: ?|%3[dD])([A-Za-z0-9+/=@#%^&*~-]{6,200})"#),
         "no format: a name that speaks of a secret";
 };

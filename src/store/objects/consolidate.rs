@@ -37,8 +37,6 @@ const GC_LIMIT: Duration = Duration::from_secs(12 * 3600);
 pub struct Consolidated {
     /// Packs removed, because an earlier call had merged them.
     pub merged: usize,
-    /// Packs of ours that were found.
-    pub packs: usize,
 }
 
 struct Candidate {
@@ -54,13 +52,12 @@ struct Candidate {
 /// after: somebody reading the folder meanwhile sees the new one or the old ones, not neither.
 pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
     let folder = place::objects_dir(repo).join("pack");
-    let mut found = ours(&folder)?;
     let note = note(repo);
-    let none = Consolidated {
-        merged: 0,
-        packs: found.len(),
-    };
-    if (found.len() <= TOO_MANY && !note.exists()) || maintained(repo) {
+    let none = Consolidated { merged: 0 };
+    let listed = indexes(&folder)?;
+    // Which of them are ours is not worth finding out when all together are few.
+    let may_be_many = || listed.len() > TOO_MANY && ours(listed).len() > TOO_MANY;
+    if !(note.exists() || may_be_many()) || maintained(repo) {
         return Ok(none);
     }
     let _lock = match lock::common(repo, "consolidate", "the packs", Duration::ZERO) {
@@ -72,14 +69,11 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
         Removed::Some(merged) => merged,
     };
     // Again under the lock: another process may have been at it.
-    found = ours(&folder)?;
+    let found = ours(indexes(&folder)?);
     if found.len() > TOO_MANY {
         merge(repo, &folder, &note, choose(&found))?;
     }
-    Ok(Consolidated {
-        merged,
-        packs: found.len(),
-    })
+    Ok(Consolidated { merged })
 }
 
 /// Where the names of merged packs stand until they are removed: the new one, then the old ones, a line each.
@@ -147,8 +141,8 @@ fn merge(repo: &Repository, folder: &Path, note: &Path, chosen: &[Candidate]) ->
     written.map_err(Error::io("write", note))
 }
 
-/// Our packs without a `.keep`, smallest first.
-fn ours(folder: &Path) -> Result<Vec<Candidate>, Error> {
+/// The indexes of all packs.
+fn indexes(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -157,9 +151,19 @@ fn ours(folder: &Path) -> Result<Vec<Candidate>, Error> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(Error::io("read", folder))?.path();
-        let is_index = path.extension().is_some_and(|extension| extension == "idx");
+        if path.extension().is_some_and(|extension| extension == "idx") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Our packs without a `.keep`, smallest first.
+fn ours(indexes: Vec<PathBuf>) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for path in indexes {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
-        if !is_index || !stem.is_some_and(name::is_ours) || path.with_extension("keep").exists() {
+        if !stem.is_some_and(name::is_ours) || path.with_extension("keep").exists() {
             continue;
         }
         // Gone in between is as good as never seen.
@@ -171,7 +175,7 @@ fn ours(folder: &Path) -> Result<Vec<Candidate>, Error> {
         }
     }
     found.sort_by_key(|candidate| candidate.size);
-    Ok(found)
+    found
 }
 
 /// The smallest packs, as many as it takes for the next one to be at least twice as large as all of them.

@@ -5,6 +5,7 @@
 //! index lists it: packs carry a checksum and are not written piecemeal. What counts is freshened, as git does, so that
 //! a `gc` that looks at ages leaves it alone until our ref names it.
 
+use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,27 @@ pub(in crate::store) struct Present {
 }
 
 struct Pack {
-    index: index::File,
+    /// Opened when it is asked first, as the newest packs answer most questions; `None` in it if it cannot be read.
+    index: OnceCell<Option<index::File>>,
+    hash: gix::hash::Kind,
     path: PathBuf,
-    /// A digest of its path and size: what was found in it is there as long as it is.
+    /// A digest of its path, its size and that of its index: what was found in it is there as long as it is.
     mark: u64,
     fresh: bool,
+}
+
+impl Pack {
+    fn lists(&self, id: &ObjectId) -> bool {
+        let open = || index::File::at(self.path.with_extension("idx"), self.hash).ok();
+        let index = self.index.get_or_init(open).as_ref();
+        index.is_some_and(|index| index.lookup(id).is_some())
+    }
+
+    /// Whether it is still there, after freshening it.
+    fn freshen(&mut self) -> bool {
+        self.fresh = self.fresh || freshened(os::touch(&self.path));
+        self.fresh
+    }
 }
 
 impl Present {
@@ -47,7 +64,7 @@ impl Present {
 
     /// Whether a pack lists the object.
     pub(in crate::store) fn is_packed(&self, id: &ObjectId) -> bool {
-        self.packs.iter().any(|pack| pack.index.lookup(id).is_some())
+        self.packs.iter().any(|pack| pack.lists(id))
     }
 
     /// Whether all packs with these marks are still there, after freshening them; not so without any.
@@ -63,7 +80,7 @@ impl Present {
     pub(in crate::store) fn packs_of(&mut self, ids: &[ObjectId]) -> Option<Vec<u64>> {
         let mut used = Vec::<usize>::new();
         for id in ids {
-            let lists = |at: &usize| self.packs[*at].index.lookup(id).is_some();
+            let lists = |at: &usize| self.packs[*at].lists(id);
             // What was stored together mostly lies together.
             if !used.iter().rev().any(|at| lists(at)) {
                 used.push((0..self.packs.len()).find(lists)?);
@@ -94,7 +111,7 @@ impl Present {
     /// Whether the object is stored soundly, after freshening it.
     pub(in crate::store) fn has(&mut self, id: &ObjectId) -> bool {
         // The newest pack is the likeliest, as the list is in order of age.
-        while let Some(position) = self.packs.iter().position(|pack| pack.index.lookup(id).is_some()) {
+        while let Some(position) = self.packs.iter().position(|pack| pack.lists(id)) {
             if self.packs[position].freshen() {
                 return true;
             }
@@ -105,14 +122,6 @@ impl Present {
             .iter()
             .map(|folder| loose::path(folder, id))
             .any(|path| matches!(loose::verify(&path, id), Ok(true)) && freshened(os::touch(&path)))
-    }
-}
-
-impl Pack {
-    /// Whether it is still there, after freshening it.
-    fn freshen(&mut self) -> bool {
-        self.fresh = self.fresh || freshened(os::touch(&self.path));
-        self.fresh
     }
 }
 
@@ -132,7 +141,7 @@ fn freshened(result: io::Result<()>) -> bool {
     !matches!(result, Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The packs of a folder, newest first; what cannot be read is left out, so that its objects are written again.
+/// The packs of a folder, newest first. What cannot be read counts as empty, so that its objects are written again.
 fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
@@ -145,13 +154,13 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
             let data = path.with_extension("pack");
             let meta = std::fs::metadata(&data).ok()?;
             let age = meta.modified().ok();
-            let index = index::File::at(&path, hash).ok()?;
             let mut hasher = DefaultHasher::new();
-            (&data, meta.len()).hash(&mut hasher);
+            (&data, meta.len(), std::fs::metadata(&path).ok()?.len()).hash(&mut hasher);
             Some((
                 age,
                 Pack {
-                    index,
+                    index: OnceCell::new(),
+                    hash,
                     path: data,
                     mark: hasher.finish(),
                     fresh: false,

@@ -5,6 +5,7 @@
 //! `gc --prune=now` from throwing the unnamed objects away. Every file of ours that is not final is locked by its
 //! living owner, so a lock that can be had proves that its owner is gone and the file may go too.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -229,9 +230,17 @@ pub(super) fn sweep(folder: &Path) -> Result<Vec<Leftover>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
         Err(error) => return Err(Error::io("read", folder)(error)),
     };
-    for entry in entries {
-        let path = entry.map_err(Error::io("read", folder))?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+    let entries: Vec<_> = entries
+        .map(|entry| Ok(entry?.file_name()))
+        .collect::<io::Result<_>>()
+        .map_err(Error::io("read", folder))?;
+    let indexes: HashSet<&[u8]> = entries
+        .iter()
+        .filter_map(|name| name.as_encoded_bytes().strip_suffix(b".idx"))
+        .collect();
+    for name in &entries {
+        let path = folder.join(name);
+        let Some(name) = name.to_str() else {
             continue;
         };
         if name.starts_with(TEMP_PREFIX) {
@@ -243,6 +252,7 @@ pub(super) fn sweep(folder: &Path) -> Result<Vec<Leftover>, Error> {
                 left.extend(sweep_keep(&path));
             }
         } else if let Some(stem) = name.strip_suffix(".pack")
+            && !indexes.contains(stem.as_bytes())
             && name::is_ours(stem)
             && !path.with_extension("idx").exists()
         {

@@ -19,7 +19,7 @@ use gix::ObjectId;
 
 use super::objects::Present;
 use super::{Error, Repository, Signature, lock, uses_reftable};
-use crate::os::Leftover;
+use crate::os::{self, Leftover};
 pub use head::{Head, head};
 
 /// One change of one ref.
@@ -153,11 +153,14 @@ pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration
         return Ok(Vec::new());
     }
     let _held = hold(repo, wait)?;
-    if uses_reftable(repo) {
-        return reftable::update(repo, edits, who, wait).map(|()| Vec::new());
-    }
-    journal::recover(repo)?;
-    swap::apply(repo, edits, who, wait)
+    let left = if uses_reftable(repo) {
+        reftable::update(repo, edits, who, wait).map(|()| Vec::new())
+    } else {
+        journal::recover(repo)?;
+        swap::apply(repo, edits, who, wait)
+    }?;
+    os::trace::changed();
+    Ok(left)
 }
 
 /// Completes or takes back what a killed process of ours left of a change of refs: lock files, reflog lines, a change

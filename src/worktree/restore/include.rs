@@ -2,20 +2,24 @@
 //!
 //! Byte for byte, whatever its size. Only on the user's word: a restore names the paths that are in its way and stops.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
 use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::EntryKind;
 
 use super::Error;
-use super::disk::split;
+use super::disk::{folders_above, split};
 use super::side::usual;
+use crate::model::list::{SkipReason, Skipped};
 use crate::model::path::RepoPath;
 use crate::os::dir::{self, Dir, Kind as FileKind};
 use crate::store::objects::{StreamError, Writer};
-use crate::store::{Kind, ObjectId, Repository};
+use crate::store::{Kind, ObjectId, Repository, tree};
 use crate::worktree::snapshot::Snapshot;
+
+/// The mode of another repository's commit in a tree.
+const GITLINK: u32 = 0o160_000;
 
 /// Adds files and links to a snapshot that was just taken with this writer. Those that are gone are left out.
 pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, paths: &[RepoPath]) -> Result<(), Error> {
@@ -45,6 +49,56 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
     snapshot.lists.raw.dedup();
     snapshot.tree = edit(repo, writer, snapshot.tree, &added)?;
     Ok(())
+}
+
+/// Adds the files and links among `paths` that lie in other repositories, which a snapshot does not enter. For paths
+/// that an operation changed while the repository was a part of the work tree, because the index had files in it: they
+/// are ours to change back, whatever the index has now. Gives all folders above the paths.
+pub fn enter<'p>(
+    repo: &Repository,
+    writer: &Writer,
+    snapshot: &mut Snapshot,
+    paths: impl IntoIterator<Item = &'p RepoPath>,
+) -> Result<HashSet<RepoPath>, Error> {
+    let root = repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })?;
+    let dir = Dir::open(root).map_err(Error::io("open", root))?;
+    let overlay = writer.overlay(repo);
+    let mut known = HashMap::new();
+    let mut is_repository = |folder: &RepoPath, snapshot: &Snapshot| -> Result<bool, Error> {
+        if let Some(is) = known.get(folder) {
+            return Ok(*is);
+        }
+        let is_nested = |skipped: &Skipped| skipped.path == *folder && skipped.reason == SkipReason::NestedRepository;
+        let entry = || tree::entry(&overlay, snapshot.tree, folder);
+        let is = snapshot.lists.skipped.iter().any(is_nested) || entry()?.is_some_and(|entry| entry.mode == GITLINK);
+        known.insert(folder.clone(), is);
+        Ok(is)
+    };
+    let mut entered = HashSet::new();
+    let mut inside = Vec::new();
+    for path in paths {
+        let mut is_inside = false;
+        for folder in folders_above(path.as_bytes()).map(RepoPath::from) {
+            is_inside |= is_repository(&folder, snapshot)?;
+            entered.insert(folder);
+        }
+        if is_inside && is_content(&dir, path.as_bytes()) {
+            inside.push(path.clone());
+        }
+    }
+    if !inside.is_empty() {
+        include(repo, writer, snapshot, &inside)?;
+    }
+    Ok(entered)
+}
+
+/// Whether there is a file or link.
+fn is_content(root: &Dir, path: &[u8]) -> bool {
+    let (folder, name) = split(path);
+    let meta = root.below(folder).and_then(|dir| dir.stat(name));
+    meta.is_ok_and(|meta| matches!(meta.kind, FileKind::File | FileKind::Link))
 }
 
 enum Stop {

@@ -26,7 +26,7 @@ use std::path::Path;
 
 pub use error::Error;
 pub use execute::{Change, Done, Execution, execute};
-pub use include::include;
+pub use include::{enter, include};
 pub use paths::Unsafe;
 pub use plan::Plan;
 pub use side::Files;
@@ -68,6 +68,8 @@ pub struct Options<'a> {
     pub umask: u32,
     /// Paths that the present tree holds as they are although a list of it says that it skipped them, or a folder above.
     pub included: Option<&'a HashSet<RepoPath>>,
+    /// Folders of which both sides say all that is meant in them, even where they are repositories: see [`enter`].
+    pub entered: Option<&'a HashSet<RepoPath>>,
     /// The index, if it is not the repository's own: it tells what sparse checkout leaves out.
     pub index: Option<&'a Path>,
 }
@@ -82,8 +84,8 @@ pub fn plan(repo: &Repository, present: Files<'_>, target: Files<'_>, mut option
     })?;
     let settings = Settings::of(repo)?;
     let system = FileSystem::of(settings.ignore_case);
-    let present = Side::new(repo, present, system)?;
-    let target = Side::new(repo, target, system)?;
+    let present = Side::new(repo, present, system, options.entered)?;
+    let target = Side::new(repo, target, system, options.entered)?;
     let globals = Globals::read(repo, settings.case())?;
     let mut walk = Walk::new(repo, &present, &target, globals);
     let mut planner = Planner {

@@ -51,12 +51,19 @@ pub(super) struct Side<'a> {
     modes: HashMap<&'a [u8], u32>,
     raw: HashSet<&'a [u8]>,
     skipped: BTreeMap<&'a [u8], SkipReason>,
+    /// Folders that are plain ones here even if they are repositories.
+    entered: Option<&'a HashSet<RepoPath>>,
     held: BTreeMap<&'a [u8], ObjectId>,
 }
 
 impl<'a> Side<'a> {
-    /// Checks every path in the lists.
-    pub(super) fn new(repo: &'a Repository, files: Files<'a>, system: FileSystem) -> Result<Self, Error> {
+    /// Checks every path in the lists. What is known in the `entered` folders counts even if they are repositories.
+    pub(super) fn new(
+        repo: &'a Repository,
+        files: Files<'a>,
+        system: FileSystem,
+        entered: Option<&'a HashSet<RepoPath>>,
+    ) -> Result<Self, Error> {
         let lists = files.lists;
         let mut held = BTreeMap::new();
         for entry in &lists.held {
@@ -85,7 +92,16 @@ impl<'a> Side<'a> {
                 .map(|(path, mode)| (path.as_bytes(), *mode))
                 .collect(),
             raw: lists.raw.iter().map(RepoPath::as_bytes).collect(),
-            skipped: lists.skipped.iter().map(|s| (s.path.as_bytes(), s.reason)).collect(),
+            skipped: lists
+                .skipped
+                .iter()
+                .filter(|skipped| {
+                    let is_entered = entered.is_some_and(|entered| entered.contains(&skipped.path));
+                    !(is_entered && skipped.reason == SkipReason::NestedRepository)
+                })
+                .map(|s| (s.path.as_bytes(), s.reason))
+                .collect(),
+            entered,
             held,
         })
     }
@@ -155,6 +171,9 @@ impl<'a> Side<'a> {
                 self.system
                     .check_name(name, is_file)
                     .map_err(|why| no_path(name, why))?;
+                if matches!(node, Node::Repository(_)) && self.is_entered(path, name) {
+                    continue;
+                }
                 if nodes.insert(name.to_vec(), node).is_some() {
                     return Err(no_path(name, Unsafe::Twice));
                 }
@@ -176,6 +195,11 @@ impl<'a> Side<'a> {
             return Err(no_path(one, Unsafe::Collides(RepoPath::from(other))));
         }
         Ok(nodes)
+    }
+
+    fn is_entered(&self, folder: &[u8], name: &[u8]) -> bool {
+        let path = || RepoPath::new([folder, name].concat());
+        self.entered.is_some_and(|entered| entered.contains(&path()))
     }
 
     /// The held files below a folder.

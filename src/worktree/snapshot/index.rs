@@ -3,16 +3,24 @@
 //! Never written. The file's own time is kept beside the entries, since an entry as young as the file may hide an
 //! edit of the same second (git calls it racily clean).
 
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
 
 use gix::bstr::{BStr, ByteSlice};
+use gix::index::decode;
 use gix::index::entry::{Flags, Mode, Stage};
 use gix::index::{Entry, State};
 
 use super::{Error, sparse};
+use crate::os;
 use crate::os::dir::FileTime;
 use crate::store::Repository;
+
+/// From this size on, in bytes, to check an index is work for a second thread: some ten thousand entries.
+const LARGE: u64 = 1 << 20;
 
 /// The index of the work tree.
 pub(in crate::worktree) struct Index {
@@ -26,15 +34,17 @@ impl Index {
     pub(in crate::worktree) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
         let path = path.map_or_else(|| repo.index_path(), Path::to_owned);
         let config = repo.config_snapshot();
-        let options = gix::index::decode::Options::default();
+        let options = decode::Options::default();
         let skip_hash = config.boolean("index.skipHash").unwrap_or(false);
-        let file =
-            gix::index::File::at_or_default(&path, repo.object_hash(), skip_hash, options).map_err(|source| {
-                Error::Index {
-                    path: path.clone(),
-                    source,
-                }
-            })?;
+        let quick = (!skip_hash).then(|| read_large(&path, repo.object_hash(), options));
+        let read = quick.flatten().map_or_else(
+            || gix::index::File::at_or_default(&path, repo.object_hash(), skip_hash, options),
+            Ok,
+        );
+        let file = read.map_err(|source| Error::Index {
+            path: path.clone(),
+            source,
+        })?;
         let time = file.timestamp();
         let written = FileTime {
             seconds: time.unix_seconds(),
@@ -128,6 +138,54 @@ impl Index {
         let path = self.path(at);
         (at + 1..limit).find(|next| self.path(*next) != path).unwrap_or(limit)
     }
+}
+
+/// Reads a large index while another thread sees whether its checksum is right, which takes as long. `None` when it is
+/// not large, anything is wrong, or the file was replaced meanwhile: then it is to be read in the usual way, which tells.
+fn read_large(path: &Path, hash: gix::hash::Kind, options: decode::Options) -> Option<gix::index::File> {
+    let opened = fs::File::open(path).ok()?;
+    let before = opened.metadata().ok().filter(|before| before.len() >= LARGE)?;
+    // A second file that this one builds on would go unchecked.
+    let is_part = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| is_shared(&entry.file_name()));
+    if fs::read_dir(path.parent()?).ok()?.any(is_part) {
+        return None;
+    }
+    let (size, end) = (before.len(), hash.len_in_bytes());
+    let file = std::thread::scope(|scope| {
+        let checked = || is_sound(opened, size - end as u64, hash);
+        let checked = std::thread::Builder::new().spawn_scoped(scope, checked).ok()?;
+        let file = gix::index::File::at(path, hash, true, options).ok();
+        let sound = checked.join().is_ok_and(|checked| checked.unwrap_or(false));
+        file.filter(|_| sound)
+    })?;
+    // git replaces the file whole: the same one before and after is the one that was read in between.
+    let what = |metadata: &fs::Metadata| (os::file_id(metadata), metadata.len(), metadata.modified().ok());
+    let after = fs::metadata(path).ok()?;
+    (what(&before) == what(&after)).then_some(file)
+}
+
+/// Whether a file of this name holds the greater part of an index that git has split.
+fn is_shared(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"sharedindex.")
+}
+
+/// Whether a file ends with the hash of its first `length` bytes.
+fn is_sound(file: fs::File, length: u64, hash: gix::hash::Kind) -> io::Result<bool> {
+    let mut hasher = gix::hash::hasher(hash);
+    let mut buffer = vec![0; 64 * 1024];
+    let mut file = file.take(length);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut end = Vec::new();
+    file.into_inner().read_to_end(&mut end)?;
+    let found = hasher.try_finalize().map_err(io::Error::other)?;
+    Ok(found.as_slice() == end)
 }
 
 /// What the index has of one name in a folder.

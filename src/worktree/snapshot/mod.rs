@@ -11,6 +11,7 @@ pub(in crate::worktree) mod convert;
 pub(in crate::worktree) mod encoding;
 mod entries;
 mod error;
+mod extent;
 pub(in crate::worktree) mod filter;
 mod folder;
 mod fsck;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
+pub use extent::{Extent, surroundings};
 pub use status::{PathSummary, Status};
 pub use submodule::Unsaved;
 
@@ -112,6 +114,8 @@ pub struct Snapshot {
     pub status: Status,
     /// Submodules that hold, or may hold, what no commit of theirs has, sorted.
     pub submodules: Vec<Unsaved>,
+    /// Where all of this was found.
+    pub extent: Extent,
 }
 
 /// Takes a snapshot of the work tree of `repo`, storing new objects with `writer`.
@@ -209,6 +213,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let mut lists = found.lists;
     lists.intent_to_add = unmerged.intent_to_add;
     lists.conflicts = unmerged.conflicts;
+    let extent = Extent::of(found.folders, found.elsewhere);
     let (paths, held_blobs): (Vec<_>, Vec<_>) = settled.held.into_iter().unzip();
     lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
@@ -221,6 +226,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         umask: options.umask,
         status: found.tally.finish(),
         submodules: submodule::unsaved(repo, root, found.submodules),
+        extent,
     })
 }
 

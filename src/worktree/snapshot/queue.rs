@@ -16,6 +16,8 @@ pub(super) struct Queue {
 struct State {
     waiting: Vec<Task>,
     at_work: usize,
+    /// Threads that wait to be told of a change; nobody is told otherwise, since that asks the system each time.
+    idle: usize,
     next: u32,
 }
 
@@ -26,6 +28,7 @@ impl Queue {
             state: Mutex::new(State {
                 waiting: vec![root],
                 at_work: 0,
+                idle: 0,
                 next: 1,
             }),
             changed: Condvar::new(),
@@ -44,24 +47,33 @@ impl Queue {
             if state.at_work == 0 {
                 return None;
             }
+            state.idle += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
         }
     }
 
     /// Ends the work on a folder and adds the folders found in it. Tells how many wait.
     pub(super) fn done(&self, found: &mut Vec<Task>) -> usize {
         let mut state = self.lock();
+        let before = state.waiting.len();
         for mut task in found.drain(..) {
             task.id = state.next;
             state.next += 1;
             state.waiting.push(task);
         }
+        // The first of them first, since of many names the first ones are kept.
+        state.waiting[before..].reverse();
         state.at_work -= 1;
         let waiting = state.waiting.len();
-        if waiting > 1 || (waiting == 0 && state.at_work == 0) {
+        let told = if waiting == 0 && state.at_work > 0 {
+            0
+        } else {
+            state.idle
+        };
+        drop(state);
+        if told > 0 {
             self.changed.notify_all();
-        } else if waiting == 1 {
-            self.changed.notify_one();
         }
         waiting
     }

@@ -208,6 +208,8 @@ pub(super) struct Found {
     pub tally: Tally,
     /// Submodules of the index that are checked out.
     pub submodules: Vec<Box<[u8]>>,
+    /// Whether something was met that can change without a trace in the folders of the walk.
+    pub elsewhere: bool,
 }
 
 impl Found {
@@ -249,6 +251,7 @@ impl Found {
         self.lists.empty_dirs.extend(other.lists.empty_dirs);
         self.tally.merge(other.tally);
         self.submodules.extend(other.submodules);
+        self.elsewhere |= other.elsewhere;
     }
 }
 

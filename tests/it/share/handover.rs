@@ -272,3 +272,26 @@ fn autosaves_go_when_asked_under_the_name_of_the_machine() {
         .stdout_has("1 autosave pushed");
     assert!(refs().starts_with(&format!("{name}.")), "{}", refs());
 }
+
+#[test]
+fn what_a_refused_push_fetched_is_told_by_fetch() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push", "origin", "auth"]).success();
+    clone(&world, "other");
+    world.checkpoint(["fetch"]).success();
+    world.checkpoint(["resume", "origin/auth"]).success();
+    save(&world, "theirs");
+    world.checkpoint(["push", "origin", "auth"]).success();
+    world.enter("repo");
+    world.file("src/main.txt", "mine\n");
+    save(&world, "mine");
+    assert!(!world.checkpoint(["push", "origin", "auth"]).is_success());
+    world
+        .checkpoint(["fetch"])
+        .success()
+        .stdout_has("waits     auth  1 checkpoint fetched before, not in yours: 'git checkpoint pull origin auth'");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["fetch"]).success().stdout_lacks("waits");
+}

@@ -200,6 +200,12 @@ fn remotes_that_are_none_are_told() {
         .code(128)
         .stderr_has("git remote get-url gone");
     world.checkpoint(["fetch", "gone"]).code(128);
+    // A session alone is no remote; the hint repeats the command that was meant.
+    for command in ["push", "fetch", "pull"] {
+        world.checkpoint([command, "auth"]).code(3).stderr_has(&format!(
+            "is 'auth' a session? The remote comes first, as in: git checkpoint {command} <remote> <session>\n"
+        ));
+    }
     world
         .checkpoint(["fetch", "../hub"])
         .code(3)

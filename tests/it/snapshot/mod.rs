@@ -4,6 +4,7 @@ mod child;
 mod held;
 mod hooks;
 mod known;
+mod large;
 mod memory;
 mod moving;
 mod ordinary;

@@ -325,3 +325,41 @@ fn what_the_present_cannot_hold_is_in_the_way_of_an_apply_too() {
     world.checkpoint(["apply", "@", "--force"]);
     assert_eq!(text(&world, "d/mine"), "precious");
 }
+
+#[test]
+fn bits_and_empty_folders_are_brought_as_well() {
+    let world = World::with_commit();
+    world.file("tracked", "1\n");
+    world.git(["add", "tracked"]).success();
+    world.git(["commit", "-qm", "tracked"]).success();
+    let bits = |name: &str| fs::metadata(world.path(name)).unwrap().permissions().mode() & 0o777;
+    let chmod = |name: &str, mode| fs::set_permissions(world.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    chmod("tracked", 0o600);
+    fs::create_dir_all(world.path("empty/deep")).unwrap();
+    fs::create_dir_all(world.path("taken")).unwrap();
+    world.checkpoint(["save", "--allow-empty", "-m", "then"]).success();
+    chmod("tracked", 0o644);
+    world.file("tracked", "1\nmore\n");
+    fs::remove_dir_all(world.path("empty")).unwrap();
+    fs::remove_dir(world.path("taken")).unwrap();
+    world.file("taken", "a file now");
+    chmod("tracked", 0o644);
+
+    world
+        .checkpoint(["apply", "@", "--dry-run", "--", "empty"])
+        .success()
+        .stdout_has("empty/deep")
+        .stdout_lacks("tracked");
+    world.checkpoint(["apply", "@"]).success();
+    assert_eq!(bits("tracked"), 0o600);
+    assert_eq!(world.read("tracked"), b"1\nmore\n");
+    assert!(world.path("empty/deep").is_dir());
+    assert_eq!(world.read("taken"), b"a file now");
+    world.checkpoint(["apply", "@"]).success().stdout_has("Nothing to do");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(bits("tracked"), 0o644);
+    assert!(!world.path("empty").exists());
+    world.checkpoint(["redo"]).success();
+    assert_eq!(bits("tracked"), 0o600);
+    assert!(world.path("empty/deep").is_dir());
+}

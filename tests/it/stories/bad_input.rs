@@ -69,6 +69,92 @@ fn selectors_and_names() {
 }
 
 #[test]
+fn members_that_no_record_has_are_kept_and_told() {
+    let world = World::with_commit();
+    let saved = |input: &str| world.command(PROGRAM, ["save", "--record", "-"]).input(input).run();
+    saved(r#"{"decision": ["x"], "todo": ["y"]}"#)
+        .success()
+        .stderr_has("warning: a record has no 'decision': it is kept as it is, and no command shows it; did you mean 'decisions'?\n")
+        .stderr_has("did you mean 'todos'?");
+    saved(r#"{"pending": ["do it"]}"#)
+        .success()
+        .stderr_has("a record has no 'pending'")
+        .stderr_has("'state' or 'extra'");
+    let shown = world.checkpoint(["show", "@", "--json"]).success().stdout_json();
+    assert_eq!(shown["document"]["record"]["decision"][0], "x");
+    saved(r#"{"decisions": ["x"], "state": {"decision": 1}, "extra": {"a": 1}, "decision": null}"#)
+        .success()
+        .stderr_lacks("a record has no");
+}
+
+#[test]
+fn commands_of_commands_and_what_they_need() {
+    let world = World::with_commit();
+    for (command, some) in [
+        ("hooks", "a subcommand is needed: install, uninstall, status\n"),
+        ("message", "a subcommand is needed: add"),
+        ("step", "a subcommand is needed: "),
+        ("context", "a subcommand is needed: "),
+        ("state", "a subcommand is needed: "),
+    ] {
+        world
+            .checkpoint([command])
+            .code(129)
+            .stderr_has(&format!("error: {some}"))
+            .stderr_has(&format!("hint: more with \"git checkpoint {command} -h\""));
+    }
+    // What excludes each other is not shown in one line.
+    world
+        .checkpoint(["purge", "s", "--dry-run", "--", "u.txt"])
+        .code(129)
+        .stderr_has("hint: usage: git checkpoint purge [OPTIONS] <CHECKPOINT>\n")
+        .stderr_has("hint: or: git checkpoint purge [OPTIONS] -- <PATHSPEC>...\n");
+    world
+        .checkpoint(["restore"])
+        .code(129)
+        .stderr_has("hint: usage: git checkpoint restore [OPTIONS] <CHECKPOINT> [-- <PATHSPEC>...]\n");
+}
+
+#[test]
+fn what_is_done_is_told_though_standard_output_fails() {
+    let world = World::with_commit();
+    let bash = |line: &str| world.command("bash", ["-c", line]).run();
+    world.checkpoint(["start", "s"]).success();
+    bash("git checkpoint save -m full >/dev/full")
+        .code(128)
+        .stderr_has("fatal: cannot write to standard output: no space left on device\n")
+        .stderr_has("fatal: it is done all the same: Saved ")
+        .stderr_has("git checkpoint log");
+    assert_eq!(
+        world.checkpoint(["log", "--oneline"]).stdout().matches("full").count(),
+        1
+    );
+    bash("git checkpoint save -m json --json >/dev/full")
+        .code(128)
+        .stderr_has("it is done all the same: ")
+        .stderr_has(" of session 's'");
+    bash("git checkpoint todo add 'something' >/dev/full")
+        .code(128)
+        .stderr_has("it is done all the same");
+    bash("git checkpoint hooks install >/dev/full")
+        .code(128)
+        .stderr_has("it is done all the same");
+    bash("git checkpoint start other >/dev/full")
+        .code(128)
+        .stderr_has("it is done all the same: Started");
+    world.file("README.md", "other");
+    bash("git checkpoint restore s >/dev/full")
+        .code(128)
+        .stderr_has("it is done all the same: Restored");
+    // What changes nothing has nothing to say.
+    for line in ["log", "save --dry-run", "status --json", "restore s --dry-run"] {
+        bash(&format!("git checkpoint {line} >/dev/full"))
+            .code(128)
+            .stderr_lacks("it is done");
+    }
+}
+
+#[test]
 fn json_that_cannot_be_used() {
     let world = World::with_commit();
     let deep = "[".repeat(100_000);

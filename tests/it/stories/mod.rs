@@ -15,8 +15,11 @@ mod history;
 mod hooks;
 mod import;
 mod interrupted;
+#[cfg(target_os = "linux")]
+mod lookout;
 mod many;
 mod neutral;
+mod newcomer;
 mod property;
 mod prune;
 mod purge;

@@ -83,8 +83,8 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(n, flag)| Change::Flag(n, flag)),
         1 => (name(), prop::sample::select(vec![&[1, 2, 3][..], &[2, 3], &[1, 2], &[1, 3], &[1]]))
             .prop_map(|(n, stages)| Change::Conflict(n, stages)),
-        // In places of their own: one that holds files of the index is a folder like any, for git as well.
-        1 => prop::sample::select(vec![&b"nested"[..], b"d/nested"]).prop_map(Change::Repository),
+        // Also where the index has files: one that holds some is a folder like any, as long as it does.
+        1 => prop::sample::select([&NAMES[..], &[b"nested", b"d/nested"]].concat()).prop_map(Change::Repository),
     ]
 }
 
@@ -193,6 +193,8 @@ struct State {
     status: BTreeSet<String>,
     /// Paths, and folders, that git ignores.
     ignored: Vec<Vec<u8>>,
+    /// Files of the index that are not there and need not be.
+    left_out: Vec<Vec<u8>>,
 }
 
 fn state(world: &World) -> State {
@@ -206,7 +208,14 @@ fn state(world: &World) -> State {
         .filter_map(|path| path.strip_suffix(b"/.git"))
         .map(<[u8]>::to_vec);
     let repositories: Vec<_> = repositories.collect();
+    let tagged = world.git(["ls-files", "-t", "-z"]);
+    let left_out = tagged.stdout_bytes().split(|byte| *byte == 0);
+    let left_out = left_out.filter_map(|line| line.strip_prefix(b"S "));
     State {
+        left_out: left_out
+            .filter(|path| !files.contains_key(*path))
+            .map(<[u8]>::to_vec)
+            .collect(),
         files,
         // What was added with `git add -N` has the mode that the file had then, which no list tells.
         index: quoted(&["ls-files", "--stage"])
@@ -278,6 +287,8 @@ proptest! {
             .filter(|line| line["act"] == "keep" || line["act"] == "skip")
             .map(|line| unquoted(line["path"].as_str().unwrap()))
             .chain(skipped.iter().map(|path| unquoted(path)))
+            // With skip-worktree a file that is not there is not deleted, for git as well.
+            .chain(now.left_out.iter().cloned())
             .chain(then.ignored.iter().chain(&now.ignored).cloned())
             .filter(|path| !path.is_empty())
             .collect();

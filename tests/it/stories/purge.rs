@@ -430,6 +430,13 @@ fn nothing_of_a_secret_is_left_anywhere() {
     world.file("conf/secret", "needle five\n");
     world.checkpoint(["restore", "auth~1", "--force"]).success();
     world.checkpoint(["undo"]).success();
+    world.file("conf/secret", "needle six\n");
+    world.checkpoint(["watch", "--once"]).success();
+    let autosaves = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints-autosave/"]);
+    assert_eq!(
+        world.git_line(["show", &format!("{autosaves}^2:conf/secret")]),
+        "needle six"
+    );
     for folder in ["conf", "../linked/conf"] {
         fs::remove_dir_all(world.path(folder)).unwrap();
     }
@@ -442,6 +449,7 @@ fn nothing_of_a_secret_is_left_anywhere() {
     receipt
         .success()
         .stdout_has("origin still has it in session auth")
+        .stdout_has("autosaves 1 ref")
         .stdout_lacks("also in the project's history");
     collect_garbage(&world, &receipt);
     // Not in any object, and not in any file of the repository, whatever wrote it.
@@ -454,6 +462,7 @@ fn nothing_of_a_secret_is_left_anywhere() {
         "needle three\n",
         "needle four\n",
         "needle five\n",
+        "needle six\n",
     ] {
         assert!(!objects(&world).contains(&blob(&world, text)));
     }
@@ -504,5 +513,55 @@ fn words_that_were_written_go_with_their_session() {
         .run()
         .code(1)
         .stdout_is("");
+    all_is_whole(&world);
+}
+
+#[test]
+fn what_later_checkpoints_carry_on_is_told() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("secret", "needle\n");
+    save(&world, &["-m", "one", "-d", "needle decision"]);
+    world.file("other", "1");
+    save(&world, &["-m", "two"]);
+    world.file("other", "2");
+    save(&world, &["-m", "three"]);
+    fs::remove_file(world.path("secret")).unwrap();
+    save(&world, &["-m", "four"]);
+    let receipt = world.checkpoint(["purge", "--yes", "auth~3"]);
+    receipt
+        .success()
+        .stdout_has("2 other checkpoints still with files")
+        .stdout_has("words go only with the whole session");
+    world.checkpoint(["purge", "--yes", "--", "secret"]).success();
+    let told = world
+        .checkpoint(["purge", "--yes", "auth", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(told["carried"], 0);
+    world.git(["gc", "-q", "--prune=now"]).success();
+    assert!(!has(&everything(&world), "needle"));
+    let help = world.checkpoint(["purge", "--help"]);
+    help.success().stdout_has("whole session");
+}
+
+#[test]
+fn attachments_are_known_by_their_content_whatever_the_line_ends() {
+    let world = World::with_commit();
+    world.git(["config", "core.autocrlf", "true"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("conf/secret", "needle\r\nmore\r\n");
+    world.file("other/secret", "of the same name\n");
+    save(&world, &["-m", "one", "--attach", "conf/secret"]);
+    save(&world, &["-m", "two", "--attach", "other/secret"]);
+    fs::remove_dir_all(world.path("conf")).unwrap();
+    let receipt = world.checkpoint(["purge", "--yes", "--", "conf"]);
+    receipt
+        .success()
+        .stdout_has("secret, with the same content")
+        .stdout_has("secret, called alike, with another content: it stays");
+    collect_garbage(&world, &receipt);
+    assert!(!has(&everything(&world), "needle"));
+    assert!(has(&everything(&world), "of the same name"));
     all_is_whole(&world);
 }

@@ -276,6 +276,147 @@ fn the_index_comes_back_when_asked() {
 }
 
 #[test]
+fn what_another_session_saved_is_no_hindrance_where_it_is_not_in_the_files() {
+    let world = World::with_commit();
+    world.file("f", "base");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "-qm", "f"]).success();
+    let task = |name: &str, text: &str| {
+        world.checkpoint(["start", name]).success();
+        world.file("f", text);
+        world.checkpoint(["pause", "-m", name]).success();
+        world.git(["checkout", "-q", "f"]).success();
+    };
+    task("a", "of a");
+    task("b", "of b");
+    // The tree is clean, and all is saved.
+    world.checkpoint(["resume", "a"]).success();
+    world.checkpoint(["restore", "a", "--dry-run"]).success();
+    world.checkpoint(["restore", "a"]).success();
+    assert_eq!(world.read("f"), b"of a");
+    // The present is an edit in the checkpoint's own session, not what the other one saved.
+    world.file("f", "more of a");
+    world.checkpoint(["restore", "a"]).success();
+    assert_eq!(world.read("f"), b"of a");
+    // What the other session saved is there again.
+    world.file("f", "of b");
+    let refused = world.checkpoint(["restore", "a"]).code(4).clone();
+    refused.stderr_has("session 'b' saved 1 path of these since");
+    // While that one is current, what was not saved yet goes on from what was.
+    world.checkpoint(["resume", "b"]).success();
+    world.file("f", "more of b");
+    world.checkpoint(["restore", "a"]).code(4);
+    // A commit holds it now.
+    world.git(["commit", "-qam", "more of b"]).success();
+    world.checkpoint(["restore", "a"]).success();
+    assert_eq!(world.read("f"), b"of a");
+}
+
+#[test]
+fn a_checkpoint_of_the_present_is_nothing_to_restore() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    // Without a summary one is made, which is no part of the record that comes back.
+    world.checkpoint(["save"]).success();
+    world
+        .checkpoint(["restore", "@"])
+        .success()
+        .stdout_has("Nothing to do")
+        .stdout_lacks("the record");
+    world.checkpoint(["status"]).success().stdout_has("everything is saved");
+    // A record that has moved on is not taken back unasked, and it is said how it would be.
+    world.checkpoint(["save", "-m", "two", "-d", "second"]).success();
+    world.checkpoint(["restore", "@~1"]).success().stdout_has("the record");
+    world.checkpoint(["save", "-m", "three"]).success();
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("the record was changed or saved since")
+        .stderr_has("hint: then take it back all the same: git checkpoint undo --force");
+    world.checkpoint(["undo", "--force"]).success();
+}
+
+#[test]
+fn what_was_staged_and_is_not_now_is_told() {
+    let world = World::with_commit();
+    world.file("a", "1");
+    world.file("b c", "1");
+    world.git(["add", "a", "b c"]).success();
+    let id = save(&world, "staged");
+    let told = format!(
+        "  index    not restored (2 staged in the checkpoint); bring it back too: git checkpoint restore {} --index\n",
+        &id[..8]
+    );
+    // It is there as it was.
+    world.checkpoint(["restore", "@"]).success().stdout_lacks("  index");
+    world.git(["reset", "-q"]).success();
+    world.checkpoint(["restore", "@"]).success().stdout_has(&told);
+    world.file("a", "2");
+    world
+        .checkpoint(["restore", "@", "--dry-run"])
+        .success()
+        .stdout_has(&told);
+    world
+        .checkpoint(["restore", "@", "--", "b*"])
+        .success()
+        .stdout_has("(1 staged in the checkpoint)")
+        .stdout_has("--index -- 'b*'\n");
+    fs::remove_file(world.path("a")).unwrap();
+    world
+        .checkpoint(["apply", "@"])
+        .success()
+        .stdout_has("  index    nothing is staged (2 staged in the checkpoint)\n");
+    world
+        .checkpoint(["restore", "@", "--index"])
+        .success()
+        .stdout_lacks("  index ");
+
+    let world = World::with_commit();
+    let commit = |text: &str| {
+        world.file("f", text);
+        world.git(["add", "f"]).success();
+        world.git(["commit", "-qm", text]).success();
+    };
+    commit("base");
+    world.git(["checkout", "-qb", "other"]).success();
+    commit("theirs");
+    world.git(["checkout", "-q", "main"]).success();
+    commit("ours");
+    world.git(["merge", "other"]).code(1);
+    save(&world, "conflict");
+    world.git(["merge", "--abort"]).success();
+    world
+        .checkpoint(["restore", "@"])
+        .success()
+        .stdout_has("not restored (1 unmerged in the checkpoint)");
+}
+
+#[test]
+fn a_hint_that_repeats_the_command_repeats_its_paths() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "one"]).success();
+    world.file("a b", "one");
+    save(&world, "one");
+    world.checkpoint(["start", "two"]).success();
+    world.file("a b", "two");
+    save(&world, "two");
+    world
+        .checkpoint(["restore", "one", "--overlay", "--", "a b", "."])
+        .code(4)
+        .stderr_has(": git checkpoint restore one --overlay --force -- 'a b' .\n");
+    world.git(["checkout", "-q", "--orphan", "new"]).success();
+    world.git(["commit", "-qm", "new"]).success();
+    let refused = world.checkpoint(["restore", "two", "--", "a b"]).code(4).clone();
+    let hint = refused
+        .stderr()
+        .lines()
+        .find(|line| line.contains("git checkpoint apply"))
+        .unwrap()
+        .to_owned();
+    assert!(hint.ends_with(" -- 'a b'"), "{hint}");
+}
+
+#[test]
 fn the_record_goes_back_with_its_session() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();

@@ -1,4 +1,5 @@
 //! Undo and redo: everything there is to take back, as often as one likes, in each work tree for itself.
+//! Over 400 lines because each way back is shown with its refusals.
 
 use crate::support::{PROGRAM, World};
 
@@ -357,4 +358,74 @@ fn a_session_is_current_from_the_moment_it_is_there() {
     );
     world.file(".git/checkpoint/current", begun("never"));
     world.checkpoint(["log"]).code(3).stderr_has("no session is current");
+}
+
+/// A repository in the work tree is a part of it only as long as the index has files in it, and a restore of the index
+/// changes that.
+#[test]
+fn files_in_a_repository_that_the_index_knew_come_back() {
+    for with_commits in [false, true] {
+        let world = World::with_commit();
+        world.file("a", "then");
+        save(&world, &["-m", "then"]);
+        let own = world.path("b/x");
+        world.git(["init".as_ref(), "-q".as_ref(), own.as_os_str()]).success();
+        world.file("b/x/z", "now\r\n");
+        world.file("b/x/stays", "of its own");
+        if with_commits {
+            let commit = ["commit", "-q", "--allow-empty", "-m", "its own"];
+            let within = ["-C".as_ref(), own.as_os_str()];
+            let all = within.into_iter().chain(commit.iter().map(std::ffi::OsStr::new));
+            world.git(all).success();
+        }
+        // git refuses to add it by its path.
+        let id = world.git_line(["hash-object", "-w", "b/x/z"]);
+        let entry = format!("100644,{id},b/x/z");
+        world.git(["update-index", "--add", "--cacheinfo", &entry]).success();
+        let staged = world.git_line(["ls-files", "--stage", "b"]);
+
+        let restored = world.checkpoint(["restore", "@", "--index", "--force"]);
+        restored.success();
+        assert!(!world.path("b/x/z").exists());
+        assert!(world.path("b/x/.git/HEAD").exists());
+        assert_eq!(world.git_line(["ls-files", "b"]), "");
+        world.checkpoint(["undo"]).success();
+        assert_eq!(world.read("b/x/z"), b"now\r\n");
+        assert_eq!(world.read("b/x/stays"), b"of its own");
+        assert_eq!(world.git_line(["ls-files", "--stage", "b"]), staged);
+        world.checkpoint(["redo"]).success();
+        assert!(!world.path("b/x/z").exists());
+        assert_eq!(world.git_line(["ls-files", "b"]), "");
+        world.checkpoint(["undo"]).success();
+        assert_eq!(world.read("b/x/z"), b"now\r\n");
+
+        // What came to the same place meanwhile is asked for, and then kept.
+        world.checkpoint(["redo"]).success();
+        world.file("b/x/z", "newer");
+        world.checkpoint(["undo"]).code(4).stderr_has("b/x/z");
+        assert_eq!(world.read("b/x/z"), b"newer");
+        world.checkpoint(["undo", "--force"]).success();
+        assert_eq!(world.read("b/x/z"), b"now\r\n");
+        world.checkpoint(["redo"]).success();
+        assert_eq!(world.read("b/x/z"), b"newer");
+        world.git(["fsck", "--strict"]).success();
+    }
+}
+
+#[test]
+fn no_empty_folder_is_made_in_a_repository_that_is_ignored() {
+    let world = World::with_commit();
+    std::fs::create_dir_all(world.path("a/x")).unwrap();
+    save(&world, &["-m", "then", "--allow-empty"]);
+    std::fs::remove_dir(world.path("a/x")).unwrap();
+    world.git(["init", "-q", "a"]).success();
+    world.file(".gitignore", "a\n");
+    world
+        .checkpoint(["restore", "@", "--force"])
+        .success()
+        .stdout_lacks("failed");
+    assert!(!world.path("a/x").exists());
+    world.checkpoint(["undo"]).success();
+    assert!(!world.path("a/x").exists());
+    assert_eq!(world.read(".gitignore"), b"a\n");
 }

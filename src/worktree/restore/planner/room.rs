@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::{Planner, not_held};
 use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
 use crate::model::plan::{Act, Block, Why};
 use crate::os::dir::Kind;
 use crate::worktree::restore::Error;
@@ -67,7 +68,7 @@ impl Planner<'_, '_> {
             if !self.is_meant(path) {
                 continue;
             }
-            if is_in_repository(walk, path)? {
+            if self.is_in_repository(walk, path)? {
                 self.plan.line(Act::Skip, path, Why::Repository);
                 continue;
             }
@@ -110,6 +111,27 @@ impl Planner<'_, '_> {
             self.plan.steps.push(Step::RemoveFolder { path: path.to_vec() });
         }
         Ok(())
+    }
+
+    /// Whether a path is that of another repository of the present, or in one.
+    fn is_in_repository(&mut self, walk: &Walk<'_>, path: &[u8]) -> Result<bool, Error> {
+        for path in std::iter::once(path).chain(folders_above(path)) {
+            let node = walk.present.node(path)?;
+            let is_skipped = walk.present.skipped(path) == Some(SkipReason::NestedRepository);
+            if is_skipped || matches!(node, Some(Node::Repository(_))) {
+                return Ok(true);
+            }
+            let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
+            if matches!(node, Some(Node::Folder(_))) || self.options.entered.is_some_and(is_entered) {
+                continue;
+            }
+            // One that is ignored is in no list.
+            let dot_git = [path, b"/.git"].concat();
+            if matches!(self.disk.at(&dot_git).map_err(self.io(path))?, There::Something(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Tells of what was there when the checkpoint was saved and is gone now.
@@ -165,18 +187,6 @@ fn is_at_or_above(path: &[u8], other: &[u8]) -> bool {
     other
         .strip_prefix(path)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-}
-
-/// Whether a path is that of another repository of the present, or in one.
-fn is_in_repository(walk: &Walk<'_>, path: &[u8]) -> Result<bool, Error> {
-    for path in std::iter::once(path).chain(folders_above(path)) {
-        if walk.present.skipped(path) == Some(SkipReason::NestedRepository)
-            || matches!(walk.present.node(path)?, Some(Node::Repository(_)))
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Whether the target did not save what was at a path or above it.

@@ -67,6 +67,8 @@ impl Record {
                 ctime,
                 dev,
                 ino,
+                // Not kept: a new name shows in `ctime`.
+                links: 1,
                 uid,
                 gid,
             },

@@ -23,6 +23,7 @@ fn record(n: u8) -> Record {
             ctime: time,
             dev: 1,
             ino: u64::from(n),
+            links: 1,
             uid: 3,
             gid: 4,
         },

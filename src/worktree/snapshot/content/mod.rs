@@ -307,7 +307,7 @@ impl<'a> Thread<'a> {
         let record = self.reader.cache.record(&candidate.path, &mut self.hint);
         self.last = record.as_ref().map(|record| record.id);
         let record = record?;
-        if record.meta != candidate.meta || record.basis != basis {
+        if !record.meta.is_same(&candidate.meta) || record.basis != basis {
             return None;
         }
         self.trust(candidate);

@@ -47,6 +47,7 @@ impl Visit<'_, '_> {
                 },
                 _ => return AsKnown::No(metas),
             };
+            self.found.elsewhere |= meta.is_some_and(|meta| meta.links > 1);
             metas.push(meta);
         }
         let files = (0..)

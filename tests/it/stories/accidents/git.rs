@@ -265,6 +265,32 @@ fn e14_e60_line_ends_come_back_whatever_is_set() {
     }
 }
 
+/// As with `git checkout`: blobs are converted by the setting of the moment, and what a safety checkpoint holds comes
+/// back as it was.
+#[test]
+fn line_ends_follow_the_setting_at_the_time_of_the_restore() {
+    for (then, saved, now, restored) in [
+        ("false", "a\nb\n", "true", "a\r\nb\r\n"),
+        ("true", "a\r\nb\r\n", "false", "a\nb\n"),
+        ("true", "a\r\nb\n", "false", "a\r\nb\n"),
+    ] {
+        let world = World::with_commit();
+        world.git(["config", "core.autocrlf", then]).success();
+        world.file("f", saved);
+        save(&world, "then");
+        let tree = format!("{}^2", session(&world));
+        world.git(["config", "core.autocrlf", now]).success();
+        world.file("f", "now\n");
+        done(&world, &["restore", "@"]);
+        assert_eq!(text(&world, "f"), restored, "{then} then, {now} now");
+        done(&world, &["undo"]);
+        assert_eq!(text(&world, "f"), "now\n");
+        // git does the same with the same blob.
+        world.git(["checkout", "-q", &tree, "--", "f"]).success();
+        assert_eq!(text(&world, "f"), restored);
+    }
+}
+
 #[test]
 fn e15_e59_a_filter_that_fails_costs_its_own_files_only() {
     let world = World::with_commit();

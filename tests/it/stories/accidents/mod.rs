@@ -4,6 +4,7 @@
 //! `snapshot::moving`, E-33 by `store::races` and `stories::many`, E-39 by `model::name`, E-45 and B45 by
 //! `stories::interrupted`, E-47 by `stories::damage`, E-64 by `store::swapping`.
 
+mod edges;
 mod git;
 mod restore;
 

@@ -1,0 +1,153 @@
+//! What the system reports of changes in folders, so that nobody need look where nothing happened.
+//!
+//! Reports never tell what is in a file now, only that looking is worth while; what they cannot promise to report (writes
+//! through mapped memory, through another name of the file elsewhere, other machines on a network) their users have to
+//! look for themselves now and then. On Linux this is inotify; elsewhere nothing is reported, and everybody looks.
+
+use std::path::PathBuf;
+
+/// The most folders that are watched: each keeps about a kilobyte of the kernel's memory.
+pub const MOST_FOLDERS: usize = 8192;
+
+/// What was reported since the last question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Nothing at all.
+    None,
+    /// Something happened to files; the folders are those that are watched.
+    Files,
+    /// A folder came, went, moved or changed, or reports were lost: other folders may have to be watched now.
+    Folders,
+}
+
+/// Why there are no reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unwatched {
+    /// This system reports nothing.
+    System,
+    /// There are more folders than may be watched.
+    TooMany,
+    /// A folder is on a file system that others may change unseen.
+    FileSystem,
+    /// A folder went away, cannot be read, or the system has no watches left.
+    Refused,
+}
+
+#[cfg(target_os = "linux")]
+pub use self::inotify::Reports;
+
+#[cfg(target_os = "linux")]
+mod inotify {
+    use std::{fs, mem::MaybeUninit};
+
+    use rustix::fd::OwnedFd;
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+    use rustix::io::Errno;
+
+    use super::{MOST_FOLDERS, News, PathBuf, Unwatched};
+
+    /// Everything that can change what a look at a folder finds, and nothing that looking does.
+    const CHANGES: WatchFlags = WatchFlags::MODIFY
+        .union(WatchFlags::ATTRIB)
+        .union(WatchFlags::CLOSE_WRITE)
+        .union(WatchFlags::MOVE)
+        .union(WatchFlags::CREATE)
+        .union(WatchFlags::DELETE)
+        .union(WatchFlags::DELETE_SELF)
+        .union(WatchFlags::MOVE_SELF)
+        .union(WatchFlags::ONLYDIR)
+        .union(WatchFlags::DONT_FOLLOW);
+
+    /// What may change which folders there are, or loses reports.
+    const FOLDERS: ReadFlags = ReadFlags::ISDIR
+        .union(ReadFlags::DELETE_SELF)
+        .union(ReadFlags::MOVE_SELF)
+        .union(ReadFlags::IGNORED)
+        .union(ReadFlags::UNMOUNT)
+        .union(ReadFlags::QUEUE_OVERFLOW);
+
+    /// File systems on the disks and in the memory of this machine, by their numbers in statfs(2), that report every
+    /// change: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, bcachefs. All others (network, FUSE, overlays) are looked through.
+    const LOCAL: [u32; 6] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
+
+    /// Room for some hundred reports at a time.
+    const ROOM: usize = 16 << 10;
+
+    /// Reports of changes in some folders, not of those below them.
+    #[derive(Debug)]
+    pub struct Reports(OwnedFd);
+
+    impl Reports {
+        /// Begins to watch all of these folders, in their order: name each after the folder that it is in, so that none
+        /// can be exchanged unseen. What happens from the return on is reported. That one that is not there comes is
+        /// reported by the folder that it is in; the first has to be there.
+        pub fn of(folders: &[PathBuf]) -> Result<Self, Unwatched> {
+            if folders.len() > limit() {
+                return Err(Unwatched::TooMany);
+            }
+            let reports = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC);
+            let reports = reports.map_err(|_| Unwatched::Refused)?;
+            for (at, folder) in folders.iter().enumerate() {
+                let added = inotify::add_watch(&reports, folder, CHANGES).and_then(|_| rustix::fs::statfs(folder));
+                let system = match added {
+                    Ok(system) => system.f_type,
+                    Err(Errno::NOENT | Errno::NOTDIR) if at > 0 => continue,
+                    Err(_) => return Err(Unwatched::Refused),
+                };
+                // The width of this field differs between architectures; the numbers have 32 bits.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                if !LOCAL.contains(&(system as u32)) {
+                    return Err(Unwatched::FileSystem);
+                }
+            }
+            Ok(Self(reports))
+        }
+
+        /// What was reported since the last call.
+        pub fn news(&mut self) -> News {
+            let mut room = [MaybeUninit::uninit(); ROOM];
+            let mut reader = inotify::Reader::new(&self.0, &mut room);
+            let mut news = News::None;
+            loop {
+                match reader.next() {
+                    Ok(event) if event.events().intersects(FOLDERS) => return News::Folders,
+                    Ok(_) => news = News::Files,
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => return news,
+                    Err(_) => return News::Folders,
+                }
+            }
+        }
+    }
+
+    /// Half of what the system allows a user leaves enough for editors and build tools.
+    fn limit() -> usize {
+        let allowed = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok();
+        let allowed: Option<usize> = allowed.and_then(|text| text.trim().parse().ok());
+        MOST_FOLDERS.min(allowed.map_or(0, |allowed| allowed / 2))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub use self::none::Reports;
+
+#[cfg(not(target_os = "linux"))]
+mod none {
+    use super::{News, PathBuf, Unwatched};
+
+    /// Reports that there never are.
+    #[derive(Debug)]
+    pub struct Reports(std::convert::Infallible);
+
+    impl Reports {
+        /// Fails: this system reports nothing.
+        pub fn of(_folders: &[PathBuf]) -> Result<Self, Unwatched> {
+            Err(Unwatched::System)
+        }
+
+        /// What was reported.
+        pub fn news(&mut self) -> News {
+            match self.0 {}
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a snapshot looked at: its folders, and what it rests on beside the files.
+//!
+//! For who wants to know whether another snapshot could find anything else. Says what there is to watch, watches nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::settings::Settings;
+use super::walk::Folder;
+use super::{Attributes, Error, cache, ignore};
+use crate::os;
+use crate::os::dir::Dir;
+use crate::store::Repository;
+
+/// The folders that a snapshot looked through.
+#[derive(Debug, Clone, Default)]
+pub struct Extent {
+    /// Each with its name and the position of the folder above it, which comes before it; the root first.
+    folders: Vec<(u32, Box<[u8]>)>,
+    elsewhere: bool,
+}
+
+impl Extent {
+    /// From the folders of a walk, sorted by their numbers, which count from 0.
+    pub(super) fn of(folders: Vec<Folder>, elsewhere: bool) -> Self {
+        let folders = folders.into_iter().map(|folder| (folder.parent, folder.name));
+        Self {
+            folders: folders.collect(),
+            elsewhere,
+        }
+    }
+
+    /// Whether something in them can change without a trace in them: a repository, or a file with another name.
+    pub fn reaches_elsewhere(&self) -> bool {
+        self.elsewhere
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.folders.len()
+    }
+
+    /// Their paths under `root`, each after the one that it is in.
+    pub fn paths(&self, root: &Path) -> Vec<PathBuf> {
+        let mut paths = Vec::<PathBuf>::with_capacity(self.folders.len());
+        for (parent, name) in &self.folders {
+            let path = match paths.get(*parent as usize) {
+                Some(above) => above.join(os::os_string(name)),
+                None => root.to_owned(),
+            };
+            paths.push(path);
+        }
+        paths
+    }
+}
+
+/// A digest of all that decides what a snapshot of unchanged files and an unchanged index is: the settings of git, the
+/// rules that lie outside of the work tree, and which folder the work tree is.
+pub fn surroundings(repo: &Repository) -> Result<u64, Error> {
+    let root = repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })?;
+    let meta = Dir::open(root).and_then(|dir| dir.meta());
+    let meta = meta.map_err(|source| Error::WorkTree {
+        path: root.to_owned(),
+        source,
+    })?;
+    let config = repo.config_snapshot().plumbing().to_bstring();
+    let ignored = ignore::Globals::read(repo, Settings::of(repo)?.case())?.digest(&None);
+    let attributes = Attributes::read(repo)?.digest();
+    Ok(cache::digest((root, meta.dev, meta.ino, config, ignored, attributes)))
+}
