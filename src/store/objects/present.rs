@@ -82,7 +82,7 @@ impl Present {
         for id in ids {
             let lists = |at: &usize| self.packs[*at].lists(id);
             // What was stored together mostly lies together.
-            if !used.iter().rev().any(|at| lists(at)) {
+            if !used.iter().rev().any(lists) {
                 used.push((0..self.packs.len()).find(lists)?);
             }
         }
