@@ -20,6 +20,7 @@ use crate::{
     model::id::Oid,
     os::Leftover,
     store::{
+        ObjectId, chat as stored_chat,
         checkpoint::{self, object_id, oid},
         current::{self, Current},
         draft, lock,
@@ -101,6 +102,7 @@ pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Resul
         Direction::Undo => (list.undoable().ok_or(nothing)?, None),
         Direction::Redo => list.redoable().ok_or(nothing)?,
     };
+    let entry = &part_only(scene, entry, request.direction)?;
     Taking {
         scene,
         entry,
@@ -176,6 +178,8 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted) -> Result<newer::Aim, Error>
 
 /// The operation whose undoing leaves what the last checkpoint had of the draft in the draft.
 const FINISH: &str = "finish";
+/// The same, if what waited was saved for it in a checkpoint of its own: then it has an effect on the record.
+const CLEAR: &str = "clear";
 
 /// How a record changes.
 struct RecordChange<'a> {
@@ -184,6 +188,47 @@ struct RecordChange<'a> {
     then: &'a serde_json::Value,
     /// The number of the last operation, where a killed call has made the change already.
     done: Option<u64>,
+}
+
+/// Whether an entry is about a finish, or about a clear that saved first.
+fn leaves_a_draft(entry: &Entry) -> bool {
+    let record = |effect: &Effect| matches!(effect, Effect::Record { .. });
+    entry.operation == FINISH || entry.operation == CLEAR && entry.effects.iter().any(record)
+}
+
+/// The checkpoint before another one.
+fn above(scene: &Scene<'_>, id: ObjectId) -> Result<Option<Oid>, Error> {
+    let entry = checkpoint::entry(scene.repo, id).map_err(Error::damaged(short(id)))?;
+    Ok(entry.parents.first().map(|id| oid(*id)))
+}
+
+/// The entry as it is taken back. Messages that came after a clear would stand before those that wait again; then what
+/// was saved for the clear stays saved.
+fn part_only(scene: &Scene<'_>, entry: &Entry, direction: Direction) -> Result<Entry, Error> {
+    let mut entry = entry.clone();
+    if direction == Direction::Redo || entry.operation != CLEAR || !leaves_a_draft(&entry) {
+        return Ok(entry);
+    }
+    let mut at = None;
+    let mut came = false;
+    for effect in &entry.effects {
+        match effect {
+            Effect::Record { session, .. } => came = !stored_chat::read(scene.repo, session)?.entries.is_empty(),
+            Effect::Ref { new, .. } => at = new.as_ref().map(object_id),
+            _ => {}
+        }
+    }
+    let saved = match at {
+        Some(at) if came => above(scene, at)?,
+        _ => return Ok(entry),
+    };
+    entry.effects.retain(|effect| !matches!(effect, Effect::Record { .. }));
+    for effect in &mut entry.effects {
+        if let Effect::Ref { old, .. } = effect {
+            old.clone_from(&saved);
+        }
+    }
+    Ok(entry)
 }
 
 struct Taking<'a> {
@@ -254,9 +299,17 @@ impl Taking<'_> {
     /// What comes after the refs; `begun` becomes true when something of it is done.
     fn rest(&self, record: Option<RecordChange<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
         let scene = self.scene;
-        if self.entry.operation == FINISH {
+        if leaves_a_draft(self.entry) {
             // Also when a killed undo has moved the refs already: what is there is not carried twice.
             for (_, from, to) in self.moves() {
+                let (mut from, mut to) = (from.clone(), to.clone());
+                if self.entry.operation == CLEAR {
+                    // The messages are in the checkpoint that was made first.
+                    let cleared = if self.is_undo() { &mut from } else { &mut to };
+                    if let Some(id) = cleared {
+                        *cleared = above(scene, object_id(id))?;
+                    }
+                }
                 super::chat::carry(scene, from.as_ref(), to.as_ref())?;
             }
         }
@@ -384,7 +437,7 @@ impl Taking<'_> {
             let found = waiting.last().unwrap_or(0);
             let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
             // A finish cleared the draft up to there, unless it was killed before.
-            let cleared = self.entry.operation == FINISH && self.is_undo() && found == 0;
+            let cleared = leaves_a_draft(self.entry) && self.is_undo() && found == 0;
             if !done && !cleared && !self.request.force && expected.is_some_and(|expected| expected != found) {
                 return Err(Error::RecordChanged {
                     direction: self.request.direction.word(),
@@ -404,7 +457,7 @@ impl Taking<'_> {
     /// Makes the change of the record. Gives the number of the draft's last operation afterwards.
     fn put_record(&self, change: &RecordChange<'_>) -> Result<u64, Error> {
         let scene = self.scene;
-        if self.entry.operation == FINISH && !self.is_undo() {
+        if leaves_a_draft(self.entry) && !self.is_undo() {
             // The last checkpoint has the record again, so nothing waits.
             let waiting = draft::read(scene.repo, change.session)?;
             let left = self

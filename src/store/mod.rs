@@ -38,6 +38,7 @@ pub mod refs;
 pub mod remote;
 pub mod restored;
 pub mod rewrite;
+pub mod scratch;
 pub mod session;
 pub mod spill;
 pub mod steps;

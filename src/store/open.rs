@@ -389,13 +389,18 @@ fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), E
         None => objects,
         Some(list) => proxy_folder(repo, &objects, list, environment)?,
     };
+    use_objects(repo, &path, environment.cwd.clone())
+}
+
+/// Lets a handle read and write objects in another folder, with what its `info/alternates` names.
+pub(super) fn use_objects(repo: &mut Repository, path: &Path, cwd: PathBuf) -> Result<(), Error> {
     let options = gix::odb::store::init::Options {
         slots: SLOTS,
-        current_dir: Some(environment.cwd.clone()),
+        current_dir: Some(cwd),
         ..Default::default()
     };
-    let store = gix::odb::Store::at_opts(path.clone(), repo.object_hash(), &mut std::iter::empty(), options)
-        .map_err(Error::io("open object folder", &path))?;
+    let store = gix::odb::Store::at_opts(path.to_owned(), repo.object_hash(), &mut std::iter::empty(), options)
+        .map_err(Error::io("open object folder", path))?;
     let handle = gix::odb::Cache::from(std::sync::Arc::new(store).to_handle());
     repo.objects = gix::odb::memory::Proxy::from(handle).with_write_passthrough();
     Ok(())

@@ -14,6 +14,11 @@ use super::{Error, Kind, ObjectId, Repository, place};
 use crate::git::Git;
 use crate::os;
 
+/// The name of the folder that holds all of them.
+const ALL: &str = "spilled";
+/// How often a folder is made anew that another process removed.
+const TRIES: usize = 10;
+
 /// The folder, removed when this is dropped.
 #[derive(Debug)]
 pub struct Spilled {
@@ -46,7 +51,8 @@ impl Spilled {
             _alive: alive.ok_or_else(busy)?,
             folder,
         };
-        spilled.read_also(std::iter::once(place::objects_dir(repo)).chain(place::further_object_dirs(repo)))?;
+        let read = std::iter::once(place::objects_dir(repo)).chain(place::further_object_dirs(repo));
+        read_also(&spilled.folder, read)?;
         for (id, (kind, data)) in objects.iter() {
             spilled.write(*id, *kind, data)?;
         }
@@ -56,20 +62,6 @@ impl Spilled {
     /// Lets a child read the objects.
     pub(crate) fn show(&self, git: Git) -> Git {
         git.objects(&self.folder)
-    }
-
-    /// Names the folders where all other objects are.
-    fn read_also(&self, folders: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
-        let mut lines = Vec::new();
-        for folder in folders {
-            let folder = std::path::absolute(&folder).unwrap_or(folder);
-            lines.extend_from_slice(folder.as_os_str().as_encoded_bytes());
-            lines.push(b'\n');
-        }
-        let info = self.folder.join("info");
-        fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
-        let file = info.join("alternates");
-        fs::write(&file, lines).map_err(Error::io("write", file))
     }
 
     fn write(&self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
@@ -92,17 +84,44 @@ impl Drop for Spilled {
     fn drop(&mut self) {
         // What stays behind is swept by the next.
         let _ = fs::remove_dir_all(&self.folder);
+        // The folder of all goes with the last one.
+        let _ = self
+            .folder
+            .parent()
+            .filter(|all| all.ends_with(ALL))
+            .map(fs::remove_dir);
     }
+}
+
+/// Names the folders where all other objects are.
+pub(super) fn read_also(folder: &Path, others: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for other in others {
+        let other = std::path::absolute(&other).unwrap_or(other);
+        lines.extend_from_slice(other.as_os_str().as_encoded_bytes());
+        lines.push(b'\n');
+    }
+    let info = folder.join("info");
+    fs::create_dir_all(&info).map_err(Error::io("create", &info))?;
+    let file = info.join("alternates");
+    fs::write(&file, lines).map_err(Error::io("write", file))
 }
 
 /// A new folder among ours; those whose owners are gone are removed.
 fn own(repo: &Repository, sharing: os::Sharing) -> Result<PathBuf, Error> {
-    let all = place::private_dir(repo)?.join("spilled");
-    os::private_dir(&all, sharing).map_err(Error::io("create", &all))?;
-    sweep(&all, sharing);
-    let folder = all.join(os::random_token().map_err(Error::io("name", &all))?);
-    os::private_dir(&folder, sharing).map_err(Error::io("create", &folder))?;
-    Ok(folder)
+    let all = place::private_dir(repo)?.join(ALL);
+    let mut left = TRIES;
+    loop {
+        os::private_dir(&all, sharing).map_err(Error::io("create", &all))?;
+        sweep(&all, sharing);
+        let folder = all.join(os::random_token().map_err(Error::io("name", &all))?);
+        match os::private_dir(&folder, sharing) {
+            Ok(()) => return Ok(folder),
+            // Another process removed it with its own.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && left > 0 => left -= 1,
+            Err(error) => return Err(Error::io("create", &folder)(error)),
+        }
+    }
 }
 
 fn is_read_only(error: &io::Error) -> bool {

@@ -1,11 +1,14 @@
 //! Clearing the chat: a checkpoint without it. What was there stays in the checkpoint before, so `undo` brings it back.
+//! A checkpoint that is made first, of what waits, is part of it: undo goes back to the one before that, and what waited
+//! waits again. So earlier entries of the undo list find the session as they left it.
 
 use serde_json::{Map, Value, json};
 
-use super::{Change, Error, Scene, running, spoken};
+use super::{Change, Chosen, Entry, Error, Scene, running, spoken, stored};
 use crate::{
-    model::document::Kind,
-    ops::{receipt::Outcome, save},
+    model::{document::Kind, operation::Operation},
+    ops::{receipt::Outcome, record, save},
+    store::draft,
 };
 
 /// What to clear.
@@ -43,7 +46,49 @@ const RECORD: [&str; 22] = [
     "attachments",
 ];
 
-/// Clears. What waits is saved first, in a checkpoint of its own, so that nothing is lost that was acknowledged. `None`
+/// What waits when the chat is cleared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Nothing,
+    /// Messages, and changes of the record that an undo brings back into the draft.
+    Plain,
+    /// More than that: what was saved of it stays saved.
+    Other,
+}
+
+impl Waiting {
+    fn of(scene: &Scene<'_>, chosen: &Chosen) -> Result<Self, Error> {
+        let document = &chosen.tip.document;
+        let draft = draft::read(scene.repo, &document.session.id)?;
+        let chat = stored::read(scene.repo, &document.session.id)?;
+        let operations: Vec<_> = draft
+            .after(&document.folded)
+            .map(|(_, operation)| operation)
+            .filter(|operation| operation.says_something())
+            .collect();
+        let entries: Vec<_> = chat.after(&document.folded).collect();
+        if operations.is_empty() && entries.is_empty() {
+            return Ok(Self::Nothing);
+        }
+        // These are about one checkpoint alone.
+        let is_single = |record: &Value| {
+            ["summary", "error", "attachments"]
+                .iter()
+                .any(|name| record.get(name).is_some())
+        };
+        let is_plain = |operation: &&Operation| {
+            operation.session.is_none()
+                && operation.log.is_none()
+                && operation.step.is_none()
+                && operation.unknown.is_empty()
+                && !operation.record.as_ref().is_some_and(is_single)
+        };
+        let plain = operations.iter().all(is_plain) && entries.iter().all(|entry| matches!(entry, Entry::Message(_)));
+        Ok(if plain { Self::Plain } else { Self::Other })
+    }
+}
+
+/// Clears. What waits, if anything does, is saved first, in a checkpoint of its own, so that nothing is lost that was acknowledged. `None`
 /// when there is nothing to clear.
 pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
     let chosen = running(scene)?;
@@ -54,11 +99,20 @@ pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
         request.start = false;
         request
     };
-    let mut before = request(Kind::Save);
-    before.trigger = Some("before-clear".to_owned());
-    let saved = save::save(scene, before)?;
-    let receipt = saved.receipt();
-    let document = &receipt.document;
+    let waiting = Waiting::of(scene, &chosen)?;
+    let (mut document, mut first) = (chosen.tip.document.clone(), None);
+    if waiting != Waiting::Nothing {
+        let mut before = request(Kind::Save);
+        before.trigger = Some("before-clear".to_owned());
+        let saved = save::save(scene, before)?;
+        let receipt = saved.receipt();
+        document = receipt.document.clone();
+        let on_tip = receipt.parent == Some(chosen.tip.entry.id) && receipt.id.is_some();
+        first = (on_tip && waiting == Waiting::Plain).then(|| save::First {
+            before: chosen.tip.entry.id,
+            record: record::kept_value(&document.record),
+        });
+    }
     let nothing = match what {
         What::Messages => document.chat.is_none(),
         What::All => false,
@@ -69,6 +123,7 @@ pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
     let messages = spoken(document.chat.as_ref().map_or(0, |chat| chat.messages));
     let mut clearing = request(Kind::Clear);
     clearing.allow_empty = true;
+    clearing.first = first;
     clearing.summary = Some(format!("cleared {messages} of the chat"));
     clearing.chat = Change::ClearMessages;
     if what == What::All {

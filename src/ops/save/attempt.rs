@@ -284,7 +284,7 @@ impl Attempt<'_> {
         let mut effects = vec![Effect::Ref {
             name: session::ref_name(&whom.name),
             old,
-            new: Some(new),
+            new: Some(new.clone()),
         }];
         let what = match self.request.kind {
             Kind::Finish => {
@@ -298,7 +298,25 @@ impl Attempt<'_> {
                 });
                 format!("finished session {}", whom.name)
             }
-            Kind::Clear => format!("cleared the chat of session {}", whom.name),
+            Kind::Clear => {
+                if let Some(first) = &self.request.first {
+                    let record = Box::new(first.record.clone());
+                    effects = vec![
+                        Effect::Ref {
+                            name: session::ref_name(&whom.name),
+                            old: Some(oid(first.before)),
+                            new: Some(new),
+                        },
+                        Effect::Record {
+                            session: whom.id.clone(),
+                            before: record.clone(),
+                            after: record,
+                            last: last.unwrap_or(0),
+                        },
+                    ];
+                }
+                format!("cleared the chat of session {}", whom.name)
+            }
             _ => return Ok(None),
         };
         let before = current::read_to_replace(scene.repo)?;

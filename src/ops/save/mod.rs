@@ -70,8 +70,19 @@ pub struct Request {
     pub start: bool,
     /// What becomes of the chat.
     pub chat: chat::Change,
+    /// What was saved first for this, which undo takes back as well.
+    pub(in crate::ops) first: Option<First>,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,
+}
+
+/// A checkpoint that was made for another one, of what waited.
+#[derive(Clone, Debug)]
+pub(in crate::ops) struct First {
+    /// The checkpoint before it.
+    pub before: ObjectId,
+    /// The record as it saved it.
+    pub record: Value,
 }
 
 impl Request {
@@ -93,6 +104,7 @@ impl Request {
             leave: false,
             start: true,
             chat: chat::Change::Keep,
+            first: None,
             operation_ends: false,
         }
     }

@@ -3,6 +3,7 @@
 //! First the remote is asked which refs it has, so that only sessions with valid names that changed are fetched, into a
 //! quarantine namespace; then each is checked, and one transaction of ours makes the good ones visible. A session that
 //! the remote lost, set back or replaced is told, and what is known of it stays, unless the user accepts the change.
+//! Over 400 lines because looking, in a dry run, goes the same way.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,6 +16,7 @@ use crate::{
         self, ObjectId, checkpoint, lock,
         refs::{self, Edit, Expected},
         remote::{Remote, encoded},
+        scratch::Scratch,
         session,
     },
 };
@@ -31,7 +33,7 @@ pub struct Request {
     pub session: Option<Name>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
-    /// Only tell what would come: everything is fetched and checked, and let go again.
+    /// Only tell what would come: everything is fetched to a folder of its own and checked, and let go again.
     pub dry_run: bool,
 }
 
@@ -67,6 +69,14 @@ pub struct Found {
 
 /// Fetches.
 pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
+    if request.dry_run {
+        let scratch = Scratch::new(scene.repo)?;
+        let scene = Scene {
+            repo: scratch.repo(),
+            ..*scene
+        };
+        return look(&scene, request, wire);
+    }
     let remote = find(scene, request.remote.as_deref(), false)?;
     refs::recover(scene.repo, scene.wait)?;
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
@@ -85,6 +95,23 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
             Err(error)
         }
     }
+}
+
+/// Only looks: no ref moves. The scene's repository is one whose new objects do not stay, see [`Scratch`].
+pub(super) fn look(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
+    let remote = find(scene, request.remote.as_deref(), false)?;
+    let request = Request {
+        dry_run: true,
+        ..request.clone()
+    };
+    let (sessions, refused, unchanged, alike) = Fetch::new(scene, &request, &remote, wire)?.run()?;
+    Ok(Fetched {
+        remote,
+        sessions,
+        refused,
+        unchanged,
+        alike,
+    })
 }
 
 /// Deletes what an interrupted fetch left.
@@ -161,7 +188,7 @@ impl<'a> Fetch<'a> {
             .filter(|(name, id)| self.known.get(name) != Some(id))
             .map(|(name, _)| name.clone())
             .collect();
-        let came = self.bring(&wanted)?;
+        let came = self.bring(&wanted, &there)?;
         let mut check = Check::new(self.scene, self.good()?);
         let mut found = Vec::new();
         for (name, tip) in came {
@@ -238,9 +265,9 @@ impl<'a> Fetch<'a> {
         Ok(there)
     }
 
-    /// Fetches sessions into the quarantine and gives what came. One that cannot be fetched does not keep the others
+    /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be fetched does not keep the others
     /// from coming.
-    fn bring(&mut self, wanted: &[Name]) -> Result<BTreeMap<Name, ObjectId>, Error> {
+    fn bring(&mut self, wanted: &[Name], there: &BTreeMap<Name, ObjectId>) -> Result<BTreeMap<Name, ObjectId>, Error> {
         if let Err(error) = self.transfer(wanted) {
             // Where one lacks objects, or has broken ones, git takes none.
             let of_one = |error: &Error| match error {
@@ -258,6 +285,13 @@ impl<'a> Fetch<'a> {
                     other => other?,
                 }
             }
+        }
+        if self.request.dry_run {
+            let is_refused = |name: &Name| self.refused.iter().any(|(refused, _)| refused == name.as_str());
+            let came = wanted.iter().filter(|name| !is_refused(name));
+            return Ok(came
+                .filter_map(|name| Some((name.clone(), *there.get(name)?)))
+                .collect());
         }
         let prefix = self.remote.incoming();
         let mut came = BTreeMap::new();
@@ -278,6 +312,7 @@ impl<'a> Fetch<'a> {
         let lines = wanted
             .iter()
             .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
+        let dry_run = self.request.dry_run.then_some("--dry-run");
         let git = store::git(self.scene.repo)
             // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one, are
             // not. And only of a pack git tells how large it is while it comes.
@@ -289,6 +324,7 @@ impl<'a> Fetch<'a> {
                 "--no-prune",
                 "--no-write-fetch-head",
             ])
+            .args(dry_run)
             .args([
                 "--no-auto-maintenance",
                 "--no-recurse-submodules",
@@ -344,8 +380,11 @@ impl<'a> Fetch<'a> {
 
     /// Makes what is good visible, keeps what an accepted change leaves behind, and empties the quarantine.
     fn publish(&self, found: &[Found]) -> Result<(), Error> {
+        if self.request.dry_run {
+            return Ok(());
+        }
         let mut edits = Vec::new();
-        for session in found.iter().filter(|session| session.taken && !self.request.dry_run) {
+        for session in found.iter().filter(|session| session.taken) {
             let message = format!("checkpoint: fetch, {}", session.change.word());
             if let Some(before) = session.before.filter(|_| !session.change.is_good()) {
                 edits.push(super::pull::trash(self.scene, before, &message, &edits)?);

@@ -283,6 +283,23 @@ impl Writer {
         }
     }
 
+    /// The marks of packs in which all these objects are, which hold as long as the packs are there: `marks` if their
+    /// packs are, otherwise it is looked. `None` if an object is in no pack, or `ids` gives none.
+    ///
+    /// For many objects that a trusted one names: nothing is asked of the single ones, in most cases.
+    pub fn in_packs(&self, marks: &[u64], ids: impl FnOnce() -> Option<Vec<ObjectId>>) -> Option<Vec<u64>> {
+        match &self.target {
+            Target::Memory => Some(marks.to_vec()),
+            Target::Pack(pack) => {
+                let mut present = lock(&pack.present);
+                if present.stand(marks) {
+                    return Some(marks.to_vec());
+                }
+                present.packs_of(&ids()?)
+            }
+        }
+    }
+
     /// Whether this writer was given the object and has it, in its pack or in memory.
     pub fn contains(&self, id: &ObjectId) -> bool {
         let packed = matches!(&self.target, Target::Pack(pack) if lock(&pack.body).contains(id));

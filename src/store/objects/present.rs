@@ -6,6 +6,7 @@
 //! a `gc` that looks at ages leaves it alone until our ref names it.
 
 use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ struct Pack {
     index: OnceCell<Option<index::File>>,
     hash: gix::hash::Kind,
     path: PathBuf,
+    /// A digest of its path, its size and that of its index: what was found in it is there as long as it is.
+    mark: u64,
     fresh: bool,
 }
 
@@ -38,6 +41,12 @@ impl Pack {
         let open = || index::File::at(self.path.with_extension("idx"), self.hash).ok();
         let index = self.index.get_or_init(open).as_ref();
         index.is_some_and(|index| index.lookup(id).is_some())
+    }
+
+    /// Whether it is still there, after freshening it.
+    fn freshen(&mut self) -> bool {
+        self.fresh = self.fresh || freshened(os::touch(&self.path));
+        self.fresh
     }
 }
 
@@ -58,6 +67,33 @@ impl Present {
         self.packs.iter().any(|pack| pack.lists(id))
     }
 
+    /// Whether all packs with these marks are still there, after freshening them; not so without any.
+    pub(in crate::store) fn stand(&mut self, marks: &[u64]) -> bool {
+        let is_there = |mark: &u64| {
+            let mut packs = self.packs.iter_mut();
+            packs.find(|pack| pack.mark == *mark).is_some_and(Pack::freshen)
+        };
+        !marks.is_empty() && marks.iter().all(is_there)
+    }
+
+    /// The marks of packs that list all these objects, after freshening them; `None` if one is in no pack.
+    pub(in crate::store) fn packs_of(&mut self, ids: &[ObjectId]) -> Option<Vec<u64>> {
+        let mut used = Vec::<usize>::new();
+        for id in ids {
+            let lists = |at: &usize| self.packs[*at].lists(id);
+            // What was stored together mostly lies together.
+            if !used.iter().rev().any(lists) {
+                used.push((0..self.packs.len()).find(lists)?);
+            }
+        }
+        used.into_iter()
+            .map(|at| {
+                let pack = &mut self.packs[at];
+                pack.freshen().then_some(pack.mark)
+            })
+            .collect()
+    }
+
     /// Whether the object is packed, or there is a file for it.
     pub(in crate::store) fn lists(&self, id: &ObjectId) -> bool {
         let is_loose = |folder: &PathBuf| std::fs::symlink_metadata(loose::path(folder, id)).is_ok();
@@ -76,9 +112,7 @@ impl Present {
     pub(in crate::store) fn has(&mut self, id: &ObjectId) -> bool {
         // The newest pack is the likeliest, as the list is in order of age.
         while let Some(position) = self.packs.iter().position(|pack| pack.lists(id)) {
-            let pack = &mut self.packs[position];
-            if pack.fresh || freshened(os::touch(&pack.path)) {
-                pack.fresh = true;
+            if self.packs[position].freshen() {
                 return true;
             }
             // A gc has removed it since; its objects may be elsewhere.
@@ -118,13 +152,17 @@ fn packs_in(folder: &Path, hash: gix::hash::Kind) -> Vec<Pack> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "idx"))
         .filter_map(|path| {
             let data = path.with_extension("pack");
-            let age = std::fs::metadata(&data).ok()?.modified().ok();
+            let meta = std::fs::metadata(&data).ok()?;
+            let age = meta.modified().ok();
+            let mut hasher = DefaultHasher::new();
+            (&data, meta.len(), std::fs::metadata(&path).ok()?.len()).hash(&mut hasher);
             Some((
                 age,
                 Pack {
                     index: OnceCell::new(),
                     hash,
                     path: data,
+                    mark: hasher.finish(),
                     fresh: false,
                 },
             ))

@@ -188,8 +188,11 @@ impl Settled {
         for folder in found.folders.iter().filter(at_once) {
             let mut path = path_of(&found.folders, folder);
             path.push(b'/');
-            if let Some(same) = ground.cache.known(&path) {
-                known.push(same.clone());
+            if let (Some(same), Some(taken)) = (ground.cache.known(&path), &folder.taken) {
+                known.push(Known {
+                    packs: taken.packs.clone(),
+                    ..same.clone()
+                });
                 files.push((&*same.path, Files::AsBefore(&same.path)));
             }
         }
@@ -214,6 +217,7 @@ impl Settled {
                     fingerprint: taken.fingerprint,
                     size: taken.size,
                     tree,
+                    packs: Vec::new(),
                 });
             }
             // The unchanged files of a folder that is in order are known by its fingerprint.

@@ -145,6 +145,8 @@ pub(super) struct Taken {
     pub size: u64,
     /// What the folder became the last time, if it is as it was; then its files are no candidates.
     pub tree: Option<ObjectId>,
+    /// The marks of the packs that have its blobs; none if nobody has looked.
+    pub packs: Vec<u64>,
 }
 
 /// A name that is not as the index has it.

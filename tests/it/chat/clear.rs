@@ -41,6 +41,88 @@ fn clearing_keeps_the_record_and_is_undone() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
+/// What the clear saved first is part of it, so what was done before it can be taken back as well.
+#[test]
+fn what_was_done_before_a_clear_is_undone_after_it() {
+    for before in [
+        &["rename", "s", "t"][..],
+        &["fork", "@", "--name", "other", "--no-switch"],
+        &["prune", "--keep-last", "1"],
+    ] {
+        let world = session();
+        say(&world, "user", "one");
+        for n in 1..=3 {
+            world.file("README.md", format!("{n}\n"));
+            world.checkpoint(["save", "-d", &format!("decided {n}")]).success();
+        }
+        let first = world.git_line(["rev-parse", "checkpoints/s"]);
+        let at = |name: &str| {
+            let refs = world.git_line([
+                "for-each-ref",
+                "--format=%(objectname)",
+                &format!("refs/checkpoints/{name}"),
+            ]);
+            refs.trim().to_owned()
+        };
+        if !world.checkpoint(before).is_success() {
+            assert_eq!(before[0], "fork", "{before:?}");
+            world.checkpoint(["fork", "@", "--name", "other"]).success();
+            world.checkpoint(["switch", "s"]).success();
+        }
+        let name = if before[0] == "rename" { "t" } else { "s" };
+        let tip = at(name);
+        say(&world, "user", "waits");
+        world.checkpoint(["decision", "add", "waits too"]).success();
+        world.file("README.md", "changed\n");
+        let decisions = || world.checkpoint(["decision", "list"]).success().stdout().to_owned();
+        let decided = decisions();
+        assert!(
+            decided.contains("waits too") && decided.contains("decided 3"),
+            "{decided}"
+        );
+        for round in 0..2 {
+            world.checkpoint(["clear", "--messages", "--yes"]).success();
+            assert!(messages(&world).is_empty());
+            assert_eq!(decisions(), decided);
+            for again in [false, true] {
+                if again {
+                    world.checkpoint(["redo"]).success().stdout_has("cleared the chat");
+                    assert!(messages(&world).is_empty(), "{before:?}, round {round}");
+                    assert_eq!(decisions(), decided);
+                }
+                world.checkpoint(["undo"]).success().stdout_has("cleared the chat");
+                assert_eq!(at(name), tip, "{before:?}, round {round}");
+                assert_eq!(messages(&world).len(), 2, "{before:?}, round {round}");
+                assert_eq!(decisions(), decided);
+            }
+        }
+        world.checkpoint(["undo"]).success();
+        assert_eq!(at("s"), first, "{before:?}");
+        world.checkpoint(["save"]).success();
+        let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+        assert!(document.contains("\"messages\": 2"), "{document}");
+        assert_eq!(document.matches("waits too").count(), 1, "{document}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// What was said after a clear comes after what was said before it.
+#[test]
+fn an_undone_clear_keeps_the_order_of_the_messages() {
+    let world = session();
+    say(&world, "user", "one");
+    world.checkpoint(["clear", "--messages", "--yes"]).success();
+    say(&world, "user", "two");
+    world.checkpoint(["undo"]).success();
+    let listed = world
+        .checkpoint(["message", "list", "--json"])
+        .success()
+        .stdout()
+        .to_owned();
+    let (one, two) = (listed.find("\"one\""), listed.find("\"two\""));
+    assert!(one.is_some() && one < two, "{listed}");
+}
+
 #[test]
 fn a_fork_has_the_chat_and_an_undone_finish_gives_it_back() {
     let world = session();

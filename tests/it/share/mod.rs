@@ -1,6 +1,7 @@
 //! Sharing through real bare repositories: what is pushed, fetched and pulled, and what is refused.
 
 mod divergence;
+mod dry;
 mod handover;
 mod hostile;
 mod others;

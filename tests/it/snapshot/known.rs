@@ -2,6 +2,7 @@
 //! what is saved must be the same as without any memory.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::support::World;
@@ -85,6 +86,8 @@ fn set_time(world: &World, path: &str, seconds: u64) {
 #[test]
 fn an_unchanged_folder_is_taken_at_once() {
     let known = Known::new();
+    // In which packs the blobs are is noted when they are met there first.
+    take(&known.world, known.options());
     // The records of single files stand at the end of the cache. Broken, they could not be used, and all files would be
     // read and the cache written anew.
     let mut bytes = fs::read(&known.cache).unwrap();
@@ -251,6 +254,78 @@ fn a_tree_that_is_gone_is_stored_again() {
         .world
         .git_line(["ls-tree", "--name-only", &format!("{}:beside", taken.tree())]);
     assert!(names.starts_with('0'), "{names}");
+}
+
+/// Unpacks all packs into loose objects.
+fn unpack(world: &World) {
+    let folder = world.path(".git/objects/pack");
+    let aside = world.root().join("packs");
+    fs::create_dir_all(&aside).unwrap();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let to = aside.join(path.file_name().unwrap());
+        fs::rename(&path, &to).unwrap();
+        if to.extension().is_some_and(|extension| extension == "pack") {
+            let script = format!("git unpack-objects -q < '{}'", to.display());
+            world.command("sh", ["-c", &script]).run().success();
+        }
+    }
+}
+
+#[test]
+fn a_lost_loose_blob_of_a_known_folder_is_stored_again() {
+    type Loss = fn(&std::path::Path);
+    let losses: [(&str, Loss); 3] = [
+        ("gone", |path| fs::remove_file(path).unwrap()),
+        ("emptied", |path| fs::write(path, "").unwrap()),
+        ("garbage", |path| fs::write(path, "garbage").unwrap()),
+    ];
+    for (what, loss) in losses {
+        // A folder alone, one with a folder in it, and one in another.
+        for path in ["beside/1", "new/two", "new/more/deep/four"] {
+            let known = Known::new();
+            known.world.file("beside/1", "only here\n");
+            wait();
+            let mut held = known.first.tree().to_owned();
+            let mut again = || {
+                let options = serde_json::json!({ "cache": known.cache, "held": [held] });
+                let taken = take(&known.world, options);
+                held = taken.tree().to_owned();
+                taken
+            };
+            (0..3).for_each(|_| drop(again()));
+            unpack(&known.world);
+            again();
+            let id = known.world.git_line(["hash-object", path]);
+            let object = known.world.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+            fs::set_permissions(&object, fs::Permissions::from_mode(0o644)).unwrap();
+            loss(&object);
+            let taken = again();
+            let blob = format!("{}:{path}", taken.tree());
+            let content = fs::read_to_string(known.world.path(path)).unwrap();
+            let stored = known.world.git_line(["cat-file", "blob", &blob]);
+            assert_eq!(stored, content.trim_end(), "{what}: {path}");
+        }
+    }
+}
+
+#[test]
+fn a_known_folder_stays_known_when_its_packs_are_merged() {
+    let known = Known::new();
+    known
+        .world
+        .git(["update-ref", "refs/kept", known.first.tree()])
+        .success();
+    take(&known.world, known.options());
+    let before = fs::read(&known.cache).unwrap();
+    known.world.git(["repack", "-adq"]).success();
+    assert_eq!(take(&known.world, known.options()).json, known.first.json);
+    let mut bytes = fs::read(&known.cache).unwrap();
+    assert_ne!(bytes, before, "the new pack is noted");
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&known.cache, &bytes).unwrap();
+    assert_eq!(take(&known.world, known.options()).json, known.first.json);
+    assert_eq!(fs::read(&known.cache).unwrap(), bytes, "taken without the records");
 }
 
 #[test]

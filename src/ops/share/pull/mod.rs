@@ -20,6 +20,7 @@ use crate::{
         objects::Sealed,
         refs::{self, Edit, Expected},
         remote::Remote,
+        scratch::Scratch,
         session,
     },
 };
@@ -100,20 +101,34 @@ pub enum Outcome {
 
 /// Fetches and brings the session up.
 pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pulled, Error> {
+    if !request.dry_run {
+        return pull_with(scene, request, wire);
+    }
+    let scratch = Scratch::new(scene.repo)?;
+    let scene = Scene {
+        repo: scratch.repo(),
+        ..*scene
+    };
+    pull_with(&scene, request, wire)
+}
+
+/// The same; in a dry run with a repository whose new objects do not stay.
+fn pull_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pulled, Error> {
     let name = match &request.session {
         Some(name) => name.clone(),
         None => choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?.name,
     };
-    let fetched = fetch::fetch(
-        scene,
-        &fetch::Request {
-            remote: request.remote.clone(),
-            session: Some(name.clone()),
-            accept: request.accept,
-            dry_run: request.dry_run,
-        },
-        wire,
-    )?;
+    let fetch = fetch::Request {
+        remote: request.remote.clone(),
+        session: Some(name.clone()),
+        accept: request.accept,
+        dry_run: request.dry_run,
+    };
+    let fetched = if request.dry_run {
+        fetch::look(scene, &fetch, wire)?
+    } else {
+        fetch::fetch(scene, &fetch, wire)?
+    };
     let remote = fetched.remote.clone();
     if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
         return Err(Error::Refused {
@@ -175,7 +190,10 @@ fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name],
         let id = ours
             .as_ref()
             .map_or(&theirs.document.session.id, |ours| &ours.tip.document.session.id);
-        let _session = lock::session(scene.repo, id, scene.wait)?;
+        let mut _session = None;
+        if mode == Mode::Done {
+            _session = Some(lock::session(scene.repo, id, scene.wait)?);
+        }
         let step = Step {
             scene,
             remote,

@@ -12,7 +12,7 @@ use super::{Error, Leak, Wire, find, outgoing};
 use crate::{
     model::{name::Name, report::CommitInfo, selector::Selector},
     ops::{Scene, choose, select},
-    store::{ObjectId, history, refs, session},
+    store::{ObjectId, history, refs, scratch::Scratch, session},
 };
 use send::Push;
 
@@ -141,11 +141,27 @@ impl Fate {
 
 /// Pushes.
 pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
+    if !request.dry_run {
+        return push_with(scene, request, wire);
+    }
+    // What the remote has may have to be looked at.
+    let scratch = Scratch::new(scene.repo)?;
+    let scene = Scene {
+        repo: scratch.repo(),
+        ..*scene
+    };
+    push_with(&scene, request, wire)
+}
+
+/// The same; in a dry run with a repository whose new objects do not stay.
+fn push_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
     let remote = find(scene, request.remote.as_deref(), true)?;
     if remote.mirror {
         return Err(Error::Mirror { remote: remote.name });
     }
-    refs::recover(scene.repo, scene.wait)?;
+    if !request.dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+    }
     let mut sessions = Vec::new();
     for (name, id) in chosen(scene, &request.which)? {
         let tracking = refs::read(scene.repo, &remote.tracking_ref(&name))?;

@@ -117,9 +117,13 @@ impl Push<'_> {
                 remote: Some(self.remote.name.clone()),
                 session: (again.len() == 1).then(|| again[0].0.clone()),
                 accept: false,
-                dry_run: false,
+                dry_run: self.request.dry_run,
             };
-            let fetched = fetch::fetch(self.scene, &fetch, self.wire)?;
+            let fetched = if self.request.dry_run {
+                fetch::look(self.scene, &fetch, self.wire)?
+            } else {
+                fetch::fetch(self.scene, &fetch, self.wire)?
+            };
             for (name, id, _) in again {
                 let found = fetched.sessions.iter().find(|found| found.name == name);
                 let there = match found {

@@ -26,7 +26,7 @@ pub(super) use record::Record;
 use record::{Reading, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
-const MAGIC: &[u8; 8] = b"gcpcach\x02";
+const MAGIC: &[u8; 8] = b"gcpcach\x03";
 /// How much later than the clock of another device a file must be to count as changed after it was read.
 const SKEW: i64 = 10;
 
@@ -53,6 +53,8 @@ pub(super) struct Known {
     pub size: u64,
     /// The tree that it became.
     pub tree: ObjectId,
+    /// The marks of the packs in which all its blobs were found; none while nobody has looked.
+    pub packs: Vec<u64>,
 }
 
 /// The records as they lie in the file.
@@ -223,6 +225,10 @@ impl Known {
         out.extend_from_slice(&self.fingerprint.to_le_bytes());
         out.extend_from_slice(&self.size.to_le_bytes());
         out.extend_from_slice(self.tree.as_bytes());
+        put_u32(out, self.packs.len());
+        for mark in &self.packs {
+            out.extend_from_slice(&mark.to_le_bytes());
+        }
     }
 
     fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
@@ -232,6 +238,7 @@ impl Known {
             fingerprint: at.u64()?,
             size: at.u64()?,
             tree: ObjectId::try_from(at.take(hash.len_in_bytes())?).ok()?,
+            packs: (0..at.u32()?).map(|_| at.u64()).collect::<Option<_>>()?,
         })
     }
 }

@@ -62,6 +62,7 @@ fn with_known(path: &Path, size: u64, again: bool) {
         fingerprint: 8,
         size,
         tree: ObjectId::from_bytes_or_panic(&[8; 20]),
+        packs: vec![7, 9],
     };
     let read = |known, paths: [&'static [u8]; 2], n: u8| Files::Read {
         known,

@@ -3,7 +3,8 @@
 //!
 //! Each file is still looked at, since an edit leaves no trace in its folder. What is saved is everything after that:
 //! matching the names with rules, finding each record and each object, and building the tree. The tree counts only if a
-//! ref holds it at this path, and is stored soundly.
+//! ref holds it at this path, it is stored soundly, and each blob in it is in a pack: once they were found, as long as
+//! those packs are there. A loose object may be lost or emptied by a power cut, so that such files are taken one by one.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -64,6 +65,9 @@ impl Visit<'_, '_> {
         if !trusted.writer.has(self.repo, &known.tree) {
             return AsKnown::No(metas);
         }
+        let Some(packs) = trusted.writer.in_packs(&known.packs, || self.blobs_of(known.tree)) else {
+            return AsKnown::No(metas);
+        };
         if self.has_folders {
             // With folders in it the tree has to be built again: one of them may have changed.
             match self.files_of(known.tree) {
@@ -89,6 +93,7 @@ impl Visit<'_, '_> {
             count: self.files,
             size,
             tree: Some(known.tree),
+            packs,
         });
         AsKnown::Yes
     }
@@ -112,6 +117,7 @@ impl Visit<'_, '_> {
             count: self.files,
             size,
             tree: None,
+            packs: Vec::new(),
         })
     }
 
@@ -160,6 +166,14 @@ impl Visit<'_, '_> {
             total = total.saturating_add(meta.size);
         }
         (hasher.finish(), total)
+    }
+
+    fn blobs_of(&self, tree: ObjectId) -> Option<Vec<ObjectId>> {
+        let blob = |change: Change| match change.what {
+            What::Put { id, .. } => Some(id),
+            What::Gone => None,
+        };
+        Some(self.files_of(tree)?.into_iter().filter_map(blob).collect())
     }
 
     /// What a tree has that is no folder; `None` if it cannot be read.
