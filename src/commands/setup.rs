@@ -43,8 +43,7 @@ enum Target {
 /// bash, zsh and fish into your home. Only files that this command wrote are replaced or removed, so it may be run again
 /// after each update.
 ///
-/// zsh looks there after 'fpath=(~/.local/share/zsh/site-functions $fpath)' in ~/.zshrc, before compinit. fish 3.6.0
-/// completes only 'git-checkpoint <TAB>': its own completion of git asks for other commands by a wrong name.
+/// zsh looks there after 'fpath=(~/.local/share/zsh/site-functions $fpath)' in ~/.zshrc, before compinit.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Args {

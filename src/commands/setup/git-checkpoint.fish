@@ -1,6 +1,7 @@
 # Completion of `git checkpoint <TAB>` in fish. Written by `git checkpoint setup`; remove it with --uninstall.
 #
-# fish's own completion for git asks that of git-checkpoint; nothing is registered for the command git itself.
+# fish's own completion for git asks that of git-checkpoint. Only that of fish 3.6.0 waits for the word 'git-checkpoint'
+# where 'checkpoint' stands (fish-shell#9457), so there a rule is added to it, for which this is read at the start.
 
 function __git_checkpoint_candidates
     set -l words (commandline -opc)
@@ -20,3 +21,7 @@ function __git_checkpoint_candidates
 end
 
 complete -c git-checkpoint -f -a '(__git_checkpoint_candidates)'
+
+if string match -q '3.6.0*' -- $version
+    complete -c git -f -n '__fish_git_using_command checkpoint' -a '(__fish_git_complete_custom_command checkpoint)'
+end

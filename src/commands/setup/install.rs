@@ -212,12 +212,12 @@ impl Places {
         let folder = match (&self.prefix, shell) {
             (Some(prefix), Shell::Bash) => prefix.join("share/bash-completion/completions"),
             (Some(prefix), Shell::Zsh) => prefix.join("share/zsh/site-functions"),
-            (Some(prefix), Shell::Fish) => prefix.join("share/fish/vendor_completions.d"),
+            (Some(prefix), Shell::Fish) => prefix.join("share/fish/vendor_conf.d"),
             (None, Shell::Bash) => self.data()?.join("bash-completion/completions"),
             (None, Shell::Zsh) => self.data()?.join("zsh/site-functions"),
             (None, Shell::Fish) => {
                 let config = self.home_config.as_ref().ok_or_else(|| unknown("your home"))?;
-                config.join("fish/completions")
+                config.join("fish/conf.d")
             }
         };
         Ok(folder.join(shell.file()))

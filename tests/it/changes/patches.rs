@@ -138,7 +138,10 @@ fn objects_in_memory_are_shown_to_git() {
     let patch = String::from_utf8(patch).unwrap();
     assert!(patch.ends_with("-int x;\n+in memory\n"), "{patch}");
     world.fingerprint().assert_same_as(&before);
-    assert!(!world.path(".git/checkpoint/spilled").exists(), "it goes with its last user");
+    assert!(
+        !world.path(".git/checkpoint/spilled").exists(),
+        "it goes with its last user"
+    );
     assert!(Spilled::new(&open(&world)).unwrap().is_none());
 }
 
