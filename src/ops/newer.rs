@@ -28,17 +28,20 @@ pub(super) fn refuse(scene: &Scene<'_>, noted: &bring::Noted, back: bool) -> Res
     let before = tree_of(scene, object_id(&noted.safety))?;
     let writer = Writer::memory(scene.repo);
     let mut present = compose::present(scene, &writer, true, &[])?;
-    let overlay = writer.overlay(scene.repo);
-    let aim = match noted.operation.as_str() {
-        "undo" | "redo" => taking_back::aim(scene, noted)?,
-        "apply" => apply::aim(scene, noted, &overlay)?,
-        _ => restore::aim(scene, noted)?,
+    let aim_in = |overlay: &Repository| match noted.operation.as_str() {
+        "undo" | "redo" => taking_back::aim(scene, noted),
+        "apply" => apply::aim(scene, noted, overlay),
+        _ => restore::aim(scene, noted),
     };
+    let mut overlay = writer.overlay(scene.repo);
+    let mut aim = aim_in(&overlay)?;
     if let (Some(snapshot), Some(only)) = (&mut present.snapshot, &aim.only) {
         worktree::restore::enter(scene.repo, &writer, snapshot, only)?;
+        // The merge of an apply is in the old one alone.
+        overlay = writer.overlay(scene.repo);
+        aim = aim_in(&overlay)?;
     }
     let now = present.snapshot.as_ref().map(|snapshot| snapshot.tree);
-    let overlay = writer.overlay(scene.repo);
     let since = differ(&overlay, before, now)?;
     if since.is_empty() {
         return Ok(());

@@ -169,6 +169,22 @@ fn newer_work_is_not_replaced_by_an_apply_or_an_undo_either() {
     }
 }
 
+/// What an apply makes of the files is in no checkpoint, where both sides have changes: it is merged once more.
+#[test]
+fn a_killed_apply_goes_on_and_back_where_both_sides_have_changes() {
+    for (way, end) in [("--continue", ""), ("--abort", "edited\n")] {
+        let world = saved();
+        world.git(["checkout", "-q", "--", "d"]).success();
+        world.file("mine.txt", "mine\n");
+        let Some(world) = kill(world, &["apply", "s"]) else {
+            return;
+        };
+        world.checkpoint(["restore", way]).success();
+        all_are(&world, end);
+        assert_eq!(world.read("mine.txt"), b"mine\n");
+    }
+}
+
 #[test]
 fn an_error_after_the_first_change_says_how_to_go_on() {
     let world = World::with_commit();
