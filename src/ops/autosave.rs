@@ -3,8 +3,6 @@
 //! An autosave is a checkpoint on a ref of its own whose parent is the session's newest one: the chain does not grow by
 //! it, the draft stays, and the next save folds in what it would have folded in anyway. Taking one up appends a save
 //! with its content. The loser of a race drops what it has and looks anew: the older state is of no use to anyone.
-//!
-//! Over 400 lines because making one and taking one up mirror each other.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,14 @@
 //! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
 
 mod left_out;
+mod receipt;
 mod several;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use self::receipt::Receipt;
 use super::{
     Context,
     error::{CommandError, Kind},
@@ -21,8 +23,6 @@ use crate::{
     render::{
         document::{self, Source, block},
         receipt::SkippedPath,
-        slot::Slot,
-        text::Line,
     },
     store::checkpoint::oid,
 };
@@ -212,37 +212,28 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (None, Some(path)) => (Some(path), into(context, path, &bytes, args.dry_run)?),
         (None, None) => (None, false),
     };
-    let id = oid(exported.checkpoint.entry.id);
+    let receipt = Receipt {
+        args: &args,
+        exported: &exported,
+        left_out: &left_out,
+        path,
+        changed,
+    };
     // What is JSON itself needs nothing around it.
     if context.ui.options().json && (path.is_some() || args.format.0.name != "json") {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.exported/1",
-            "id": id,
-            "digest": exported.checkpoint.digest,
-            "session": exported.name(),
-            "format": args.format.0.name,
-            "file": path.map(|path| path.display().to_string()),
-            "changed": changed,
-            "dry_run": args.dry_run,
-            "text": path.is_none().then(|| String::from_utf8_lossy(&bytes)),
-            "left_out": left_out,
-        }));
+        let text = path.is_none().then_some(bytes.as_slice());
+        return context.ui.json(&receipt.json(None, text));
     }
-    let Some(path) = path else {
+    if path.is_none() {
         context.ui.bytes(&bytes);
         return Ok(());
-    };
-    let mut line = Line::plain(match (changed, args.dry_run) {
+    }
+    let did = match (changed, args.dry_run) {
         (true, true) => "Would write ",
         (true, false) => "Wrote ",
         (false, _) => "Unchanged: ",
-    });
-    line.push(Slot::Path, path.display().to_string());
-    line.push(Slot::Plain, ", from ");
-    line.push(Slot::Id, id.short());
-    line.push(Slot::Plain, " of session ");
-    line.push(Slot::Session, exported.name());
-    context.ui.receipt(line);
+    };
+    context.ui.receipt(receipt.line(did.to_owned()));
     Ok(())
 }
 

@@ -2,21 +2,19 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
 use super::{
     super::{
         Context,
         error::{CommandError, Kind},
     },
     Args, left_out,
+    receipt::Receipt,
 };
 use crate::{
     formats::{LeftOut, System, Written},
     ops::export::Exported,
     os,
-    render::{count::Count, slot::Slot, text::Line},
-    store::checkpoint::oid,
+    render::count::Count,
 };
 
 /// Refuses a place for a folder before anything is read.
@@ -74,31 +72,20 @@ pub(super) fn write(
     };
     put.map_err(|error| failed(&error))?;
     left_out::tell(left_out, args.format.0.name, context);
-    let id = oid(exported.checkpoint.entry.id);
+    let receipt = Receipt {
+        args,
+        exported,
+        left_out,
+        path: Some(&path),
+        changed: true,
+    };
     if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.exported/1",
-            "id": id,
-            "digest": exported.checkpoint.digest,
-            "session": exported.name(),
-            "format": args.format.0.name,
-            "file": path.display().to_string(),
-            "files": files.iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            "changed": true,
-            "dry_run": args.dry_run,
-            "text": null,
-            "left_out": left_out,
-        }));
+        let files: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        return context.ui.json(&receipt.json(Some(&files), None));
     }
     let count = Count::new(files.len(), "file");
     let did = if args.dry_run { "Would write" } else { "Wrote" };
-    let mut line = Line::plain(format!("{did} {count} to "));
-    line.push(Slot::Path, path.display().to_string());
-    line.push(Slot::Plain, ", from ");
-    line.push(Slot::Id, id.short());
-    line.push(Slot::Plain, " of session ");
-    line.push(Slot::Session, exported.name());
-    context.ui.receipt(line);
+    context.ui.receipt(receipt.line(format!("{did} {count} to ")));
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The first checkpoint of a fork has the source as its parent and holds what the source holds: record, chat, steps and
 //! the very snapshot commit. The source stays as it is.
-//! Over 400 lines because what is planned and what is done must make the same checks.
 
 mod places;
 

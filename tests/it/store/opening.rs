@@ -1,4 +1,4 @@
-//! Which repository is opened, how, and why not. Over 400 lines because each way to open one is a case of one table.
+//! Which repository is opened, how, and why not.
 
 use std::ffi::OsStr;
 use std::fs;
