@@ -242,7 +242,7 @@ fn a_broken_pipe_ends_quietly() {
 #[test]
 fn progress_only_after_a_second_and_on_a_terminal() {
     let world = World::new();
-    let short = Terminal::new(80, "xterm").run(&world, probe(), ["work", "20"]);
+    let short = Terminal::new(80, "xterm").run(&world, probe(), ["work", "2"]);
     assert_eq!(short.text(), "done\n");
     let long = Terminal::new(80, "xterm").run(&world, probe(), ["work", "130"]);
     assert!(long.text().contains("\rWorking:  "), "{long:?}");

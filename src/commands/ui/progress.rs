@@ -114,6 +114,8 @@ impl Counting {
         }
         let (lives, ended) = mpsc::channel::<()>();
         let begun = trace::counted();
+        // Told to show at once, it shows even what is over before the thread first looks.
+        progress.update(0);
         let thread = std::thread::spawn(move || {
             while ended.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
                 progress.update(trace::counted() - begun);

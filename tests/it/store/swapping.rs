@@ -300,7 +300,7 @@ fn a_thousand_refs_are_listed_quickly_packed_or_not() {
         let found = refs::list(&repo, "refs/checkpoints/").unwrap();
         assert_eq!(found.len(), 1000);
         assert!(found.iter().all(|(_, value)| *value == Ok(one)));
-        assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         assert_eq!(refs::list(&repo, "refs/checkpoints/s99").unwrap().len(), 11);
         world.git(["pack-refs", "--all"]).success();
     }
