@@ -14,6 +14,8 @@ mod folder;
 mod guard;
 pub mod interrupt;
 mod leftover;
+#[cfg(target_os = "linux")]
+mod local;
 mod lock;
 mod machine;
 mod manual;

@@ -45,6 +45,7 @@ mod inotify {
     use rustix::io::Errno;
 
     use super::{MOST_FOLDERS, News, PathBuf, Unwatched};
+    use crate::os::local;
 
     /// Everything that can change what a look at a folder finds, and nothing that looking does.
     const CHANGES: WatchFlags = WatchFlags::MODIFY
@@ -66,10 +67,6 @@ mod inotify {
         .union(ReadFlags::UNMOUNT)
         .union(ReadFlags::QUEUE_OVERFLOW);
 
-    /// File systems on the disks and in the memory of this machine, by their numbers in statfs(2), that report every
-    /// change: ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, bcachefs. All others (network, FUSE, overlays) are looked through.
-    const LOCAL: [u32; 6] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
-
     /// Room for some hundred reports at a time.
     const ROOM: usize = 16 << 10;
 
@@ -90,13 +87,12 @@ mod inotify {
             for (at, folder) in folders.iter().enumerate() {
                 let added = inotify::add_watch(&reports, folder, CHANGES).and_then(|_| rustix::fs::statfs(folder));
                 let system = match added {
-                    Ok(system) => system.f_type,
+                    Ok(system) => system,
                     Err(Errno::NOENT | Errno::NOTDIR) if at > 0 => continue,
                     Err(_) => return Err(Unwatched::Refused),
                 };
-                // The width of this field differs between architectures; the numbers have 32 bits.
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                if !LOCAL.contains(&(system as u32)) {
+                // All others (network, FUSE, overlays) are looked through.
+                if !local::is_local(&system) {
                     return Err(Unwatched::FileSystem);
                 }
             }

@@ -57,6 +57,11 @@ impl Dir {
         Ok(meta(&fs::symlink_metadata(self.path(name)?)?))
     }
 
+    /// Like [`Self::stat`] for a name with a zero byte at its end.
+    pub fn stat_c(&self, name: &std::ffi::CStr) -> io::Result<Meta> {
+        self.stat(name.to_bytes())
+    }
+
     /// How many names the file called `name` has. Nothing here can say more than that it has this one.
     pub fn links(&self, name: &[u8]) -> io::Result<u64> {
         self.stat(name).map(|_| 1)
@@ -70,6 +75,11 @@ impl Dir {
     /// What the folder itself is.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&fs::metadata(&self.0)?))
+    }
+
+    /// The device that it is on, if its times tell what names came or went. Nothing here can say that.
+    pub fn local_device(&self) -> Option<u64> {
+        None
     }
 
     /// Lists the folder into `names`, sorted by the bytes of the name.

@@ -128,6 +128,19 @@ impl Names {
         self.entries.binary_search_by(|entry| bytes(entry).cmp(name)).ok()
     }
 
+    /// How many bytes the names have, with one more each.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Puts these names, which come sorted, in place of its own.
+    pub fn fill<'a>(&mut self, names: impl Iterator<Item = (&'a [u8], Kind)>) {
+        self.clear();
+        for (name, kind) in names {
+            self.push(name, kind);
+        }
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();

@@ -51,6 +51,11 @@ impl Dir {
         Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
+    /// Like [`Self::stat`] for a name that need not be copied.
+    pub fn stat_c(&self, name: &CStr) -> io::Result<Meta> {
+        Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
     /// How many names the file called `name` has, here and elsewhere.
     pub fn links(&self, name: &[u8]) -> io::Result<u64> {
         // The width of this field differs between systems.
@@ -64,7 +69,7 @@ impl Dir {
         let start = entry.start as usize;
         let name = &names.bytes[start..=start + entry.len as usize];
         match CStr::from_bytes_with_nul(name) {
-            Ok(name) => Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?)),
+            Ok(name) => self.stat_c(name),
             Err(_) => Err(rustix::io::Errno::INVAL.into()),
         }
     }
@@ -72,6 +77,16 @@ impl Dir {
     /// What the folder itself is.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&rustix::fs::fstat(&self.0)?))
+    }
+
+    /// The device that it is on, if that is a file system of this machine that gives a folder a new time with each name
+    /// that comes or goes.
+    pub fn local_device(&self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        if rustix::fs::fstatfs(&self.0).is_ok_and(|system| crate::os::local::is_local(&system)) {
+            return self.meta().ok().map(|meta| meta.dev);
+        }
+        None
     }
 
     /// Lists the folder into `names`, sorted by the bytes of the name.

@@ -2,7 +2,10 @@
 //!
 //! For who wants to know whether another snapshot could find anything else. Says what there is to watch, watches nothing.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
 
 use super::settings::Settings;
 use super::walk::Folder;
@@ -26,6 +29,21 @@ impl Extent {
         Self {
             folders: folders.collect(),
             elsewhere,
+        }
+    }
+
+    /// From paths, each after the one that it is in, where nothing reaches elsewhere.
+    pub(super) fn of_paths<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut numbers = HashMap::new();
+        let mut folders = Vec::new();
+        for (number, path) in (0..).zip(paths) {
+            let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
+            folders.push((numbers.get(above).copied().unwrap_or(0), name.into()));
+            numbers.insert(path, number);
+        }
+        Self {
+            folders,
+            elsewhere: false,
         }
     }
 
@@ -59,13 +77,30 @@ pub fn surroundings(repo: &Repository) -> Result<u64, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
+    let ignored = ignore::Globals::read(repo, Settings::of(repo)?.case())?.digest(&None);
+    let attributes = Attributes::read(repo)?.digest();
+    Ok(cache::digest((of_settings(repo, root)?, ignored, attributes)))
+}
+
+/// A digest of git's settings, and of which folder the work tree is.
+pub(super) fn of_settings(repo: &Repository, root: &Path) -> Result<u64, Error> {
     let meta = Dir::open(root).and_then(|dir| dir.meta());
     let meta = meta.map_err(|source| Error::WorkTree {
         path: root.to_owned(),
         source,
     })?;
-    let config = repo.config_snapshot().plumbing().to_bstring();
-    let ignored = ignore::Globals::read(repo, Settings::of(repo)?.case())?.digest(&None);
-    let attributes = Attributes::read(repo)?.digest();
-    Ok(cache::digest((root, meta.dev, meta.ino, config, ignored, attributes)))
+    let mut config = Vec::new();
+    for section in repo.config_snapshot().plumbing().sections() {
+        let header = section.header();
+        // Who commits when, from the environment, decides nothing about files.
+        let who = [&b"author"[..], b"commit", b"committer", b"user"];
+        if header.name() != "gitoxide"
+            || header
+                .subsection_name()
+                .is_none_or(|name| !who.contains(&name.as_bytes()))
+        {
+            section.write_to(&mut config).expect("writing to memory does not fail");
+        }
+    }
+    Ok(cache::digest((root, meta.dev, meta.ino, config)))
 }

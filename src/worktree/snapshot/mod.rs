@@ -24,6 +24,7 @@ pub(in crate::worktree) mod names;
 mod nested;
 mod queue;
 mod reachable;
+mod seen;
 pub(in crate::worktree) mod settings;
 mod settle;
 mod sparse;
@@ -46,6 +47,7 @@ pub use status::{PathSummary, Status};
 pub use submodule::Unsaved;
 
 use crate::model::list::{Held, Lists};
+use crate::os::dir::Dir;
 use crate::os::trace;
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository, tree};
@@ -55,10 +57,11 @@ use cache::{Cache, Next};
 use content::Reader;
 use index::Index;
 use lfs::Lfs;
+use seen::{Around, Seen, Whole};
 use settings::Settings;
 use settle::Results;
 use staged::Staged;
-use walk::{Ground, Trusted};
+use walk::{Found, Ground, Trusted};
 
 /// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
 pub fn is_storable(name: &[u8], is_file: bool) -> bool {
@@ -130,22 +133,49 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         return Err(Error::Ownership { path: root.to_owned() });
     }
     let settings = Settings::of(repo)?;
-    let index = Index::read(repo, options.index_path)?;
     let ignore = ignore::Globals::read(repo, settings.case())?;
     let exclude = ignore::Globals::of_patterns(options.exclude, settings.case());
     let own = nested::own_folders(repo, root);
+    let leftovers = journal::leftovers_begin(repo);
     let hash = repo.object_hash();
-    let cache = options
-        .cache
-        .map_or_else(|| Cache::empty(hash), |path| Cache::read(path, hash, settings.digest()));
+    let threads = options.threads.max(1);
     let next = options
         .cache
         .and_then(|path| Next::begin(path, hash, settings.digest()));
+    let kept = options.cache.zip(next.as_ref());
+    let around = kept.map(|(_, next)| {
+        let attributes = Attributes::read(repo)?.digest();
+        let rules = (ignore.digest(&None), attributes, &own, leftovers.as_deref());
+        let digest = cache::digest((extent::of_settings(repo, root)?, rules));
+        Ok::<_, Error>(Around::of(repo, options, next, digest))
+    });
+    let around = around.transpose()?;
+    let device = kept
+        .and_then(|_| Dir::open(root).ok())
+        .and_then(|dir| dir.local_device());
+    let seen = kept.map_or_else(Seen::empty, |(path, _)| Seen::read(path));
+    let look = seen.look(root, device, threads);
+    if look.is_same()
+        && let (Some(whole), Some(around)) = (seen.whole(), &around)
+        && whole.stands(around, repo, options.held, writer)
+    {
+        trace::say(1, || {
+            format!(
+                "nothing changed in {} folders since they were looked at",
+                seen.paths().count()
+            )
+        });
+        let extent = Extent::of_paths(seen.paths());
+        return Ok(whole.snapshot(options.umask, extent));
+    }
+    let index = Index::read(repo, options.index_path)?;
+    let cache = options
+        .cache
+        .map_or_else(|| Cache::empty(hash), |path| Cache::read(path, hash, settings.digest()));
     let head = tree::of_head(repo)?;
     let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
-    let leftovers = journal::leftovers_begin(repo);
     let mut ground = Ground {
         lfs: &lfs,
         partial: is_partial(repo),
@@ -158,13 +188,15 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         max_file_size: options.max_file_size,
         own: &own,
         cache: &cache,
+        next: next.as_ref(),
+        device,
+        look: Some(&look),
         trusted: Some(Trusted { roots: &roots, writer }),
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
         leftovers: leftovers.as_deref(),
         status_only: false,
     };
-    let threads = options.threads.max(1);
     let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
     if settle::is_over(&found, options.max_total_size) {
         // Which files are beyond the limit is told one by one.
@@ -204,30 +236,50 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     };
     let settled = settle::settle(&mut found, &ground, results);
     let (tree, taken) = builder.work(&found.folders, results, threads)?;
-    if let Some(next) = next {
-        settled.remember(next, &ground, &found, results, &unmerged.accepted, &taken);
-    }
+    settled.remember(&ground, &found, results, &unmerged.accepted, &taken);
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
     }
-    let mut lists = found.lists;
+    let mut lists = std::mem::take(&mut found.lists);
     lists.intent_to_add = unmerged.intent_to_add;
     lists.conflicts = unmerged.conflicts;
-    let extent = Extent::of(found.folders, found.elsewhere);
     let (paths, held_blobs): (Vec<_>, Vec<_>) = settled.held.into_iter().unzip();
     lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
     lists.sort();
-    Ok(Snapshot {
+    let mut made = Snapshot {
         tree,
         index_tree,
         lists,
         conflict_blobs: unmerged.blobs,
         held_blobs,
         umask: options.umask,
-        status: found.tally.finish(),
-        submodules: submodule::unsaved(repo, root, found.submodules),
-        extent,
-    })
+        status: std::mem::take(&mut found.tally).finish(),
+        submodules: submodule::unsaved(repo, root, std::mem::take(&mut found.submodules)),
+        extent: Extent::default(),
+    };
+    if let (Some((path, _)), Some(around)) = (kept, around) {
+        let whole = Whole::of(around, &index, &found, &reads, writer, &made);
+        seen.replace(path, whole.as_ref(), &seen_folders(&found));
+    }
+    made.extent = Extent::of(found.folders, found.elsewhere);
+    Ok(made)
+}
+
+/// What the next snapshot may believe of each folder, sorted by the paths, which have a slash at the end.
+fn seen_folders(found: &Found) -> Vec<(Vec<u8>, &seen::Folder)> {
+    let mut folders: Vec<_> = found
+        .folders
+        .iter()
+        .filter_map(|folder| {
+            let mut path = trees::path_of(&found.folders, folder);
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            Some((path, folder.seen.as_ref()?))
+        })
+        .collect();
+    folders.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    folders
 }
 
 /// Whether objects may be missing here because they are on a remote.

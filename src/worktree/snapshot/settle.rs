@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::cache::{Content, Files, Known, Next, Record};
+use super::cache::{Content, Files, Known, Record};
 use super::content::{Outcome, Read};
 use super::index::{EntryExt, Index};
 use super::trees::path_of;
@@ -167,13 +167,15 @@ impl Settled {
     /// taken files became.
     pub(super) fn remember(
         &self,
-        next: Next,
         ground: &Ground<'_>,
         found: &Found,
         results: Results<'_>,
         further: &HashSet<u64>,
         trees: &HashMap<u32, ObjectId>,
     ) {
+        let Some(next) = ground.next else {
+            return;
+        };
         let in_order = found
             .folders
             .iter()

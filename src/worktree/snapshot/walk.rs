@@ -15,13 +15,14 @@ use gix::index::entry::Mode as EntryMode;
 
 use super::Error;
 use super::attributes::{Attributes, Matcher};
-use super::cache::Cache;
+use super::cache::{Cache, Next};
 use super::folder::{Tools, Visit};
 use super::ignore::{Chain, Globals};
 use super::index::Index;
 use super::lfs::Lfs;
 use super::queue::Queue;
 use super::reachable::Reachable;
+use super::seen::{self, Look};
 use super::settings::Settings;
 use super::status::Tally;
 use crate::model::list::{Lists, SkipReason, Skipped};
@@ -49,6 +50,12 @@ pub(super) struct Ground<'a> {
     /// Device and number of the repository's own folders, which may lie in the work tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
+    /// What will be kept for the next snapshot; `None` keeps nothing.
+    pub next: Option<&'a Next>,
+    /// The device whose folders tell by their times whether their names are as they were.
+    pub device: Option<u64>,
+    /// What was found of what the last snapshot saw.
+    pub look: Option<&'a Look<'a>>,
     /// What a folder of untracked files has to rest on to be taken as the cache has it; `None` if each file is looked at.
     pub trusted: Option<Trusted<'a>>,
     pub lfs: &'a Lfs,
@@ -134,6 +141,9 @@ pub(super) struct Folder {
     pub fingerprint: Option<u64>,
     /// Set if every file in it is untracked and taken.
     pub taken: Option<Taken>,
+    pub mode: Mode,
+    /// What the next snapshot may believe of it; `None` if nothing.
+    pub seen: Option<seen::Folder>,
 }
 
 /// The files of a folder that has only untracked ones, none of them ignored or skipped.

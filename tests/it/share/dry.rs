@@ -16,7 +16,7 @@ fn everything(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.to_str().unwrap().to_owned();
-            if ["cache", "cache.clock"]
+            if ["cache", "cache.clock", "cache.seen"]
                 .iter()
                 .any(|own| name.ends_with(&format!("/checkpoint/{own}")))
             {

@@ -68,6 +68,10 @@ impl Known {
 }
 
 fn take(world: &World, options: serde_json::Value) -> Taken {
+    // What else is remembered would leave nothing to do.
+    let _ = options["cache"]
+        .as_str()
+        .map(|path| fs::remove_file(format!("{path}.seen")));
     let setting = Setting {
         options,
         ..Setting::default()

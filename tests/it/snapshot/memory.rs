@@ -20,6 +20,8 @@ impl Remembering {
     }
 
     fn take(&self) -> Taken {
+        // What else is remembered would leave nothing to do.
+        let _ = fs::remove_file(format!("{}.seen", self.cache));
         let options = serde_json::json!({ "cache": self.cache });
         let setting = Setting {
             options,

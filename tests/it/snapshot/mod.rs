@@ -9,5 +9,6 @@ mod memory;
 mod moving;
 mod ordinary;
 mod random;
+mod seen;
 mod shapes;
 mod word;

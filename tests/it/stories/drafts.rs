@@ -153,17 +153,11 @@ fn ten_thousand_operations_stay_quick() {
     // A generous bound, since other tests run meanwhile: what it must not do is read the draft, which takes this build
     // a second.
     let slack = std::time::Duration::from_millis(300);
-    assert!(
-        many < few * 3 + slack,
-        "{few:?} with few, {many:?} with many"
-    );
+    assert!(many < few * 3 + slack, "{few:?} with few, {many:?} with many");
     let found = time(&["todo", "done", "number 5000"]);
     let saved = time(&["save", "-m", "all"]);
     let after = fastest(&["todo", "add", "after"]);
-    assert!(
-        after < few * 3 + slack,
-        "{few:?} before, {after:?} after the save"
-    );
+    assert!(after < few * 3 + slack, "{few:?} before, {after:?} after the save");
     println!("append {few:?} with few, {many:?} with 10,000; found {found:?}; saved {saved:?}; append after {after:?}");
     let limit = std::time::Duration::from_secs(20);
     assert!(found < limit && saved < limit, "found in {found:?}, saved in {saved:?}");

@@ -23,7 +23,7 @@ use crate::os;
 use crate::os::dir::{self, FileTime, Meta};
 use crate::store::ObjectId;
 pub(super) use record::Record;
-use record::{Reading, put_u32};
+pub(super) use record::{Reading, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpcach\x03";
@@ -351,7 +351,7 @@ impl Next {
     }
 
     /// Writes the file, unless it would be the same as `old`. What cannot be written is not kept.
-    pub(super) fn finish(self, old: &Cache, content: &Content<'_>) {
+    pub(super) fn finish(&self, old: &Cache, content: &Content<'_>) {
         if old.holds(content) {
             return;
         }
@@ -401,13 +401,13 @@ pub(super) fn digest(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The bytes before the checksum at the end, if it is theirs.
-fn checked(bytes: &[u8]) -> Option<&[u8]> {
+/// The bytes before the checksum at their end, if it is theirs.
+pub(super) fn checked(bytes: &[u8]) -> Option<&[u8]> {
     let (bytes, sum) = bytes.split_last_chunk()?;
     (checksum(bytes) == u64::from_le_bytes(*sum)).then_some(bytes)
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     hasher.finish()

@@ -83,28 +83,28 @@ impl Record {
 }
 
 /// Bytes read from the front; `None` beyond their end.
-pub(super) struct Reading<'a> {
+pub(in crate::worktree::snapshot) struct Reading<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(in crate::worktree::snapshot) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let bytes = self.bytes.get(self.at..self.at.checked_add(len)?)?;
         self.at += len;
         Some(bytes)
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(in crate::worktree::snapshot) fn u32(&mut self) -> Option<u32> {
         self.take(4)?.try_into().ok().map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    pub(in crate::worktree::snapshot) fn u64(&mut self) -> Option<u64> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
 }
 
-pub(super) fn put_u32(out: &mut Vec<u8>, number: usize) {
+pub(in crate::worktree::snapshot) fn put_u32(out: &mut Vec<u8>, number: usize) {
     let number = u32::try_from(number).expect("fewer than 2^32 files, folders and bytes of a path");
     out.extend_from_slice(&number.to_le_bytes());
 }

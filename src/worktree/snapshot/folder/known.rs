@@ -18,70 +18,60 @@ use crate::worktree::snapshot::entries::FOLDER;
 use crate::worktree::snapshot::reachable::Reachable;
 use crate::worktree::snapshot::walk::{Change, Mode, Taken, What, Why};
 
-/// Whether a folder is as the cache knows it.
-pub(super) enum AsKnown {
-    /// It is, and all is taken.
-    Yes,
-    /// The stat data found so far, by the positions of the names.
-    No(Vec<Option<Meta>>),
-}
-
 impl Visit<'_, '_> {
-    /// Takes all files of the folder if they are as the cache knows them.
-    pub(super) fn as_known(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) -> AsKnown {
-        let (ground, mut metas) = (self.ground, Vec::new());
+    /// Takes all files of the folder if they are as the cache knows them, and tells whether it did.
+    pub(super) fn as_known(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) -> bool {
+        let ground = self.ground;
         let (Some(trusted), true) = (&ground.trusted, self.may_be_known()) else {
-            return AsKnown::No(metas);
+            return false;
         };
         let Some(known) = ground.cache.known(&self.path) else {
-            return AsKnown::No(metas);
+            return false;
         };
         let is_leftover = |at| ground.leftovers.is_some_and(|start| names.name(at).starts_with(start));
-        metas.reserve_exact(names.len());
         for at in 0..names.len() {
-            let meta = match names.kind(at) {
-                Kind::Folder => None,
-                kind @ (Kind::File | Kind::Link) if !is_leftover(at) => match dir.stat_at(names, at) {
-                    Ok(meta) if meta.kind == kind => Some(meta),
-                    _ => return AsKnown::No(metas),
+            match names.kind(at) {
+                Kind::Folder => {}
+                kind @ (Kind::File | Kind::Link) if !is_leftover(at) => match self.stat(dir, names, at) {
+                    Ok(meta) if meta.kind == kind => self.found.elsewhere |= meta.links > 1,
+                    _ => return false,
                 },
-                _ => return AsKnown::No(metas),
-            };
-            self.found.elsewhere |= meta.is_some_and(|meta| meta.links > 1);
-            metas.push(meta);
+                _ => return false,
+            }
         }
         let files = (0..)
-            .zip(&metas)
+            .zip(&self.metas)
+            .filter(|(at, _)| names.kind(*at) != Kind::Folder)
             .filter_map(|(at, meta)| Some((names.name(at), meta.as_ref()?)));
         let (fingerprint, size) = self.digest(files);
         if fingerprint != known.fingerprint {
-            return AsKnown::No(metas);
+            return false;
         }
         let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
         if !reachable.trees(path).contains(&known.tree) {
-            return AsKnown::No(metas);
+            return false;
         }
         trusted.writer.trust([known.tree]);
         if !trusted.writer.has(self.repo, &known.tree) {
-            return AsKnown::No(metas);
+            return false;
         }
         let Some(packs) = trusted.writer.in_packs(&known.packs, || self.blobs_of(known.tree)) else {
-            return AsKnown::No(metas);
+            return false;
         };
         if self.has_folders {
             // With folders in it the tree has to be built again: one of them may have changed.
             match self.files_of(known.tree) {
                 Some(files) if files.len() == self.files => self.changes = files,
-                _ => return AsKnown::No(metas),
+                _ => return false,
             }
         } else {
             let (mode, id) = (FOLDER, known.tree);
             self.change(b"", What::Put { mode, id });
         }
         let mut path = self.path.clone();
-        for (at, meta) in metas.iter().enumerate() {
-            if meta.is_none() {
-                self.untracked(dir, names, at, None);
+        for at in 0..names.len() {
+            if names.kind(at) == Kind::Folder {
+                self.untracked(dir, names, at);
                 continue;
             }
             path.truncate(self.path.len());
@@ -95,7 +85,7 @@ impl Visit<'_, '_> {
             tree: Some(known.tree),
             packs,
         });
-        AsKnown::Yes
+        true
     }
 
     /// What may be remembered of the folder once its candidates are read: something, if all its files are among them.

@@ -14,14 +14,13 @@ use super::attributes::{Attributes, Matcher};
 use super::ignore::Chain;
 use super::index::Group;
 use super::reachable::Reachable;
-use super::stat;
 use super::verify::{self, Gives};
 use super::walk::{Above, Candidate, Change, Folder, Found, Ground, Mode, Taken, Task, What, Why};
+use super::{seen, stat};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::Repository;
-use known::AsKnown;
 
 const GITLINK: u16 = 0o160_000;
 
@@ -50,6 +49,11 @@ pub(super) struct Visit<'a, 'b> {
     /// Whether there are folders in it.
     has_folders: bool,
     taken: Option<Taken>,
+    /// What the system says of the names in it, as far as it was asked.
+    metas: Vec<Option<Meta>>,
+    /// Whether something in it may change without a trace in what the system says of its names.
+    unsure: bool,
+    seen: Option<seen::Folder>,
 }
 
 /// What a thread keeps from folder to folder.
@@ -113,6 +117,9 @@ impl<'a, 'b> Visit<'a, 'b> {
             files: 0,
             has_folders: false,
             taken: None,
+            metas: Vec::new(),
+            unsure: false,
+            seen: None,
         };
         let dir = match task.mode {
             Mode::Absent => None,
@@ -125,10 +132,9 @@ impl<'a, 'b> Visit<'a, 'b> {
             None => visit.absent(),
             Some(dir) if task.mode == Mode::TrackedOnly => visit.tracked_only(dir),
             Some(dir) => {
-                if let Err(error) = dir.read(names) {
+                if let Err(error) = visit.whole(dir, names, reachable) {
                     return visit.unopened(&error, matcher);
                 }
-                visit.whole(dir, names, reachable);
             }
         }
         visit.finish(dir, matcher);
@@ -165,6 +171,7 @@ impl<'a, 'b> Visit<'a, 'b> {
             self.clean.clear();
             self.below.clear();
             self.changes.clear();
+            self.seen = None;
             self.skip_self(SkipReason::Unreadable);
         }
         let fingerprint = self.fingerprint(matcher);
@@ -201,6 +208,8 @@ impl<'a, 'b> Visit<'a, 'b> {
             read: Vec::new(),
             fingerprint,
             taken: self.taken,
+            mode: self.task.mode,
+            seen: self.seen,
         });
     }
 
@@ -288,33 +297,81 @@ impl<'a, 'b> Visit<'a, 'b> {
         }
     }
 
-    fn whole(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) {
+    /// Fails, with nothing done, when the folder cannot be listed.
+    fn whole(&mut self, dir: &Dir, names: &mut Names, reachable: &mut Reachable<'_>) -> io::Result<()> {
+        // Before it is listed: a name that comes in between gives it another time.
+        let before = self.ground.device.and_then(|_| dir.meta().ok());
+        if let Some(metas) = self.ground.look.and_then(|look| look.take(&self.path, names)) {
+            self.metas = metas;
+        } else {
+            dir.read(names)?;
+            self.metas = vec![None; names.len()];
+        }
+        self.look_through(dir, names, reachable);
+        self.seen = before.and_then(|before| self.seen(dir, names, &before));
+        Ok(())
+    }
+
+    /// What may be kept of a folder in which everything was looked at.
+    fn seen(&mut self, dir: &Dir, names: &Names, before: &Meta) -> Option<seen::Folder> {
+        let next = self.ground.next?;
+        if self.unsure || self.ground.device != Some(before.dev) {
+            return None;
+        }
+        // Rules count even in files that are ignored.
+        for at in [&b".gitignore"[..], b".gitattributes"]
+            .into_iter()
+            .filter_map(|name| names.find(name))
+        {
+            self.stat(dir, names, at).ok()?;
+        }
+        seen::Folder::of(before, names, &self.metas, next)
+    }
+
+    /// What the system says of a name.
+    fn stat(&mut self, dir: &Dir, names: &Names, at: usize) -> io::Result<Meta> {
+        match self.metas[at] {
+            Some(meta) => Ok(meta),
+            None => match dir.stat_at(names, at) {
+                Ok(meta) => {
+                    self.metas[at] = Some(meta);
+                    Ok(meta)
+                }
+                Err(error) => {
+                    self.unsure = true;
+                    Err(error)
+                }
+            },
+        }
+    }
+
+    fn look_through(&mut self, dir: &Dir, names: &Names, reachable: &mut Reachable<'_>) {
         if names.is_empty() && !self.path.is_empty() {
             let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
             self.found.lists.empty_dirs.push(RepoPath::from(path));
         }
         if self.task.entries.is_empty() && !self.path.is_empty() && self.is_foreign(dir, names) {
+            self.unsure = true;
             return;
         }
         self.read_ignore(dir, names);
         self.read_attributes(dir, names.find(b".gitattributes").is_some());
         self.files = (0..names.len()).filter(|at| names.kind(*at) != Kind::Folder).count();
         self.has_folders = self.files < names.len();
-        let metas = match self.as_known(dir, names, reachable) {
-            AsKnown::Yes => return,
-            AsKnown::No(metas) => metas,
-        };
+        if self.as_known(dir, names, reachable) {
+            return;
+        }
         let groups = self.groups();
         for pair in stat::join(dir, names, &groups, self.ground.settings.ignore_case) {
             match (pair.name, pair.group.map(|group| &groups[group])) {
                 (None, Some(group)) => self.missing(group),
-                (Some(at), None) => self.untracked(dir, names, at, metas.get(at).copied().flatten()),
+                (Some(at), None) => self.untracked(dir, names, at),
                 (Some(at), Some(group)) => {
                     if names.kind(at) == Kind::Folder && group.files.is_empty() {
                         self.folder(group, &self.full_path(group.name));
                         continue;
                     }
-                    match dir.stat_at(names, at) {
+                    match self.stat(dir, names, at) {
                         Ok(meta) => self.tracked(dir, group, &meta),
                         Err(error) => self.unseen(group, &error),
                     }

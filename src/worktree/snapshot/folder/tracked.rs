@@ -150,7 +150,7 @@ impl<'a> Visit<'a, '_> {
 
     /// A gitlink of the index with a folder on disk.
     pub(super) fn submodule(&mut self, dir: &Dir, group: &Group<'_>, path: &[u8]) {
-        self.found.elsewhere = true;
+        (self.found.elsewhere, self.unsure) = (true, true);
         match nested::look(self.repo, dir, group.name, path, self.ground) {
             Nested::At(id) => {
                 self.found.submodules.push(path.into());

@@ -10,8 +10,8 @@ use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::walk::{Change, Mode, What, Why};
 
 impl Visit<'_, '_> {
-    /// A name that only the disk has, with its stat data if that was looked for already.
-    pub(super) fn untracked(&mut self, dir: &Dir, names: &Names, at: usize, mut meta: Option<Meta>) {
+    /// A name that only the disk has.
+    pub(super) fn untracked(&mut self, dir: &Dir, names: &Names, at: usize) {
         if names.name(at) == b".git" && self.path.is_empty() {
             return;
         }
@@ -23,20 +23,20 @@ impl Visit<'_, '_> {
             return;
         }
         let path = self.full_path(names.name(at));
-        if meta.is_none() && names.kind(at) == Kind::Unknown {
-            match dir.stat_at(names, at) {
-                Ok(found) => meta = Some(found),
+        let kind = match names.kind(at) {
+            Kind::Unknown => match self.stat(dir, names, at) {
+                Ok(meta) => meta.kind,
                 Err(error) => return self.vanished(&path, &error),
-            }
-        }
-        let kind = meta.map_or(names.kind(at), |meta| meta.kind);
+            },
+            kind => kind,
+        };
         if self.is_ignored(&path, kind == Kind::Folder) {
             return;
         }
         match kind {
             Kind::Folder => self.untracked_folder(&path),
             Kind::Special => self.found.skip(&path, SkipReason::Special),
-            _ => match meta.map_or_else(|| dir.stat_at(names, at), Ok) {
+            _ => match self.stat(dir, names, at) {
                 // It became a folder meanwhile.
                 Ok(meta) if meta.kind == Kind::Folder => self.untracked_folder(&path),
                 Ok(meta) => self.untracked_file(path, &meta),

@@ -1,0 +1,312 @@
+//! What the last snapshot saw: the names in each folder and a digest of what the system said of its files. So the next
+//! one can look at all of them at once, before it reads anything else, and need do nothing more when all is the same.
+//!
+//! A private file, never needed: checksummed, written whole and renamed into place without being synced, and dropped when
+//! anything about it is odd. The names of a folder are believed while the folder's own times are those of the listing: a
+//! name that comes or goes gives its folder a new change time, which nobody can set. Each file is still asked for by
+//! its name, since an edit leaves no trace in its folder. Only what is older than the snapshot that saw it is believed,
+//! told by the clock of the file system, and only on a file system of this machine.
+
+mod look;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::cache::{Next, Reading, checked, checksum, put_u32};
+use crate::os;
+use crate::os::dir::{FileTime, Kind, Meta, Names};
+pub(super) use look::Look;
+pub(super) use whole::{Around, Whole};
+
+/// First bytes of the file: its kind and the version of its form.
+const MAGIC: &[u8; 8] = b"gcpseen\x01";
+/// Set in the byte before a name that the snapshot asked for, beside the number of its kind.
+const ASKED: u8 = 0x80;
+
+/// The file as it was read.
+pub(super) struct Seen {
+    bytes: Vec<u8>,
+    /// Sorted by path.
+    folders: Vec<Place>,
+    whole: Option<Whole>,
+}
+
+/// Where a folder is in the file, and what is said of it.
+struct Place {
+    /// With a slash at the end; empty for the root.
+    path: Range<usize>,
+    stamp: Stamp,
+    names: Range<usize>,
+    /// Of the names.
+    sum: u64,
+    /// Of what was said of the files; `None` if that may have hidden an edit.
+    asked: Option<u64>,
+}
+
+/// Which folder it is, and when its names changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    dev: u64,
+    ino: u64,
+    mtime: FileTime,
+    ctime: FileTime,
+}
+
+/// One folder as a snapshot saw it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    stamp: Stamp,
+    /// Each name with a byte before and a zero byte behind it, in their order.
+    names: Vec<u8>,
+    /// What the system said of those that were asked for, put together; `None` if that may hide an edit.
+    asked: Option<u64>,
+}
+
+impl Folder {
+    /// What may be kept of a folder, given what it was before it was listed and what was said of its files. `None` when
+    /// a name that comes could not be told.
+    pub(super) fn of(meta: &Meta, names: &Names, metas: &[Option<Meta>], next: &Next) -> Option<Self> {
+        if !next.may_keep(meta) {
+            return None;
+        }
+        let stamp = Stamp::of(meta);
+        let mut bytes = Vec::with_capacity(names.size() + names.len());
+        let mut asked = Asked::default();
+        let mut is_old = true;
+        for (at, meta) in metas.iter().enumerate() {
+            bytes.push(number(names.kind(at))? | if meta.is_some() { ASKED } else { 0 });
+            bytes.extend_from_slice(names.name(at));
+            bytes.push(0);
+            if let Some(meta) = meta {
+                if meta.kind != names.kind(at) {
+                    return None;
+                }
+                is_old &= meta.dev == stamp.dev && next.may_keep(meta);
+                asked.add(meta);
+            }
+        }
+        Some(Self {
+            stamp,
+            names: bytes,
+            asked: is_old.then(|| asked.digest()),
+        })
+    }
+
+    /// Whether a folder that is like this again is known to be unchanged.
+    pub(super) fn is_sure(&self) -> bool {
+        self.asked.is_some()
+    }
+}
+
+impl Stamp {
+    fn of(meta: &Meta) -> Self {
+        Self {
+            dev: meta.dev,
+            ino: meta.ino,
+            mtime: meta.mtime,
+            ctime: meta.ctime,
+        }
+    }
+}
+
+/// A digest in the making of what the system says of the files of a folder.
+#[derive(Default)]
+struct Asked(Vec<u8>);
+
+impl Asked {
+    /// Adds a file. Its device is that of the folder, and its kind stands beside its name.
+    fn add(&mut self, meta: &Meta) {
+        let mut all = [0; 52];
+        let (mtime, ctime) = (meta.mtime, meta.ctime);
+        all[..8].copy_from_slice(&mtime.seconds.to_le_bytes());
+        all[8..16].copy_from_slice(&ctime.seconds.to_le_bytes());
+        all[16..24].copy_from_slice(&meta.size.to_le_bytes());
+        all[24..32].copy_from_slice(&meta.ino.to_le_bytes());
+        for (room, number) in
+            all[32..]
+                .chunks_exact_mut(4)
+                .zip([mtime.nanos, ctime.nanos, meta.mode, meta.uid, meta.gid])
+        {
+            room.copy_from_slice(&number.to_le_bytes());
+        }
+        self.0.extend_from_slice(&all);
+    }
+
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&self.0);
+        hasher.finish()
+    }
+}
+
+impl Seen {
+    /// None.
+    pub(super) fn empty() -> Self {
+        Self {
+            bytes: Vec::new(),
+            folders: Vec::new(),
+            whole: None,
+        }
+    }
+
+    /// The file beside the cache of this path.
+    pub(super) fn read(cache: &Path) -> Self {
+        let read = os::open_regular(&place(cache)).and_then(|mut file| {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut file, &mut bytes)?;
+            Ok(bytes)
+        });
+        read.ok().and_then(Self::parse).unwrap_or_else(Self::empty)
+    }
+
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let mut at = Reading { bytes: &bytes, at: 0 };
+        if at.take(MAGIC.len())? != MAGIC {
+            return None;
+        }
+        let len = at.u32()? as usize;
+        let start = at.at;
+        let head = checked(at.take(len)?)?;
+        let mut names = at.at;
+        let mut at = Reading { bytes: head, at: 0 };
+        let whole = match at.take(1)? {
+            [0] => None,
+            _ => Some(Whole::read(&mut at)?),
+        };
+        let count = at.u32()?;
+        let mut folders = Vec::new();
+        for _ in 0..count {
+            let len = at.u32()? as usize;
+            let path = start + at.at..start + at.at + len;
+            at.take(len)?;
+            let stamp = Stamp {
+                dev: at.u64()?,
+                ino: at.u64()?,
+                mtime: time(&mut at)?,
+                ctime: time(&mut at)?,
+            };
+            let len = at.u32()? as usize;
+            let end = names.checked_add(len).filter(|end| *end <= bytes.len())?;
+            folders.push(Place {
+                path,
+                stamp,
+                names: names..end,
+                sum: at.u64()?,
+                asked: match at.take(1)? {
+                    [0] => None,
+                    _ => Some(at.u64()?),
+                },
+            });
+            names = end;
+        }
+        (at.at == head.len() && names == bytes.len()).then_some(Self { bytes, folders, whole })
+    }
+
+    /// What the last snapshot was, if it may be what the next one is.
+    pub(super) fn whole(&self) -> Option<&Whole> {
+        self.whole.as_ref()
+    }
+
+    /// The paths of all folders, without the slash at the end, each after the one that it is in.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        let path = |place: &Place| self.bytes[place.path.clone()].strip_suffix(b"/").unwrap_or_default();
+        self.folders.iter().map(path)
+    }
+
+    /// Writes the file anew, unless it would be the same. `folders` are sorted by their paths, which have a slash at the
+    /// end. What cannot be written is not kept.
+    pub(super) fn replace(&self, cache: &Path, whole: Option<&Whole>, folders: &[(Vec<u8>, &Folder)]) {
+        let mut head = vec![u8::from(whole.is_some())];
+        if let Some(whole) = whole {
+            whole.write(&mut head);
+        }
+        put_u32(&mut head, folders.len());
+        for (path, folder) in folders {
+            put_u32(&mut head, path.len());
+            head.extend_from_slice(path);
+            for number in [folder.stamp.dev, folder.stamp.ino] {
+                head.extend_from_slice(&number.to_le_bytes());
+            }
+            for time in [folder.stamp.mtime, folder.stamp.ctime] {
+                put_time(time, &mut head);
+            }
+            put_u32(&mut head, folder.names.len());
+            head.extend_from_slice(&checksum(&folder.names).to_le_bytes());
+            head.push(u8::from(folder.asked.is_some()));
+            if let Some(asked) = folder.asked {
+                head.extend_from_slice(&asked.to_le_bytes());
+            }
+        }
+        let sum = checksum(&head);
+        head.extend_from_slice(&sum.to_le_bytes());
+        let mut start = MAGIC.to_vec();
+        put_u32(&mut start, head.len());
+        start.extend_from_slice(&head);
+        // The head has the checksums of all that comes after it.
+        if self.bytes.starts_with(&start) {
+            return;
+        }
+        let write = |file: &mut File| {
+            let mut file = io::BufWriter::with_capacity(256 * 1024, file);
+            file.write_all(&start)?;
+            for (_, folder) in folders {
+                file.write_all(&folder.names)?;
+            }
+            file.flush()
+        };
+        // Without it the next snapshot looks more.
+        let _ = os::replace_with(&place(cache), os::Sharing::default(), false, &mut { write });
+    }
+}
+
+/// Where the file is, beside the cache of this path.
+fn place(cache: &Path) -> PathBuf {
+    cache.with_extension("seen")
+}
+
+/// The names in what is kept of a folder, in their order, each with the zero byte at its end: what each was, and whether
+/// it was asked for.
+fn names(bytes: &[u8]) -> impl Iterator<Item = (&CStr, Kind, bool)> {
+    bytes.split_inclusive(|byte| *byte == 0).filter_map(|name| {
+        let (first, name) = name.split_first()?;
+        let name = CStr::from_bytes_with_nul(name).ok()?;
+        let kind = match first & !ASKED {
+            1 => Kind::File,
+            2 => Kind::Folder,
+            3 => Kind::Link,
+            4 => Kind::Special,
+            _ => return None,
+        };
+        Some((name, kind, first & ASKED != 0))
+    })
+}
+
+/// No kind is zero, which ends a name.
+fn number(kind: Kind) -> Option<u8> {
+    match kind {
+        Kind::File => Some(1),
+        Kind::Folder => Some(2),
+        Kind::Link => Some(3),
+        Kind::Special => Some(4),
+        Kind::Unknown => None,
+    }
+}
+
+fn put_time(time: FileTime, out: &mut Vec<u8>) {
+    out.extend_from_slice(&time.seconds.to_le_bytes());
+    out.extend_from_slice(&time.nanos.to_le_bytes());
+}
+
+fn time(at: &mut Reading<'_>) -> Option<FileTime> {
+    Some(FileTime {
+        seconds: at.u64()?.cast_signed(),
+        nanos: at.u32()?,
+    })
+}

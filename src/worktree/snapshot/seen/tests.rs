@@ -1,0 +1,162 @@
+//! What is written comes back and is looked at again, and nothing is believed that may hide an edit.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Folder, Seen};
+use crate::os::dir::{Dir, FileTime, Meta, Names};
+use crate::worktree::snapshot::cache::Next;
+
+const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
+
+/// A folder with a few files, and what is beside it.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("root/in")).expect("made");
+        for name in ["root/one", "root/two", "root/in/three"] {
+            fs::write(folder.path().join(name), name).expect("written");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        Self { folder }
+    }
+
+    fn cache(&self) -> std::path::PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.folder.path().join("root")
+    }
+
+    fn next(&self) -> Next {
+        Next::begin(&self.cache(), SHA1, 1).expect("a file")
+    }
+
+    fn write(&self) {
+        let next = self.next();
+        let of = |path: &Path| {
+            let (meta, names, metas) = listed(path);
+            Folder::of(&meta, &names, &metas, &next).expect("old enough")
+        };
+        let (root, inside) = (of(&self.root()), of(&self.root().join("in")));
+        let folders = [(Vec::new(), &root), (b"in/".to_vec(), &inside)];
+        Seen::read(&self.cache()).replace(&self.cache(), None, &folders);
+    }
+
+    /// Whether each of the two folders has the names that it had, and whether all is as it was.
+    fn look(&self) -> ([Option<usize>; 2], bool) {
+        let device = Dir::open(&self.root()).expect("opened").meta().expect("told").dev;
+        let seen = Seen::read(&self.cache());
+        let look = seen.look(&self.root(), Some(device), 2);
+        let names = [&b""[..], b"in/"].map(|path| {
+            let mut names = Names::default();
+            look.take(path, &mut names).map(|metas| {
+                assert_eq!(metas.len(), names.len());
+                names.len()
+            })
+        });
+        (names, look.is_same())
+    }
+}
+
+/// A folder, its names, and what is said of the files in it.
+fn listed(path: &Path) -> (Meta, Names, Vec<Option<Meta>>) {
+    let dir = Dir::open(path).expect("opened");
+    let mut names = Names::default();
+    dir.read(&mut names).expect("listed");
+    let metas = (0..names.len())
+        .map(|at| {
+            dir.stat_at(&names, at)
+                .ok()
+                .filter(|meta| meta.kind == crate::os::dir::Kind::File)
+        })
+        .collect();
+    (dir.meta().expect("told"), names, metas)
+}
+
+#[test]
+fn what_was_seen_comes_back_and_changes_are_told() {
+    let place = Place::new();
+    assert_eq!(place.look(), ([None, None], false), "nothing yet");
+    place.write();
+    assert_eq!(place.look(), ([Some(3), Some(1)], true));
+    fs::write(place.root().join("in/three"), "other").expect("written");
+    assert_eq!(place.look(), ([Some(3), Some(1)], false), "an edit");
+    fs::write(place.root().join("in/four"), "new").expect("written");
+    assert_eq!(place.look(), ([Some(3), None], false), "a name");
+    fs::remove_file(place.root().join("one")).expect("removed");
+    assert_eq!(place.look(), ([None, None], false), "a name less");
+}
+
+#[test]
+fn the_same_is_not_written_again() {
+    let place = Place::new();
+    place.write();
+    let path = super::place(&place.cache());
+    let file = |path: &Path| crate::os::dir::file_meta(&fs::File::open(path).expect("opened")).expect("told");
+    let before = file(&path);
+    place.write();
+    assert_eq!(file(&path), before);
+    fs::write(place.root().join("one"), "other").expect("written");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    place.write();
+    assert_ne!(file(&path).ino, before.ino);
+    assert_eq!(place.look(), ([Some(3), Some(1)], true));
+}
+
+#[test]
+fn damage_is_noticed() {
+    let place = Place::new();
+    place.write();
+    let path = super::place(&place.cache());
+    let good = fs::read(&path).expect("read");
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, &bad).expect("written");
+        assert!(!place.look().1, "byte {at}");
+        fs::write(&path, &good[..at]).expect("written");
+        assert!(!place.look().1, "cut at {at}");
+    }
+}
+
+#[test]
+fn what_is_as_young_as_the_snapshot_is_not_believed() {
+    let place = Place::new();
+    let (meta, names, metas) = listed(&place.root());
+    let next = place.next();
+    assert!(Folder::of(&meta, &names, &metas, &next).is_some_and(|folder| folder.is_sure()));
+    // As a name or an edit of the moment at which the snapshot began would be, and one after it.
+    for seconds in [0, 1] {
+        let young = |meta: &Meta| {
+            let clock =
+                crate::os::dir::file_meta(&fs::File::open(place.cache().with_extension("clock")).expect("opened"));
+            let began = clock.expect("told").mtime;
+            let time = FileTime {
+                seconds: began.seconds + seconds,
+                ..began
+            };
+            Meta {
+                mtime: time,
+                ctime: time,
+                ..*meta
+            }
+        };
+        assert!(Folder::of(&young(&meta), &names, &metas, &next).is_none(), "the folder");
+        let files: Vec<_> = metas.iter().map(|meta| meta.as_ref().map(young)).collect();
+        let folder = Folder::of(&meta, &names, &files, &next).expect("its names are old");
+        assert!(!folder.is_sure(), "its files");
+    }
+    let elsewhere = |meta: &Meta| Meta {
+        dev: meta.dev + 1,
+        ..*meta
+    };
+    let files: Vec<_> = metas.iter().map(|meta| meta.as_ref().map(elsewhere)).collect();
+    let folder = Folder::of(&meta, &names, &files, &next).expect("its names are old");
+    assert!(!folder.is_sure(), "a file of another device");
+}
