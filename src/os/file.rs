@@ -4,6 +4,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// How much of a file is read at first, at most.
+const FIRST: usize = 1 << 20;
+
 /// Who besides the owner may use what we create: git's `core.sharedRepository`.
 ///
 /// The default leaves repository files to the creation mask and keeps our private files to their owner.
@@ -95,14 +98,55 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
 /// Opens the regular file at `path` for reading. Never waits: a FIFO that somebody put there is an error, as is
 /// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a folder).
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    regular(without_waiting(OpenOptions::new().read(true)).open(path)?)
+    Ok(open_regular_sized(path)?.0)
+}
+
+/// The same with the length that the file has now.
+pub fn open_regular_sized(path: &Path) -> io::Result<(File, u64)> {
+    let file = without_waiting(OpenOptions::new().read(true)).open(path)?;
+    let metadata = of_regular(&file)?;
+    Ok((file, metadata.len()))
 }
 
 /// The content of the regular file at `path`; see [`open_regular`].
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut open_regular(path)?, &mut bytes)?;
+    let (mut file, length) = open_regular_sized(path)?;
+    let known = usize::try_from(length).unwrap_or(usize::MAX).min(FIRST);
+    let mut bytes = vec![0; known + 1];
+    let count = loop {
+        match io::Read::read(&mut file, &mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read?,
+        }
+    };
+    bytes.truncate(count);
+    // Exactly what it holds, though there was room for more: to ask once more would be for nothing.
+    if count == 0 || count as u64 != length {
+        io::Read::read_to_end(&mut file, &mut bytes)?;
+    }
     Ok(bytes)
+}
+
+/// Fills `bytes` with what stands in the file from `at` on, wherever the file is read otherwise.
+pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
+    #[cfg(windows)]
+    {
+        let (mut bytes, mut at) = (bytes, at);
+        while !bytes.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(file, bytes, at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    bytes = &mut bytes[count..];
+                    at += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The options with the wish that opening a FIFO or device does not wait for anybody. Files are not concerned.
@@ -118,10 +162,16 @@ pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// The open file, if it is one.
 pub fn regular(file: File) -> io::Result<File> {
-    let kind = file.metadata()?.file_type();
-    if kind.is_file() {
-        Ok(file)
-    } else if kind.is_dir() {
+    of_regular(&file)?;
+    Ok(file)
+}
+
+/// What the system says of an open file, if it is one.
+fn of_regular(file: &File) -> io::Result<Metadata> {
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        Ok(metadata)
+    } else if metadata.is_dir() {
         Err(io::ErrorKind::IsADirectory.into())
     } else {
         Err(io::Error::other("it is not a regular file"))

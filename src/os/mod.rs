@@ -33,8 +33,8 @@ pub use ask::{Answer, Question, Stopwatch, ask};
 #[cfg(unix)]
 pub use change::set_mode;
 pub use file::{
-    Sharing, age, create_dir_durable, file_id, links, open_regular, private_dir, private_file, read_regular, regular,
-    same_file, sync_dir, temporary_dir, touch, without_waiting,
+    Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir, private_file,
+    read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
 pub use folder::{Room, fill, put_folder, room, shallow};
 pub use guard::Guard;
