@@ -53,19 +53,24 @@ pub fn fetched(repo: &Repository) -> Result<Vec<Session>, Error> {
 
 fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
     let found = refs::list_unproved(repo, prefix)?;
-    let mut commits = Commits::new(repo);
-    commits.look_for(found.iter().filter_map(|(_, target)| target.as_ref().ok().copied()));
+    let ids: Vec<ObjectId> = found
+        .iter()
+        .filter_map(|(_, target)| target.as_ref().ok().copied())
+        .collect();
+    let mut entries = Commits::new(repo).each(&ids, checkpoint::entry_from).into_iter();
+    let mut tip = |target: Result<ObjectId, Damage>| {
+        let id = target.map_err(Broken::Ref)?;
+        let entry = match entries.next().flatten() {
+            Some(entry) => entry,
+            None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?),
+        };
+        Ok(entry.and_then(with_digest)?)
+    };
     let mut sessions: Vec<Session> = found
         .into_iter()
         .map(|(full, target)| {
             let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
-            let tip = target.map_err(Broken::Ref).and_then(|id| {
-                let entry = match commits.read(id) {
-                    Some(data) => checkpoint::entry_from(id, &data),
-                    None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?),
-                };
-                Ok(entry.and_then(with_digest)?)
-            });
+            let tip = tip(target);
             Session { name, tip }
         })
         .collect();

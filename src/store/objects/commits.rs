@@ -5,18 +5,20 @@
 //! from here has been checked as by `checkpoint::read`: its bytes have its id. For whatever is not in a pack, not whole
 //! or unusually large the answer is `None`, and the caller asks the repository, which finds it or says what is wrong.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use flate2::{Decompress, FlushDecompress, Status};
 use gix::ObjectId;
+use gix::hashtable;
 use gix::objs::Kind;
 use gix::odb::pack::data::entry::Header;
 use gix::odb::pack::{data, index};
 
-use super::{present, strict::indexes};
+use super::{few::Few, name, present, strict::indexes};
 use crate::store::Repository;
 
 /// Larger objects are left to gix, which knows the limits that the user has set.
@@ -25,23 +27,37 @@ const LARGE: u64 = 1 << 20;
 /// How much of what was made is kept, at least; twice as much at most.
 const KEPT: usize = 1 << 20;
 
+/// As long as this much room is left, zlib makes many bytes at a time.
+const ROOM: usize = 512;
+
+/// So many commits are looked for one by one.
+const A_FEW: usize = 32;
+
+/// From how many commits on two threads read them: to start one takes as long as reading some twenty.
+const MANY: usize = 200;
+
 /// Reads commits. Knows the packs there were when it was made.
 pub(in crate::store) struct Commits {
     hash: gix::hash::Kind,
     /// The one that had the last object comes first.
     packs: Vec<Pack>,
     /// Where objects are that were looked for all at once.
-    places: HashMap<ObjectId, (usize, u64)>,
+    places: Arc<hashtable::HashMap<ObjectId, (usize, u64)>>,
     inflater: Decompress,
+    /// What is inflated into, with room to spare.
+    scratch: Vec<u8>,
     bases: Bases,
 }
 
+#[derive(Clone)]
 struct Pack {
     number: usize,
     path: PathBuf,
-    /// `None` until it is needed.
-    index: Option<index::File>,
-    data: Option<data::File>,
+    /// What is needed of its index to look for a few objects; `None` until it is needed.
+    few: Option<Arc<Few>>,
+    data: Option<Arc<data::File>>,
+    /// Whether it is one of ours, which hold no deltas.
+    whole: bool,
     /// Its index or its data cannot be read.
     unusable: bool,
 }
@@ -64,29 +80,44 @@ impl Commits {
         let packs = paths.enumerate().map(|(number, path)| Pack {
             number,
             path,
-            index: None,
+            few: None,
             data: None,
+            whole: false,
             unusable: false,
         });
+        Self::of(repo.object_hash(), packs.collect(), Arc::default())
+    }
+
+    fn of(hash: gix::hash::Kind, packs: Vec<Pack>, places: Arc<hashtable::HashMap<ObjectId, (usize, u64)>>) -> Self {
         Self {
-            hash: repo.object_hash(),
-            packs: packs.collect(),
-            places: HashMap::new(),
+            hash,
+            packs,
+            places,
             inflater: Decompress::new(true),
+            scratch: Vec::new(),
             bases: Bases::default(),
         }
     }
 
     /// Looks for all of these at once: with a thousand packs, to look through all of them for each takes longer than
     /// everything else.
-    pub(in crate::store) fn look_for(&mut self, ids: impl Iterator<Item = ObjectId>) {
-        let wanted: HashSet<ObjectId> = ids.collect();
+    fn look_for(&mut self, ids: &[ObjectId]) {
+        let wanted: hashtable::HashSet<ObjectId> = ids.iter().copied().collect();
+        let mut places = hashtable::HashMap::default();
         for pack in &mut self.packs {
             let number = pack.number;
-            let Some(index) = pack.index(self.hash) else { continue };
+            if wanted.len() <= A_FEW {
+                let Some(few) = pack.few(self.hash) else { continue };
+                let found = wanted.iter().filter_map(|id| Some((*id, (number, few.offset(id)?))));
+                places.extend(found);
+                continue;
+            }
+            let Ok(index) = index::File::at(&pack.path, self.hash) else {
+                continue;
+            };
             let count = index.num_objects();
             let mut found = |id: &ObjectId, at| {
-                self.places.insert(*id, (number, index.pack_offset_at_index(at)));
+                places.insert(*id, (number, index.pack_offset_at_index(at)));
             };
             if count as usize <= wanted.len() {
                 for at in 0..count {
@@ -102,6 +133,43 @@ impl Commits {
                 }
             }
         }
+        self.places = Arc::new(places);
+    }
+
+    /// What `make` makes of the bytes of each of these commits, in their order; see [`read`](Self::read) for what
+    /// `None` stands for. Two threads share the work where it is much.
+    pub(in crate::store) fn each<T: Send>(
+        &mut self,
+        ids: &[ObjectId],
+        make: impl Fn(ObjectId, &[u8]) -> T + Sync,
+    ) -> Vec<Option<T>> {
+        self.look_for(ids);
+        let part = |commits: &mut Self, ids: &[ObjectId]| -> Vec<Option<T>> {
+            let one = |id: &ObjectId| commits.read(*id).map(|data| make(*id, &data));
+            ids.iter().map(one).collect()
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        if ids.len() < MANY || threads < 2 {
+            return part(self, ids);
+        }
+        let (mine, others) = ids.split_at(ids.len() / 2);
+        // Each is opened once, for both.
+        for number in self.places.values().map(|(number, _)| *number) {
+            if let Some(pack) = self.packs.get_mut(number).filter(|pack| pack.number == number) {
+                pack.data(self.hash);
+            }
+        }
+        let (hash, packs, places) = (self.hash, self.packs.clone(), Arc::clone(&self.places));
+        let part = &part;
+        std::thread::scope(|scope| {
+            let beside = move || part(&mut Self::of(hash, packs, places), others);
+            let beside = std::thread::Builder::new().spawn_scoped(scope, beside);
+            let mut made = part(self, mine);
+            let rest = beside.ok().and_then(|beside| beside.join().ok());
+            // Where no thread could be had.
+            made.extend(rest.unwrap_or_else(|| part(self, others)));
+            made
+        })
     }
 
     /// The index of a pack that has this object.
@@ -125,11 +193,10 @@ impl Commits {
             return Some((place, *offset));
         }
         for place in 0..self.packs.len() {
-            let Some(index) = self.packs[place].index(self.hash) else {
+            let Some(few) = self.packs[place].few(self.hash) else {
                 continue;
             };
-            if let Some(at) = index.lookup(id) {
-                let offset = index.pack_offset_at_index(at);
+            if let Some(offset) = few.offset(id) {
                 self.packs.swap(0, place);
                 return Some((0, offset));
             }
@@ -140,8 +207,8 @@ impl Commits {
     /// The object at an offset of a pack.
     fn object(&mut self, place: usize, offset: u64) -> Option<Object> {
         let pack = &mut self.packs[place];
-        let number = pack.number;
-        let data = pack.data(self.hash)?;
+        let data = Arc::clone(pack.data(self.hash)?);
+        let (number, whole, data) = (pack.number, pack.whole, &data);
         // From the object wanted back to one that is known or whole.
         let mut deltas = Vec::new();
         let mut at = offset;
@@ -150,7 +217,7 @@ impl Commits {
                 break known;
             }
             let entry = data.entry(at).ok().filter(|entry| entry.decompressed_size <= LARGE)?;
-            let bytes = inflate(&mut self.inflater, data, &entry)?;
+            let bytes = inflate(&mut self.inflater, &mut self.scratch, data, &entry)?;
             match entry.header {
                 Header::OfsDelta { base_distance } => {
                     deltas.push((at, bytes));
@@ -161,7 +228,9 @@ impl Commits {
                 Header::RefDelta { .. } => return None,
                 header => {
                     let object = (header.as_kind()?, Rc::new(bytes));
-                    self.bases.put(number, at, &object);
+                    if !whole {
+                        self.bases.put(number, at, &object);
+                    }
                     break object;
                 }
             }
@@ -175,18 +244,21 @@ impl Commits {
 }
 
 impl Pack {
-    fn index(&mut self, hash: gix::hash::Kind) -> Option<&index::File> {
-        if self.index.is_none() && !self.unusable {
-            self.index = index::File::at(&self.path, hash).ok();
-            self.unusable = self.index.is_none();
+    fn few(&mut self, hash: gix::hash::Kind) -> Option<&Few> {
+        if self.few.is_none() && !self.unusable {
+            self.few = Few::open(&self.path, hash).ok().map(Arc::new);
+            self.unusable = self.few.is_none();
         }
-        self.index.as_ref()
+        self.few.as_deref()
     }
 
-    fn data(&mut self, hash: gix::hash::Kind) -> Option<&data::File> {
+    fn data(&mut self, hash: gix::hash::Kind) -> Option<&Arc<data::File>> {
         if self.data.is_none() && !self.unusable {
-            self.data = data::File::at(self.path.with_extension("pack"), hash).ok();
+            let file = data::File::at(self.path.with_extension("pack"), hash);
+            self.data = file.ok().map(Arc::new);
             self.unusable = self.data.is_none();
+            let stem = self.path.file_stem().and_then(|stem| stem.to_str());
+            self.whole = stem.is_some_and(name::is_ours);
         }
         self.data.as_ref()
     }
@@ -213,14 +285,20 @@ impl Bases {
 }
 
 /// The contents of an entry: of the object, or of a delta.
-fn inflate(inflater: &mut Decompress, data: &data::File, entry: &data::Entry) -> Option<Vec<u8>> {
+fn inflate(
+    inflater: &mut Decompress,
+    scratch: &mut Vec<u8>,
+    data: &data::File,
+    entry: &data::Entry,
+) -> Option<Vec<u8>> {
     let size = usize::try_from(entry.decompressed_size).ok()?;
     let input = data.entry_slice(entry.data_offset..data.pack_end() as u64)?;
-    // One byte more, so that the stream comes to its end where it has no more.
-    let mut out = Vec::with_capacity(size + 1);
+    // More room than needed, so that the stream comes to its end where it has no more, and quickly.
+    scratch.clear();
+    scratch.reserve(size + ROOM);
     inflater.reset(true);
-    let status = inflater.decompress_vec(input, &mut out, FlushDecompress::Finish).ok()?;
-    (status == Status::StreamEnd && out.len() == size).then_some(out)
+    let status = inflater.decompress_vec(input, scratch, FlushDecompress::Finish).ok()?;
+    (status == Status::StreamEnd && scratch.len() == size).then(|| scratch.clone())
 }
 
 /// What a delta makes of its base: lengths of both, then pieces of the base and new ones. `None` when it does not fit.

@@ -10,6 +10,7 @@ mod body;
 mod commits;
 mod consolidate;
 mod deflate;
+mod few;
 mod loose;
 mod name;
 mod offsets;
