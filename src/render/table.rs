@@ -229,7 +229,11 @@ impl Table {
 
     /// One line of cells, without spaces at its end.
     fn join(&self, row: usize, used: &[usize], widths: &[usize]) -> Line {
-        let mut line = Line::new();
+        // Mostly a byte a column, and nobody's screen is wider.
+        let room = widths
+            .iter()
+            .fold(0_usize, |sum, width| sum.saturating_add(width + GAP));
+        let mut line = Line::with_room(room.min(256));
         // Where the line ends, and where the column begins.
         let (mut at, mut start) = (0, 0);
         for (&column, &width) in used.iter().zip(widths) {

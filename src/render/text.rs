@@ -58,6 +58,14 @@ impl Line {
         Self::default()
     }
 
+    /// An empty line that takes `bytes` of text before it has to grow.
+    pub(super) fn with_room(bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity(bytes),
+            ..Self::default()
+        }
+    }
+
     /// A line of running text; escaped here.
     pub fn plain(text: impl AsRef<str>) -> Self {
         Self::new().with(Slot::Plain, text)
