@@ -86,7 +86,7 @@ struct Cli<C: Subcommand = Command> {
 }
 
 /// Options of every command.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 struct Globals {
     /// Print one JSON document, or with '=lines' one object a line for what is listed; errors are JSON too
     #[arg(

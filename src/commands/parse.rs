@@ -4,38 +4,97 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Subcommand};
 
-use super::{Cli, Command, environment::Environment, program};
+use super::{Cli, Command, Globals, environment::Environment, program};
 
 /// Understands the arguments.
 ///
 /// To define sixty commands takes a millisecond and a half and a megabyte, and one of them is meant. So a definition that
-/// has only those whose names stand among the arguments is asked first. What it takes, the whole one takes in the same
-/// way, since the parser compares arguments with names and does nothing else with the commands there are. Whatever it
-/// does not take (a mistake, an alias, a wish for help) is for the whole one to judge.
+/// has only those whose names stand among the arguments is asked first, without the options of every command where no
+/// argument could mean one. What it takes, the whole one takes in the same way, since the parser compares arguments with
+/// names and does nothing else with the commands and options there are. Whatever it does not take (a mistake, an alias, a
+/// wish for help) is for the whole one to judge.
 pub(super) fn parse(env: &Environment, args: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut few = few(args);
-    let quick = few.try_get_matches_from_mut(args);
-    // To take it apart again is for nothing.
-    std::mem::forget(few);
-    if let Ok(cli) = quick.and_then(|found| understood(&found)) {
-        return Ok(cli);
+    match quick(args) {
+        Ok(cli) => Ok(cli),
+        Err(_) => program(env)
+            .try_get_matches_from(args)
+            .and_then(|found| understood(&found)),
     }
-    program(env)
-        .try_get_matches_from(args)
-        .and_then(|found| understood(&found))
 }
 
 fn understood(found: &clap::ArgMatches) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(found)
 }
 
-/// The program as if it had only the commands whose names stand among the arguments.
-fn few(args: &[OsString]) -> clap::Command {
+/// Understands the arguments by the few definitions that they name.
+fn quick(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let named = definitions(args);
+    if args.iter().skip(1).any(is_for_all) {
+        return understood(&matches(Cli::<NoCommand>::command(), named, args)?);
+    }
+    let bare = matches(Bare::<NoCommand>::command(), named, args)?;
+    Ok(Cli {
+        globals: Globals::default(),
+        command: Bare::<Command>::from_arg_matches(&bare)?.command,
+    })
+}
+
+fn matches(
+    program: clap::Command,
+    named: Vec<clap::Command>,
+    args: &[OsString],
+) -> Result<clap::ArgMatches, clap::Error> {
+    let mut program = program.subcommands(named);
+    let found = program.try_get_matches_from_mut(args);
+    // To take it apart again is for nothing.
+    std::mem::forget(program);
+    found
+}
+
+/// The commands whose names stand among the arguments.
+fn definitions(args: &[OsString]) -> Vec<clap::Command> {
     let mut named: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     named.sort_unstable();
     named.dedup();
-    let definitions = named.into_iter().filter_map(Command::definition);
-    Cli::<NoCommand>::command().subcommands(definitions)
+    named.into_iter().filter_map(Command::definition).collect()
+}
+
+/// Names of the options of every command.
+const FOR_ALL: [&str; 9] = [
+    "json",
+    "color",
+    "no-pager",
+    "verbose",
+    "quiet",
+    "progress",
+    "no-progress",
+    "advice",
+    "no-advice",
+];
+
+/// Whether an argument could mean an option of every command, wherever it stands: by a part of its name, or by a letter
+/// among others.
+fn is_for_all(arg: &OsString) -> bool {
+    let arg = arg.as_encoded_bytes();
+    if let Some(long) = arg.strip_prefix(b"--") {
+        let name = long.split(|byte| *byte == b'=').next().unwrap_or_default();
+        return !name.is_empty() && FOR_ALL.iter().any(|option| option.as_bytes().starts_with(name));
+    }
+    arg.starts_with(b"-") && arg.iter().any(|letter| matches!(letter, b'v' | b'q'))
+}
+
+/// The program without the options of every command.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "git-checkpoint",
+    bin_name = "git checkpoint",
+    version,
+    infer_long_args = true,
+    disable_help_subcommand = true
+)]
+struct Bare<C: Subcommand> {
+    #[command(subcommand)]
+    command: Option<C>,
 }
 
 /// No command at all.
@@ -99,6 +158,41 @@ mod tests {
     }
 
     #[test]
+    fn options_of_every_command_are_known() {
+        let mut names: Vec<String> = FOR_ALL.map(str::to_owned).into();
+        names.sort_unstable();
+        let program = Cli::<NoCommand>::command();
+        let options: Vec<_> = program.get_arguments().filter(|arg| arg.is_global_set()).collect();
+        let mut letters: Vec<char> = options.iter().filter_map(|arg| arg.get_short()).collect();
+        letters.sort_unstable();
+        assert_eq!(letters, ['q', 'v']);
+        let aliases = options.iter().flat_map(|arg| arg.get_all_aliases().unwrap_or_default());
+        let longs = options.iter().filter_map(|arg| arg.get_long()).chain(aliases);
+        let mut longs: Vec<String> = longs.map(str::to_owned).collect();
+        longs.sort_unstable();
+        assert_eq!(longs, names);
+        assert!(
+            program.get_arguments().all(clap::Arg::is_global_set),
+            "any other option"
+        );
+        for (arg, wanted) in [
+            ("--json", true),
+            ("--json=lines", true),
+            ("--j", true),
+            ("--no", true),
+            ("--jsonx", false),
+            ("--number", false),
+            ("-n", false),
+            ("-nv", true),
+            ("-", false),
+            ("--", false),
+            ("v", false),
+        ] {
+            assert_eq!(is_for_all(&arg.into()), wanted, "{arg}");
+        }
+    }
+
+    #[test]
     fn lines_mean_the_same_whatever_commands_are_defined() {
         let lines = [
             "",
@@ -137,6 +231,22 @@ mod tests {
             "fork @ --name list --name log",
             "compare save log",
             "--json --json list",
+            "list --js",
+            "list --no",
+            "list --no-a",
+            "list --col=never",
+            "save --p",
+            "save --q",
+            "save -qm x",
+            "save -mq",
+            "save -m -q",
+            "log -vn 3",
+            "log -n3",
+            "log --since -v",
+            "note -- --json",
+            "note -v",
+            "step run -- ls -v --json",
+            "step run x -v",
             "--color list",
             "setup completion --candidates 2 -- git-checkpoint save list",
         ];
@@ -144,13 +254,13 @@ mod tests {
             let found = parse(&Environment::unknown(), &words(line));
             let found = found.map(|cli| format!("{cli:?}")).map_err(|error| error.to_string());
             assert_eq!(found, whole(line), "{line}");
-            let quick = few(&words(line)).try_get_matches_from(words(line));
-            if quick.and_then(|found| understood(&found)).is_ok() {
+            if quick(&words(line)).is_ok() {
                 assert!(whole(line).is_ok(), "{line}");
             }
         }
-        let quick = |line: &str| few(&words(line)).try_get_matches_from(words(line)).is_ok();
-        assert!(quick("task add save") && quick("") && !quick("ls") && !quick("save -h"));
-        assert_eq!(few(&words("task add --issue log x")).get_subcommands().count(), 2);
+        let is_quick = |line: &str| quick(&words(line)).is_ok();
+        assert!(is_quick("task add save") && is_quick("") && is_quick("-v list") && is_quick("log -n 3"));
+        assert!(!is_quick("ls") && !is_quick("save -h"));
+        assert_eq!(definitions(&words("task add --issue log x")).len(), 2);
     }
 }
