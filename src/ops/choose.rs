@@ -83,7 +83,12 @@ pub(super) fn meant_commit(scene: &Scene<'_>) -> Result<Option<(Name, ObjectId)>
         return Ok(Some((noted.0, noted.1.tip)));
     }
     let damaged = match meant(scene) {
-        Ok(chosen) => return Ok(chosen.map(|chosen| (chosen.name, chosen.tip.entry.id))),
+        Ok(None) => return Ok(None),
+        Ok(Some(chosen)) => {
+            // Only saves the next one the reading.
+            let _ = identity::note(scene.repo, &chosen.name, &chosen.tip);
+            return Ok(Some((chosen.name, chosen.tip.entry.id)));
+        }
         Err(error @ Error::Damaged { .. }) => error,
         Err(error) => return Err(error),
     };

@@ -54,6 +54,41 @@ fn start_save_edit_commit_pause_resume_finish() {
     world.git(["fsck", "--strict"]).success().no_stderr();
 }
 
+/// What was noted of the newest checkpoint is believed for that checkpoint alone.
+#[test]
+fn a_log_is_of_the_session_and_not_of_its_name() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "other"]).success();
+    world.checkpoint(["save", "-m", "of another one"]).success();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "first"]).success();
+    let log = || world.checkpoint(["log"]);
+    let noted = || world.path(".git/checkpoint/tips/s").exists();
+    assert!(!noted());
+    let first = log().success().stdout().to_owned();
+    assert!(noted() && first.contains("first"), "{first}");
+    log().success().stdout_is(&first);
+    world.checkpoint(["save", "--allow-empty", "-m", "second"]).success();
+    log().success().stdout_has("second").stdout_has("first");
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+    world
+        .git(["update-ref", "refs/checkpoints/s", "refs/checkpoints/other"])
+        .success();
+    log().code(3).no_stdout();
+    world.git(["update-ref", "refs/checkpoints/renamed", &tip]).success();
+    log().success().stdout_has("second").stdout_lacks("of another one");
+    world.git(["update-ref", "-d", "refs/checkpoints/renamed"]).success();
+    world.git(["update-ref", "refs/checkpoints/s", &tip]).success();
+    // After a gc the note is of a pack that is gone.
+    world.git(["gc", "-q"]).success();
+    log().success().stdout_has("second").stdout_has("first");
+    log().success().stdout_has("second").stdout_has("first");
+    // Where nothing can be noted, nothing is.
+    std::fs::remove_dir_all(world.path(".git/checkpoint/tips")).unwrap();
+    world.file(".git/checkpoint/tips", "no folder");
+    log().success().no_stderr().stdout_has("second");
+}
+
 #[test]
 fn every_line_of_plain_git_works() {
     let world = World::with_commit();
