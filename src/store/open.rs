@@ -17,13 +17,15 @@ use super::{Error, Repository, env_config, place, trust};
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
 
 /// How many packs gix can know in the life of a handle. Its own minimum of 32 is passed when many processes save at once,
-/// and then it takes every object it has not seen yet for missing. A slot costs some 100 bytes.
+/// and then it takes every object it has not seen yet for missing. Those of packs that are gone are free again, and we
+/// and git merge packs before there are a hundred. A slot costs some 100 bytes, and a thousand of them a tenth of the time
+/// that a command takes which needs no object.
 const SLOTS: Slots = Slots::AsNeededByDiskState {
     multiplier: 2.0,
     minimum: FEWEST_SLOTS as usize,
 };
 
-const FEWEST_SLOTS: u16 = 1024;
+const FEWEST_SLOTS: u16 = 256;
 
 /// Extensions whose repositories we read and write rightly, in git's spelling lower-cased.
 const EXTENSIONS: &[&str] = &[
@@ -81,13 +83,21 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     if environment.get("GIT_QUARANTINE_PATH").is_some() {
         return Err(Error::Quarantine);
     }
-    let found = locate(environment)?;
-    let options = options(environment)?.object_store_slots(slots(&found.path));
-    let open = |options: gix::open::Options| match options.open(&found.path) {
-        Ok(repo) => Ok(repo.to_thread_local()),
-        Err(source) => Err(explain(&found.path, source)),
+    let settings = settings(environment)?;
+    let options = gix::open::Options::default().cli_overrides(settings.clone());
+    let at = |found: &Found, options: gix::open::Options| {
+        let options = options.object_store_slots(slots(&found.path));
+        options.open(&found.path).map(|repo| repo.to_thread_local())
     };
-    let mut repo = open(options.clone())?;
+    let open = |found: &Found, options| at(found, options).map_err(|source| explain(&found.path, source));
+    // What is no repository after all is searched for from here on, or is an error, as if nothing had been tried.
+    let tried = here(environment).and_then(|found| Some((at(&found, options.clone()).ok()?, found)));
+    let (mut repo, found) = if let Some(opened) = tried {
+        opened
+    } else {
+        let found = locate(environment)?;
+        (open(&found, options.clone())?, found)
+    };
     check_format(&repo)?;
     check_work_tree(&repo, environment)?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
@@ -96,8 +106,10 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
                 path: shown_root(&repo),
             });
         }
-        // gix cannot be told; but that its distrust has no effect.
-        repo = open(options.filter_config_section(|_| true))?;
+        // gix cannot be told; but that its distrust has no effect: a trusted repository may hold large objects.
+        let limit = std::iter::once("gitoxide.objects.allocLimitIfReducedTrust=0".into());
+        let options = options.cli_overrides(settings.into_iter().chain(limit));
+        repo = open(&found, options.filter_config_section(|_| true))?;
     }
     check_common_dir(&repo, environment)?;
     if found.searched && repo.is_bare() && explicit_bare(&repo) {
@@ -140,7 +152,8 @@ pub fn with_memory(repo: &Repository) -> Repository {
     repo.clone().with_object_memory()
 }
 
-fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
+/// What is set besides the configuration files.
+fn settings(environment: &Environment) -> Result<Vec<BString>, Error> {
     let mut settings = Vec::<BString>::new();
     if let Some(value) = environment.get("GIT_CONFIG_PARAMETERS") {
         let parsed = env_config::parse(value.as_encoded_bytes()).map_err(|why| Error::Environment {
@@ -151,8 +164,6 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
         settings.extend(parsed.into_iter().filter(|setting| setting.contains(&b'.')));
     }
     settings.push("core.useReplaceRefs=false".into());
-    // Whom to trust is decided in `open`; a trusted repository may hold large objects.
-    settings.push("gitoxide.objects.allocLimitIfReducedTrust=0".into());
     if let Some(index) = environment.path("GIT_INDEX_FILE") {
         settings.push(
             [b"gitoxide.core.indexFile=", index.as_os_str().as_encoded_bytes()]
@@ -160,7 +171,7 @@ fn options(environment: &Environment) -> Result<gix::open::Options, Error> {
                 .into(),
         );
     }
-    Ok(gix::open::Options::default().cli_overrides(settings))
+    Ok(settings)
 }
 
 /// The number that [`SLOTS`] comes to, told in advance where that is cheap: gix looks at every pack to count them, and at
@@ -186,6 +197,13 @@ struct Found {
     path: PathBuf,
     /// Whether it was searched for rather than named.
     searched: bool,
+}
+
+/// The current folder, where the search would end at once: to search is to read half of what opening reads anyhow.
+fn here(environment: &Environment) -> Option<Found> {
+    let path = environment.cwd.clone();
+    let is_it = environment.path("GIT_DIR").is_none() && path.join(".git").is_dir();
+    is_it.then_some(Found { path, searched: true })
 }
 
 fn locate(environment: &Environment) -> Result<Found, Error> {
