@@ -129,7 +129,9 @@ pub fn append(
         }));
     }
     // A last line without its end was never acknowledged.
-    file.set_len(keep).map_err(io("write"))?;
+    if file.metadata().map_err(io("read"))?.len() != keep {
+        file.set_len(keep).map_err(io("write"))?;
+    }
     file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
     file.write_all(&bytes).map_err(io("write"))?;
     if keep == 0 {
