@@ -12,6 +12,7 @@ pub mod dir;
 mod file;
 mod folder;
 mod guard;
+mod halves;
 pub mod interrupt;
 mod leftover;
 #[cfg(target_os = "linux")]
@@ -38,6 +39,7 @@ pub use file::{
 };
 pub use folder::{Room, fill, put_folder, room, shallow};
 pub use guard::Guard;
+pub use halves::in_halves;
 pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};

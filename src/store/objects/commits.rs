@@ -19,6 +19,7 @@ use gix::odb::pack::data::entry::Header;
 use gix::odb::pack::{data, index};
 
 use super::{few::Few, name, present, strict::indexes};
+use crate::os;
 use crate::store::Repository;
 
 /// Larger objects are left to gix, which knows the limits that the user has set.
@@ -32,9 +33,6 @@ const ROOM: usize = 512;
 
 /// So many commits are looked for one by one.
 const A_FEW: usize = 32;
-
-/// From how many commits on two threads read them: to start one takes as long as reading some twenty.
-const MANY: usize = 200;
 
 /// Reads commits. Knows the packs there were when it was made.
 pub(in crate::store) struct Commits {
@@ -144,31 +142,17 @@ impl Commits {
         make: impl Fn(ObjectId, &[u8]) -> T + Sync,
     ) -> Vec<Option<T>> {
         self.look_for(ids);
-        let part = |commits: &mut Self, ids: &[ObjectId]| -> Vec<Option<T>> {
-            let one = |id: &ObjectId| commits.read(*id).map(|data| make(*id, &data));
-            ids.iter().map(one).collect()
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        if ids.len() < MANY || threads < 2 {
-            return part(self, ids);
-        }
-        let (mine, others) = ids.split_at(ids.len() / 2);
         // Each is opened once, for both.
         for number in self.places.values().map(|(number, _)| *number) {
             if let Some(pack) = self.packs.get_mut(number).filter(|pack| pack.number == number) {
                 pack.data(self.hash);
             }
         }
-        let (hash, packs, places) = (self.hash, self.packs.clone(), Arc::clone(&self.places));
-        let part = &part;
-        std::thread::scope(|scope| {
-            let beside = move || part(&mut Self::of(hash, packs, places), others);
-            let beside = std::thread::Builder::new().spawn_scoped(scope, beside);
-            let mut made = part(self, mine);
-            let rest = beside.ok().and_then(|beside| beside.join().ok());
-            // Where no thread could be had.
-            made.extend(rest.unwrap_or_else(|| part(self, others)));
-            made
+        let (hash, packs, places) = (self.hash, &self.packs, &self.places);
+        os::in_halves(ids, |ids| {
+            let mut commits = Self::of(hash, packs.clone(), Arc::clone(places));
+            let one = |id: &ObjectId| commits.read(*id).map(|data| make(*id, &data));
+            ids.iter().map(one).collect()
         })
     }
 

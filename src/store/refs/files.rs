@@ -20,16 +20,16 @@ pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
 
 /// The value of one ref.
 pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<Value>, Error> {
-    match read_loose(repo, &path(repo, name)) {
+    match read_loose(repo.object_hash(), &path(repo, name)) {
         Some(value) => Ok(Some(value)),
         None => Ok(packed::Packed::read(repo)?.find(name).map(Ok)),
     }
 }
 
 /// The value in a ref's file; `None` if there is no such file.
-pub(super) fn read_loose(repo: &Repository, path: &Path) -> Option<Value> {
+pub(super) fn read_loose(hash: gix::hash::Kind, path: &Path) -> Option<Value> {
     match crate::os::read_regular(path) {
-        Ok(bytes) => Some(parse(&bytes, repo.object_hash())),
+        Ok(bytes) => Some(parse(&bytes, hash)),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => None,
             _ => Some(Err(Damage::Unreadable(crate::os::reason(&error)))),
@@ -56,17 +56,25 @@ pub(super) fn parse(bytes: &[u8], hash: gix::hash::Kind) -> Value {
 
 /// All refs whose names begin with `prefix`.
 pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, Value>, Error> {
-    let mut found: BTreeMap<String, Value> = packed::Packed::read(repo)?
-        .with_prefix(prefix)
-        .map(|(name, id)| (name, Ok(id)))
-        .collect();
     // `refs/checkpoints/` is a folder; of `refs/checkpoints/a` the folder above it is looked through.
     let folder = prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
-    walk(repo, folder, prefix, &mut found)?;
+    let mut files = Vec::new();
+    walk(repo, folder, prefix, &mut files)?;
+    let hash = repo.object_hash();
+    let values = crate::os::in_halves(&files, |files| {
+        let read = |(_, path): &(String, PathBuf)| read_loose(hash, path);
+        files.iter().map(read).collect()
+    });
+    // The packed ones after the others, as in git: what is packed meanwhile is found here.
+    let packed = packed::Packed::read(repo)?;
+    let mut found: BTreeMap<String, Value> = packed.with_prefix(prefix).map(|(name, id)| (name, Ok(id))).collect();
+    let loose = files.into_iter().zip(values);
+    found.extend(loose.filter_map(|((name, _), value)| Some((name, value?))));
     Ok(found)
 }
 
-fn walk(repo: &Repository, folder: &str, prefix: &str, found: &mut BTreeMap<String, Value>) -> Result<(), Error> {
+/// Collects the names and paths of the files of refs.
+fn walk(repo: &Repository, folder: &str, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), Error> {
     let path = path(repo, folder);
     let entries = match fs::read_dir(&path) {
         Ok(entries) => entries,
@@ -87,11 +95,9 @@ fn walk(repo: &Repository, folder: &str, prefix: &str, found: &mut BTreeMap<Stri
             _ => entry.path().is_dir(),
         };
         if is_dir {
-            walk(repo, &name, prefix, found)?;
-        } else if super::check_name(&name).is_ok()
-            && let Some(value) = read_loose(repo, &entry.path())
-        {
-            found.insert(name, value);
+            walk(repo, &name, prefix, files)?;
+        } else if super::check_name(&name).is_ok() {
+            files.push((name, entry.path()));
         }
     }
     Ok(())

@@ -84,6 +84,6 @@ fn of_file(repo: &Repository) -> Result<Option<files::Value>, Error> {
 fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::Value>, Error> {
     match super::check_name(name) {
         Ok(()) => files::read(repo, name),
-        Err(_) => Ok(files::read_loose(repo, &repo.git_dir().join(name))),
+        Err(_) => Ok(files::read_loose(repo.object_hash(), &repo.git_dir().join(name))),
     }
 }
