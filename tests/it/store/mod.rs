@@ -3,6 +3,7 @@
 mod actor;
 mod children;
 mod faults;
+mod listing;
 mod opening;
 mod packs;
 mod races;
