@@ -154,10 +154,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         .and_then(|_| Dir::open(root).ok())
         .and_then(|dir| dir.local_device());
     let seen = kept.map_or_else(Seen::empty, |(path, _)| Seen::read(path));
-    let look = seen.look(root, device, threads);
+    let look = seen.look(root, device, around.as_ref(), threads);
+    let whole = around.as_ref().and_then(|around| seen.whole(around));
     if look.is_same()
-        && let (Some(whole), Some(around)) = (seen.whole(), &around)
-        && whole.stands(around, repo, options.held, writer)
+        && let Some(whole) = whole
+        && whole.stands(repo, options.held, writer)
     {
         trace::say(1, || {
             format!(
@@ -258,10 +259,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         extent: Extent::default(),
     };
     if let (Some((path, _)), Some(around)) = (kept, around) {
-        let whole = Whole::of(around, &index, &found, &reads, writer, &made);
-        seen.replace(path, whole.as_ref(), &seen_folders(&found));
+        let whole = Whole::of(&index, &found, &reads, writer, &made);
+        seen.replace(path, &around, whole.as_ref(), &seen_folders(&found));
     }
-    made.extent = Extent::of(found.folders, found.elsewhere);
+    made.extent = Extent::of(found.folders, found.elsewhere > 0);
     Ok(made)
 }
 

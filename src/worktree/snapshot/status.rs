@@ -82,11 +82,15 @@ impl Tally {
         self.conflicted.merge(other.conflicted);
     }
 
+    /// How many paths there are in it.
+    pub(super) fn count(&self) -> usize {
+        let all = [&self.modified, &self.deleted, &self.untracked, &self.conflicted];
+        all.iter().map(|summary| summary.count).sum()
+    }
+
     /// Whether there is anything in it.
     pub(super) fn is_changed(&self) -> bool {
-        [&self.modified, &self.deleted, &self.untracked, &self.conflicted]
-            .iter()
-            .any(|summary| summary.count > 0)
+        self.count() > 0
     }
 
     pub(super) fn finish(self) -> Status {

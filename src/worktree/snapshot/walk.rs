@@ -218,8 +218,8 @@ pub(super) struct Found {
     pub tally: Tally,
     /// Submodules of the index that are checked out.
     pub submodules: Vec<Box<[u8]>>,
-    /// Whether something was met that can change without a trace in the folders of the walk.
-    pub elsewhere: bool,
+    /// How much was met that can change without a trace in the folders of the walk.
+    pub elsewhere: usize,
 }
 
 impl Found {
@@ -228,6 +228,13 @@ impl Found {
             path: RepoPath::from(path),
             reason,
         });
+    }
+
+    /// How much there is to say, beside what becomes of candidates.
+    pub(super) fn noted(&self) -> usize {
+        let lists = &self.lists;
+        let listed = lists.modes.len() + lists.skipped.len() + lists.empty_dirs.len();
+        listed + self.tally.count() + self.submodules.len() + self.elsewhere
     }
 
     /// Lists the permission bits of a file if a checkout would give others.
@@ -261,7 +268,7 @@ impl Found {
         self.lists.empty_dirs.extend(other.lists.empty_dirs);
         self.tally.merge(other.tally);
         self.submodules.extend(other.submodules);
-        self.elsewhere |= other.elsewhere;
+        self.elsewhere += other.elsewhere;
     }
 }
 

@@ -45,6 +45,7 @@ impl Remembering {
             "new/more/three",
             "lib/fresh",
             "lib/x.o",
+            "lib/deep/z.o",
             "out/y.o",
         ] {
             world.file(path, "11111\n");
@@ -56,6 +57,8 @@ impl Remembering {
         let held = RefCell::default();
         let this = Self { world, cache, held };
         this.settle("at first");
+        // What is known of the folders is told only by a walk that finds them known.
+        this.after("something new", |_| {});
         this
     }
 
@@ -80,9 +83,12 @@ impl Remembering {
 
     /// Whether a snapshot reads nothing. It leaves even a broken cache as it is then, and otherwise writes it anew.
     fn is_at_once(&self) -> bool {
+        let good = fs::read(&self.cache).unwrap();
         fs::write(&self.cache, "broken").unwrap();
         self.same("at once");
-        fs::read(&self.cache).unwrap() == b"broken"
+        let is_at_once = fs::read(&self.cache).unwrap() == b"broken";
+        fs::write(&self.cache, good).unwrap();
+        is_at_once
     }
 
     /// Has everything remembered, and asserts that it is.
@@ -96,6 +102,12 @@ impl Remembering {
     /// Does something that must be seen at once, whatever is remembered, and what may be remembered after it.
     fn after(&self, what: &str, change: impl FnOnce(&World)) {
         change(&self.world);
+        self.same(what);
+        wait();
+        self.same(what);
+        self.same(what);
+        // Something elsewhere, so that this is found known beside it.
+        self.world.file("pulse", format!("after {what}\n"));
         self.same(what);
         wait();
         self.same(what);
@@ -167,7 +179,7 @@ fn each_change_of_the_files_is_seen() {
         });
     });
     for (what, mode) in [("executable", 0o755), ("private", 0o600)] {
-        for path in ["lib/a", "new/two"] {
+        for path in ["lib/a", "lib/deep/c", "new/two"] {
             this.settled_after(&format!("{path} {what}"), |world| {
                 fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
             });
@@ -313,7 +325,10 @@ fn each_change_of_rules_and_settings_is_seen() {
         this.settled_after(path, |world| world.file(path, content));
     }
     // Whether a server would take those that are new depends on HEAD, so they are read each time.
-    for (path, content) in [(".gitattributes", "* -text\n"), ("new/.gitattributes", "one text\n")] {
+    for (path, content) in [
+        (".gitattributes", "* text eol=crlf\n"),
+        ("new/.gitattributes", "one text\n"),
+    ] {
         this.after(path, |world| world.file(path, content));
         fs::remove_file(this.world.path(path)).unwrap();
         this.settle(path);

@@ -33,7 +33,7 @@ impl Visit<'_, '_> {
             match names.kind(at) {
                 Kind::Folder => {}
                 kind @ (Kind::File | Kind::Link) if !is_leftover(at) => match self.stat(dir, names, at) {
-                    Ok(meta) if meta.kind == kind => self.found.elsewhere |= meta.links > 1,
+                    Ok(meta) if meta.kind == kind => self.found.elsewhere += usize::from(meta.links > 1),
                     _ => return false,
                 },
                 _ => return false,

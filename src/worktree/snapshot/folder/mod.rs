@@ -1,6 +1,7 @@
 //! One folder of the walk: its names against the index.
 
 mod known;
+mod plain;
 mod rules;
 mod tracked;
 mod untracked;
@@ -54,6 +55,10 @@ pub(super) struct Visit<'a, 'b> {
     /// Whether something in it may change without a trace in what the system says of its names.
     unsure: bool,
     seen: Option<seen::Folder>,
+    /// A digest of the rules that hold in it, but for its own.
+    rules: u64,
+    /// How much there was to say before.
+    noted_before: usize,
 }
 
 /// What a thread keeps from folder to folder.
@@ -120,7 +125,14 @@ impl<'a, 'b> Visit<'a, 'b> {
             metas: Vec::new(),
             unsure: false,
             seen: None,
+            rules: 0,
+            noted_before: 0,
         };
+        visit.rules = visit.rules();
+        visit.noted_before = visit.found.noted();
+        if let Some(fingerprint) = visit.as_plain() {
+            return visit.close(None, fingerprint);
+        }
         let dir = match task.mode {
             Mode::Absent => None,
             Mode::Whole | Mode::TrackedOnly => match visit.open() {
@@ -174,7 +186,16 @@ impl<'a, 'b> Visit<'a, 'b> {
             self.seen = None;
             self.skip_self(SkipReason::Unreadable);
         }
+        let has_unchanged = !self.clean.is_empty();
         let fingerprint = self.fingerprint(matcher);
+        if fingerprint.is_some() == has_unchanged {
+            self.note_plain(fingerprint);
+        }
+        self.close(dir, fingerprint);
+    }
+
+    /// Enters the folder, and has those below it read.
+    fn close(mut self, dir: Option<Dir>, fingerprint: Option<u64>) {
         if !self.candidates.is_empty() {
             self.candidates.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             self.taken = self.all_taken();

@@ -128,7 +128,7 @@ impl<'a> Visit<'a, '_> {
     /// A file or link that the index has as one.
     fn tracked_file(&mut self, group: &Group<'_>, meta: &Meta) {
         let at = self.entry_at(group);
-        self.found.elsewhere |= meta.links > 1;
+        self.found.elsewhere += usize::from(meta.links > 1);
         let entry = self.ground.index.entry(at);
         let path = self.ground.index.path(at);
         self.found.note_mode(self.ground, path, meta, Some(entry));
@@ -150,7 +150,8 @@ impl<'a> Visit<'a, '_> {
 
     /// A gitlink of the index with a folder on disk.
     pub(super) fn submodule(&mut self, dir: &Dir, group: &Group<'_>, path: &[u8]) {
-        (self.found.elsewhere, self.unsure) = (true, true);
+        self.found.elsewhere += 1;
+        self.unsure = true;
         match nested::look(self.repo, dir, group.name, path, self.ground) {
             Nested::At(id) => {
                 self.found.submodules.push(path.into());

@@ -74,7 +74,7 @@ impl Visit<'_, '_> {
         if !names::is_storable(&path[self.path.len()..], meta.kind == Kind::File) {
             return self.found.skip(&path, SkipReason::Name);
         }
-        self.found.elsewhere |= meta.links > 1;
+        self.found.elsewhere += usize::from(meta.links > 1);
         self.found.tally.untracked.add(&path);
         if self.is_excluded(&path, false) {
             return self.found.skip(&path, SkipReason::Excluded);
@@ -93,7 +93,7 @@ impl Visit<'_, '_> {
                 .meta()
                 .is_ok_and(|meta| self.ground.own.contains(&(meta.dev, meta.ino)))
         {
-            self.found.elsewhere = true;
+            self.found.elsewhere += 1;
             self.found.skip(&path, SkipReason::NestedRepository);
             return true;
         }
@@ -101,7 +101,7 @@ impl Visit<'_, '_> {
             return false;
         }
         // A `.git` that is no repository may become one by what is done elsewhere.
-        self.found.elsewhere = true;
+        self.found.elsewhere += 1;
         match nested::inside(self.repo, dir, &path, self.ground) {
             Nested::No { .. } => return false,
             Nested::At(id) => {

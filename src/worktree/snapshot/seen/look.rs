@@ -3,9 +3,9 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Asked, Place, Seen, Stamp, names};
+use super::{Around, Asked, Folder, Place, Plain, Seen, Stamp, names};
 use crate::os::dir::{Dir, Meta, Names};
 use crate::worktree::snapshot::cache::checksum;
 
@@ -15,17 +15,33 @@ const BATCH: usize = 8;
 /// What was found. The walk takes it folder by folder.
 pub(in crate::worktree::snapshot) struct Look<'a> {
     seen: &'a Seen,
-    /// What is said of the files that the snapshot asked for, by the positions of the folders; `None` for a folder whose
-    /// names are not as they were.
-    found: Vec<Mutex<Option<Vec<Meta>>>>,
+    /// By the positions of the folders.
+    found: Vec<Mutex<Found>>,
     /// Whether everything in all folders is as it was.
     same: bool,
 }
 
+/// What was found of one folder.
+enum Found {
+    /// Its names are not as they were, or it was taken already.
+    Nothing,
+    /// What is said of the files that the snapshot asked for.
+    Names(Vec<Meta>),
+    /// It is plain, and everything is as it was.
+    Plain(Plain),
+}
+
 impl Seen {
     /// Looks at everything with up to `threads` threads. `device` is the one on which folders can be believed.
-    pub(in crate::worktree::snapshot) fn look(&self, root: &Path, device: Option<u64>, threads: usize) -> Look<'_> {
-        let found: Vec<_> = self.folders.iter().map(|_| Mutex::new(None)).collect();
+    pub(in crate::worktree::snapshot) fn look(
+        &self,
+        root: &Path,
+        device: Option<u64>,
+        around: Option<&Around>,
+        threads: usize,
+    ) -> Look<'_> {
+        let found: Vec<_> = self.folders.iter().map(|_| Mutex::new(Found::Nothing)).collect();
+        let is_around = around.is_some_and(|around| self.is_around(around));
         let (same, next) = (AtomicBool::new(!self.folders.is_empty()), AtomicUsize::new(0));
         let (Some(device), Ok(root)) = (device, Dir::open(root)) else {
             return Look {
@@ -54,7 +70,12 @@ impl Seen {
                     if !is_same {
                         same.store(false, Ordering::Relaxed);
                     }
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = metas;
+                    let plain = place.plain.filter(|_| is_around && is_same);
+                    *found.lock().unwrap_or_else(PoisonError::into_inner) = match (plain, metas) {
+                        (Some(plain), _) => Found::Plain(plain),
+                        (None, Some(metas)) => Found::Names(metas),
+                        (None, None) => Found::Nothing,
+                    };
                 }
             }
         };
@@ -100,19 +121,44 @@ impl Look<'_> {
         self.same
     }
 
+    /// What is known of the folder of this path, which has a slash at the end, if it is plain and as it was; and what may
+    /// be kept of it again.
+    pub(in crate::worktree::snapshot) fn plain(&self, path: &[u8]) -> Option<(Plain, Folder)> {
+        let at = self.find(path)?;
+        let Found::Plain(plain) = *self.lock(at) else {
+            return None;
+        };
+        let place = &self.seen.folders[at];
+        let folder = Folder {
+            stamp: place.stamp,
+            names: self.seen.bytes[place.names.clone()].to_vec(),
+            sum: place.sum,
+            asked: place.asked,
+            plain: place.plain,
+        };
+        Some((plain, folder))
+    }
+
+    fn find(&self, path: &[u8]) -> Option<usize> {
+        let (bytes, folders) = (&self.seen.bytes, &self.seen.folders);
+        folders
+            .binary_search_by(|place| bytes[place.path.clone()].cmp(path))
+            .ok()
+    }
+
+    fn lock(&self, at: usize) -> MutexGuard<'_, Found> {
+        self.found[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Fills `names` with those of the folder of this path, which has a slash at the end, and gives what is said of
     /// them; of each folder once. `None` if that is not known.
     pub(in crate::worktree::snapshot) fn take(&self, path: &[u8], into: &mut Names) -> Option<Vec<Option<Meta>>> {
-        let (bytes, folders) = (&self.seen.bytes, &self.seen.folders);
-        let at = folders
-            .binary_search_by(|place| bytes[place.path.clone()].cmp(path))
-            .ok()?;
-        let mut metas = self.found[at]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()?
-            .into_iter();
-        let all = || names(&bytes[folders[at].names.clone()]);
+        let at = self.find(path)?;
+        let Found::Names(metas) = std::mem::replace(&mut *self.lock(at), Found::Nothing) else {
+            return None;
+        };
+        let mut metas = metas.into_iter();
+        let all = || names(&self.seen.bytes[self.seen.folders[at].names.clone()]);
         into.fill(all().map(|(name, kind, _)| (name.to_bytes(), kind)));
         Some(
             all()

@@ -33,6 +33,8 @@ const ASKED: u8 = 0x80;
 /// The file as it was read.
 pub(super) struct Seen {
     bytes: Vec<u8>,
+    /// What decided that snapshot beside the files.
+    around: Option<Around>,
     /// Sorted by path.
     folders: Vec<Place>,
     whole: Option<Whole>,
@@ -48,6 +50,19 @@ struct Place {
     sum: u64,
     /// Of what was said of the files; `None` if that may have hidden an edit.
     asked: Option<u64>,
+    plain: Option<Plain>,
+}
+
+/// What is known of a folder of which all files are as the index has them, which says nothing of its own about rules,
+/// and of which there is nothing else to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plain {
+    /// A digest of the rules that hold in it.
+    pub rules: u64,
+    /// That of its unchanged files; `None` if there are none.
+    pub fingerprint: Option<u64>,
+    /// Whether the index has folders in it.
+    pub has_folders: bool,
 }
 
 /// Which folder it is, and when its names changed last.
@@ -65,8 +80,11 @@ pub(super) struct Folder {
     stamp: Stamp,
     /// Each name with a byte before and a zero byte behind it, in their order.
     names: Vec<u8>,
+    /// Of the names.
+    sum: u64,
     /// What the system said of those that were asked for, put together; `None` if that may hide an edit.
     asked: Option<u64>,
+    plain: Option<Plain>,
 }
 
 impl Folder {
@@ -94,9 +112,16 @@ impl Folder {
         }
         Some(Self {
             stamp,
+            sum: checksum(&bytes),
             names: bytes,
             asked: is_old.then(|| asked.digest()),
+            plain: None,
         })
+    }
+
+    /// Says that the folder is plain.
+    pub(super) fn set_plain(&mut self, plain: Plain) {
+        self.plain = Some(plain);
     }
 
     /// Whether a folder that is like this again is known to be unchanged.
@@ -151,6 +176,7 @@ impl Seen {
     pub(super) fn empty() -> Self {
         Self {
             bytes: Vec::new(),
+            around: None,
             folders: Vec::new(),
             whole: None,
         }
@@ -176,6 +202,7 @@ impl Seen {
         let head = checked(at.take(len)?)?;
         let mut names = at.at;
         let mut at = Reading { bytes: head, at: 0 };
+        let around = Some(Around::read(&mut at)?);
         let whole = match at.take(1)? {
             [0] => None,
             _ => Some(Whole::read(&mut at)?),
@@ -199,19 +226,27 @@ impl Seen {
                 stamp,
                 names: names..end,
                 sum: at.u64()?,
-                asked: match at.take(1)? {
-                    [0] => None,
-                    _ => Some(at.u64()?),
-                },
+                asked: number_if_any(&mut at)?,
+                plain: Plain::read(&mut at)?,
             });
             names = end;
         }
-        (at.at == head.len() && names == bytes.len()).then_some(Self { bytes, folders, whole })
+        (at.at == head.len() && names == bytes.len()).then_some(Self {
+            bytes,
+            around,
+            folders,
+            whole,
+        })
     }
 
-    /// What the last snapshot was, if it may be what the next one is.
-    pub(super) fn whole(&self) -> Option<&Whole> {
-        self.whole.as_ref()
+    /// What the last snapshot was, if it may be what the next one is in these surroundings.
+    pub(super) fn whole(&self, around: &Around) -> Option<&Whole> {
+        self.whole.as_ref().filter(|_| self.is_around(around))
+    }
+
+    /// Whether everything but the files is as it was.
+    fn is_around(&self, around: &Around) -> bool {
+        around.index.is_some() && self.around.as_ref() == Some(around)
     }
 
     /// The paths of all folders, without the slash at the end, each after the one that it is in.
@@ -222,8 +257,10 @@ impl Seen {
 
     /// Writes the file anew, unless it would be the same. `folders` are sorted by their paths, which have a slash at the
     /// end. What cannot be written is not kept.
-    pub(super) fn replace(&self, cache: &Path, whole: Option<&Whole>, folders: &[(Vec<u8>, &Folder)]) {
-        let mut head = vec![u8::from(whole.is_some())];
+    pub(super) fn replace(&self, cache: &Path, around: &Around, whole: Option<&Whole>, folders: &[(Vec<u8>, &Folder)]) {
+        let mut head = Vec::new();
+        around.write(&mut head);
+        head.push(u8::from(whole.is_some()));
         if let Some(whole) = whole {
             whole.write(&mut head);
         }
@@ -238,11 +275,9 @@ impl Seen {
                 put_time(time, &mut head);
             }
             put_u32(&mut head, folder.names.len());
-            head.extend_from_slice(&checksum(&folder.names).to_le_bytes());
-            head.push(u8::from(folder.asked.is_some()));
-            if let Some(asked) = folder.asked {
-                head.extend_from_slice(&asked.to_le_bytes());
-            }
+            head.extend_from_slice(&folder.sum.to_le_bytes());
+            put_if_any(folder.asked, &mut head);
+            Plain::write(folder.plain.as_ref(), &mut head);
         }
         let sum = checksum(&head);
         head.extend_from_slice(&sum.to_le_bytes());
@@ -297,6 +332,38 @@ fn number(kind: Kind) -> Option<u8> {
         Kind::Special => Some(4),
         Kind::Unknown => None,
     }
+}
+
+impl Plain {
+    fn write(plain: Option<&Self>, out: &mut Vec<u8>) {
+        put_if_any(plain.map(|plain| plain.rules), out);
+        if let Some(plain) = plain {
+            put_if_any(plain.fingerprint, out);
+            out.push(u8::from(plain.has_folders));
+        }
+    }
+
+    fn read(at: &mut Reading<'_>) -> Option<Option<Self>> {
+        let Some(rules) = number_if_any(at)? else {
+            return Some(None);
+        };
+        Some(Some(Self {
+            rules,
+            fingerprint: number_if_any(at)?,
+            has_folders: at.take(1)? != [0],
+        }))
+    }
+}
+
+fn put_if_any(number: Option<u64>, out: &mut Vec<u8>) {
+    out.push(u8::from(number.is_some()));
+    if let Some(number) = number {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn number_if_any(at: &mut Reading<'_>) -> Option<Option<u64>> {
+    Some(if at.take(1)? == [0] { None } else { Some(at.u64()?) })
 }
 
 fn put_time(time: FileTime, out: &mut Vec<u8>) {

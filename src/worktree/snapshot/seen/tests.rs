@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Folder, Seen};
+use super::{Around, Folder, Seen};
 use crate::os::dir::{Dir, FileTime, Meta, Names};
 use crate::worktree::snapshot::cache::Next;
 
@@ -45,14 +45,18 @@ impl Place {
         };
         let (root, inside) = (of(&self.root()), of(&self.root().join("in")));
         let folders = [(Vec::new(), &root), (b"in/".to_vec(), &inside)];
-        Seen::read(&self.cache()).replace(&self.cache(), None, &folders);
+        let around = Around {
+            digest: 1,
+            index: Some(2),
+        };
+        Seen::read(&self.cache()).replace(&self.cache(), &around, None, &folders);
     }
 
     /// Whether each of the two folders has the names that it had, and whether all is as it was.
     fn look(&self) -> ([Option<usize>; 2], bool) {
         let device = Dir::open(&self.root()).expect("opened").meta().expect("told").dev;
         let seen = Seen::read(&self.cache());
-        let look = seen.look(&self.root(), Some(device), 2);
+        let look = seen.look(&self.root(), Some(device), None, 2);
         let names = [&b""[..], b"in/"].map(|path| {
             let mut names = Names::default();
             look.take(path, &mut names).map(|metas| {

@@ -5,6 +5,7 @@
 
 use gix::bstr::ByteSlice;
 
+use super::{number_if_any, put_if_any};
 use crate::model::list::Lists;
 use crate::model::path::RepoPath;
 use crate::os::dir::Meta;
@@ -32,7 +33,6 @@ pub(in crate::worktree::snapshot) struct Around {
 /// A snapshot that may be had again.
 #[derive(Debug, Clone)]
 pub(in crate::worktree::snapshot) struct Whole {
-    around: Around,
     tree: ObjectId,
     index_tree: ObjectId,
     /// Blobs that the index does not have.
@@ -62,6 +62,17 @@ impl Around {
         let digest = cache::digest((digest, path, limits, options.exclude, version));
         Self { digest, index }
     }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put_if_any(self.index, out);
+        out.extend_from_slice(&self.digest.to_le_bytes());
+    }
+
+    pub(super) fn read(at: &mut Reading<'_>) -> Option<Self> {
+        let index = number_if_any(at)?;
+        let digest = at.u64()?;
+        Some(Self { digest, index })
+    }
 }
 
 /// What shows that a file was replaced or changed.
@@ -82,20 +93,18 @@ fn told(meta: &Meta) -> [u64; 8] {
 impl Whole {
     /// What may be kept of a snapshot; `None` if the next one could differ though all is as it was.
     pub(in crate::worktree::snapshot) fn of(
-        around: Around,
         index: &Index,
         found: &Found,
         reads: &[Read],
         writer: &Writer,
         made: &Snapshot,
     ) -> Option<Self> {
-        around.index?;
         let lists = &made.lists;
         let is_plain = lists.conflicts.is_empty()
             && lists.held.is_empty()
             && lists.intent_to_add.is_empty()
             && made.submodules.is_empty()
-            && !found.elsewhere
+            && found.elsewhere == 0
             && !lists.skipped.iter().any(|skipped| skipped.reason.is_failure());
         // The other file of an index that git has split is not looked at.
         if !is_plain || index.state().link().is_some() {
@@ -129,7 +138,6 @@ impl Whole {
         packs.sort_unstable();
         packs.dedup();
         Some(Self {
-            around,
             tree: made.tree,
             index_tree: made.index_tree,
             blobs,
@@ -139,16 +147,10 @@ impl Whole {
         })
     }
 
-    /// Whether this is what a snapshot would be in these surroundings, if the files are as they were. Refs must hold its
-    /// trees, and all that they name must be stored soundly.
-    pub(in crate::worktree::snapshot) fn stands(
-        &self,
-        around: &Around,
-        repo: &Repository,
-        held: &[ObjectId],
-        writer: &Writer,
-    ) -> bool {
-        if self.around != *around || !held.contains(&self.tree) || !held.contains(&self.index_tree) {
+    /// Whether it can be had again if the files are as they were: refs must hold its trees, and all that they name must
+    /// be stored soundly.
+    pub(in crate::worktree::snapshot) fn stands(&self, repo: &Repository, held: &[ObjectId], writer: &Writer) -> bool {
+        if !held.contains(&self.tree) || !held.contains(&self.index_tree) {
             return false;
         }
         let objects = [self.tree, self.index_tree]
@@ -175,8 +177,6 @@ impl Whole {
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.around.digest.to_le_bytes());
-        out.extend_from_slice(&self.around.index.unwrap_or_default().to_le_bytes());
         out.push(u8::try_from(self.tree.as_bytes().len()).expect("an id is short"));
         put_u32(out, self.blobs.len());
         for id in [&self.tree, &self.index_tree].into_iter().chain(&self.blobs) {
@@ -203,10 +203,6 @@ impl Whole {
     }
 
     pub(super) fn read(at: &mut Reading<'_>) -> Option<Self> {
-        let around = Around {
-            digest: at.u64()?,
-            index: Some(at.u64()?),
-        };
         let len = usize::from(at.take(1)?[0]);
         let count = at.u32()?;
         let mut id = || ObjectId::try_from(at.take(len)?).ok();
@@ -232,7 +228,6 @@ impl Whole {
             lists.decode(name, bytes(at)?).ok()?;
         }
         Some(Self {
-            around,
             tree,
             index_tree,
             blobs,
