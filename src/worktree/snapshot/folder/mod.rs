@@ -130,8 +130,8 @@ impl<'a, 'b> Visit<'a, 'b> {
         };
         visit.rules = visit.rules();
         visit.noted_before = visit.found.noted();
-        if let Some(fingerprint) = visit.as_plain() {
-            return visit.close(None, fingerprint);
+        if let Some(plain) = visit.as_plain() {
+            return visit.close(None, plain.fingerprint);
         }
         let dir = match task.mode {
             Mode::Absent => None,

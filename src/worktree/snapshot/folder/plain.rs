@@ -18,9 +18,8 @@ impl Visit<'_, '_> {
         ))
     }
 
-    /// Takes the folder as it was, if it is plain and nothing changed. Gives the digest of its unchanged files, if it has
-    /// any.
-    pub(super) fn as_plain(&mut self) -> Option<Option<u64>> {
+    /// Takes the folder as it was, if it is plain and nothing changed, and gives what is known of it.
+    pub(super) fn as_plain(&mut self) -> Option<Plain> {
         let (plain, seen) = self.ground.look?.plain(&self.path)?;
         let is_known = |fingerprint| self.ground.cache.knows(fingerprint);
         if plain.rules != self.rules || !plain.fingerprint.is_none_or(is_known) {
@@ -34,7 +33,7 @@ impl Visit<'_, '_> {
                 }
             }
         }
-        Some(plain.fingerprint)
+        Some(plain)
     }
 
     /// Says so of a folder that was looked through and is plain.

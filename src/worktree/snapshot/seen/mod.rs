@@ -226,8 +226,15 @@ impl Seen {
                 stamp,
                 names: names..end,
                 sum: at.u64()?,
-                asked: number_if_any(&mut at)?,
-                plain: Plain::read(&mut at)?,
+                asked: if_any(at.u64()?),
+                plain: match if_any(at.u64()?) {
+                    Some(rules) => Some(Plain {
+                        rules,
+                        fingerprint: if_any(at.u64()?),
+                        has_folders: at.take(1)? != [0],
+                    }),
+                    None => None,
+                },
             });
             names = end;
         }
@@ -277,7 +284,11 @@ impl Seen {
             put_u32(&mut head, folder.names.len());
             head.extend_from_slice(&folder.sum.to_le_bytes());
             put_if_any(folder.asked, &mut head);
-            Plain::write(folder.plain.as_ref(), &mut head);
+            put_if_any(folder.plain.map(|plain| plain.rules), &mut head);
+            if let Some(plain) = folder.plain {
+                put_if_any(plain.fingerprint, &mut head);
+                head.push(u8::from(plain.has_folders));
+            }
         }
         let sum = checksum(&head);
         head.extend_from_slice(&sum.to_le_bytes());
@@ -334,36 +345,13 @@ fn number(kind: Kind) -> Option<u8> {
     }
 }
 
-impl Plain {
-    fn write(plain: Option<&Self>, out: &mut Vec<u8>) {
-        put_if_any(plain.map(|plain| plain.rules), out);
-        if let Some(plain) = plain {
-            put_if_any(plain.fingerprint, out);
-            out.push(u8::from(plain.has_folders));
-        }
-    }
-
-    fn read(at: &mut Reading<'_>) -> Option<Option<Self>> {
-        let Some(rules) = number_if_any(at)? else {
-            return Some(None);
-        };
-        Some(Some(Self {
-            rules,
-            fingerprint: number_if_any(at)?,
-            has_folders: at.take(1)? != [0],
-        }))
-    }
+/// A digest where none is a zero.
+fn put_if_any(digest: Option<u64>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&digest.unwrap_or_default().to_le_bytes());
 }
 
-fn put_if_any(number: Option<u64>, out: &mut Vec<u8>) {
-    out.push(u8::from(number.is_some()));
-    if let Some(number) = number {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
-}
-
-fn number_if_any(at: &mut Reading<'_>) -> Option<Option<u64>> {
-    Some(if at.take(1)? == [0] { None } else { Some(at.u64()?) })
+fn if_any(digest: u64) -> Option<u64> {
+    (digest != 0).then_some(digest)
 }
 
 fn put_time(time: FileTime, out: &mut Vec<u8>) {

@@ -5,7 +5,7 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{number_if_any, put_if_any};
+use super::{if_any, put_if_any};
 use crate::model::list::Lists;
 use crate::model::path::RepoPath;
 use crate::os::dir::Meta;
@@ -26,7 +26,7 @@ const FEW: usize = 64;
 pub(in crate::worktree::snapshot) struct Around {
     /// Settings, rules and options.
     pub digest: u64,
-    /// A digest of what the system says of the index; 0 if there is none, and `None` if that would not show a change.
+    /// A digest of what the system says of the index, or that there is none; `None` if that would not show a change.
     pub index: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Around {
         let index = match std::fs::File::open(&path).and_then(|file| crate::os::dir::file_meta(&file)) {
             Ok(meta) if next.may_keep(&meta) => Some(cache::digest(told(&meta))),
             Ok(_) => None,
-            Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then_some(0),
+            Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then(|| cache::digest("none")),
         };
         let limits = (options.max_file_size, options.max_total_size, options.umask);
         let version = env!("CARGO_PKG_VERSION");
@@ -69,7 +69,7 @@ impl Around {
     }
 
     pub(super) fn read(at: &mut Reading<'_>) -> Option<Self> {
-        let index = number_if_any(at)?;
+        let index = if_any(at.u64()?);
         let digest = at.u64()?;
         Some(Self { digest, index })
     }
