@@ -1,11 +1,12 @@
 //! A look at everything that the last snapshot saw, on a few threads: which folders still have the names they had, and
 //! what the system says of their files now.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Around, Asked, Folder, Place, Plain, Seen, Stamp, names};
+use super::{Around, Folder, Place, Plain, Seen, Stamp, names, told};
 use crate::os::dir::{Dir, Meta, Names};
 use crate::worktree::snapshot::cache::checksum;
 
@@ -17,6 +18,8 @@ pub(in crate::worktree::snapshot) struct Look<'a> {
     seen: &'a Seen,
     /// By the positions of the folders.
     found: Vec<Mutex<Found>>,
+    /// What the system said, by the numbers of the threads.
+    told: Vec<Vec<u8>>,
     /// Whether everything in all folders is as it was.
     same: bool,
 }
@@ -25,8 +28,9 @@ pub(in crate::worktree::snapshot) struct Look<'a> {
 enum Found {
     /// Its names are not as they were, or it was taken already.
     Nothing,
-    /// What is said of the files that the snapshot asked for.
-    Names(Vec<Meta>),
+    /// Where it stands what was said of the files that the snapshot asked for: the number of a thread, and a place in
+    /// what that was told.
+    Names(usize, Range<usize>),
     /// It is plain, and everything is as it was.
     Plain(Plain),
 }
@@ -47,57 +51,63 @@ impl Seen {
             return Look {
                 seen: self,
                 found,
+                told: Vec::new(),
                 same: false,
             };
         };
-        let work = || {
-            let mut asked = Asked::default();
+        let work = |number: usize| {
+            let mut told = Vec::new();
             loop {
                 let start = next.fetch_add(BATCH, Ordering::Relaxed);
                 let end = self.folders.len().min(start + BATCH);
                 if start >= end {
-                    return;
+                    return told;
                 }
                 for (place, found) in self.folders[start..end].iter().zip(&found[start..end]) {
-                    let metas = self.look_at(&root, place, device);
-                    let is_same = metas.as_ref().is_some_and(|metas| {
-                        asked.0.clear();
-                        for meta in metas {
-                            asked.add(meta);
-                        }
-                        place.asked == Some(asked.digest())
-                    });
+                    let start = told.len();
+                    let has_names = self.look_at(&root, place, device, &mut told).is_some();
+                    let is_same = has_names && place.asked == Some(checksum(&told[start..]));
                     if !is_same {
                         same.store(false, Ordering::Relaxed);
                     }
                     let plain = place.plain.filter(|_| is_around && is_same);
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = match (plain, metas) {
-                        (Some(plain), _) => Found::Plain(plain),
-                        (None, Some(metas)) => Found::Names(metas),
-                        (None, None) => Found::Nothing,
+                    if !has_names || plain.is_some() {
+                        told.truncate(start);
+                    }
+                    *found.lock().unwrap_or_else(PoisonError::into_inner) = match plain {
+                        Some(plain) => Found::Plain(plain),
+                        None if has_names => Found::Names(number, start..told.len()),
+                        None => Found::Nothing,
                     };
                 }
             }
         };
-        std::thread::scope(|scope| {
-            let helpers = threads.min(self.folders.len() / (2 * BATCH)).saturating_sub(1);
-            for _ in 0..helpers {
+        let told = std::thread::scope(|scope| {
+            let threads = threads.min(self.folders.len() / (2 * BATCH));
+            let helpers: Vec<_> = (1..threads)
                 // Without them, where the system allows no more, it takes longer.
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
+                .map_while(|number| {
+                    std::thread::Builder::new()
+                        .spawn_scoped(scope, move || work(number))
+                        .ok()
+                })
+                .collect();
+            let mut told = vec![work(0)];
+            for helper in helpers {
+                told.push(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
-            work();
+            told
         });
         Look {
             seen: self,
             found,
+            told,
             same: same.into_inner(),
         }
     }
 
-    /// What the system says of the files of a folder, if it has the names that it had.
-    fn look_at(&self, root: &Dir, place: &Place, device: u64) -> Option<Vec<Meta>> {
+    /// Adds to `told` what the system says of the files of a folder, if it has the names that it had.
+    fn look_at(&self, root: &Dir, place: &Place, device: u64, told: &mut Vec<u8>) -> Option<()> {
         let bytes = &self.bytes[place.names.clone()];
         if place.stamp.dev != device || checksum(bytes) != place.sum {
             return None;
@@ -107,11 +117,14 @@ impl Seen {
         if Stamp::of(&dir.meta().ok()?) != place.stamp {
             return None;
         }
-        let asked = names(bytes).filter(|(_, _, asked)| *asked);
-        let same = |kind| move |meta: &Meta| meta.kind == kind && meta.dev == device;
-        asked
-            .map(|(name, kind, _)| dir.stat_c(name).ok().filter(same(kind)))
-            .collect()
+        for (name, kind, _) in names(bytes).filter(|(_, _, asked)| *asked) {
+            let meta = dir.stat_c(name).ok()?;
+            if meta.kind != kind || meta.dev != device {
+                return None;
+            }
+            told::put(&meta, told);
+        }
+        Some(())
     }
 }
 
@@ -154,16 +167,15 @@ impl Look<'_> {
     /// them; of each folder once. `None` if that is not known.
     pub(in crate::worktree::snapshot) fn take(&self, path: &[u8], into: &mut Names) -> Option<Vec<Option<Meta>>> {
         let at = self.find(path)?;
-        let Found::Names(metas) = std::mem::replace(&mut *self.lock(at), Found::Nothing) else {
+        let Found::Names(thread, range) = std::mem::replace(&mut *self.lock(at), Found::Nothing) else {
             return None;
         };
-        let mut metas = metas.into_iter();
-        let all = || names(&self.seen.bytes[self.seen.folders[at].names.clone()]);
+        let mut told = self.told[thread][range].as_chunks().0.iter();
+        let place = &self.seen.folders[at];
+        let all = || names(&self.seen.bytes[place.names.clone()]);
         into.fill(all().map(|(name, kind, _)| (name.to_bytes(), kind)));
-        Some(
-            all()
-                .map(|(_, _, asked)| asked.then(|| metas.next()).flatten())
-                .collect(),
-        )
+        let meta = |kind| move |told| told::meta(told, kind, place.stamp.dev);
+        let metas = all().map(|(_, kind, asked)| asked.then(|| told.next()).flatten().map(meta(kind)));
+        Some(metas.collect())
     }
 }

@@ -10,11 +10,11 @@
 mod look;
 #[cfg(test)]
 mod tests;
+mod told;
 mod whole;
 
 use std::ffi::CStr;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ impl Folder {
         }
         let stamp = Stamp::of(meta);
         let mut bytes = Vec::with_capacity(names.size() + names.len());
-        let mut asked = Asked::default();
+        let mut told = Vec::new();
         let mut is_old = true;
         for (at, meta) in metas.iter().enumerate() {
             bytes.push(number(names.kind(at))? | if meta.is_some() { ASKED } else { 0 });
@@ -107,14 +107,14 @@ impl Folder {
                     return None;
                 }
                 is_old &= meta.dev == stamp.dev && next.may_keep(meta);
-                asked.add(meta);
+                told::put(meta, &mut told);
             }
         }
         Some(Self {
             stamp,
             sum: checksum(&bytes),
             names: bytes,
-            asked: is_old.then(|| asked.digest()),
+            asked: is_old.then(|| checksum(&told)),
             plain: None,
         })
     }
@@ -138,36 +138,6 @@ impl Stamp {
             mtime: meta.mtime,
             ctime: meta.ctime,
         }
-    }
-}
-
-/// A digest in the making of what the system says of the files of a folder.
-#[derive(Default)]
-struct Asked(Vec<u8>);
-
-impl Asked {
-    /// Adds a file. Its device is that of the folder, and its kind stands beside its name.
-    fn add(&mut self, meta: &Meta) {
-        let mut all = [0; 52];
-        let (mtime, ctime) = (meta.mtime, meta.ctime);
-        all[..8].copy_from_slice(&mtime.seconds.to_le_bytes());
-        all[8..16].copy_from_slice(&ctime.seconds.to_le_bytes());
-        all[16..24].copy_from_slice(&meta.size.to_le_bytes());
-        all[24..32].copy_from_slice(&meta.ino.to_le_bytes());
-        for (room, number) in
-            all[32..]
-                .chunks_exact_mut(4)
-                .zip([mtime.nanos, ctime.nanos, meta.mode, meta.uid, meta.gid])
-        {
-            room.copy_from_slice(&number.to_le_bytes());
-        }
-        self.0.extend_from_slice(&all);
-    }
-
-    fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&self.0);
-        hasher.finish()
     }
 }
 
