@@ -10,8 +10,8 @@ use super::{Around, Folder, Place, Plain, Seen, Stamp, names, told};
 use crate::os::dir::{Dir, Meta, Names};
 use crate::worktree::snapshot::cache::checksum;
 
-/// Folders that a thread takes at once.
-const BATCH: usize = 8;
+/// Folders that are worth a thread.
+const MANY: usize = 16;
 
 /// What was found. The walk takes it folder by folder.
 pub(in crate::worktree::snapshot) struct Look<'a> {
@@ -55,35 +55,31 @@ impl Seen {
                 same: false,
             };
         };
+        let places: Vec<_> = self.folders.iter().zip(&found).collect();
         let work = |number: usize| {
             let mut told = Vec::new();
-            loop {
-                let start = next.fetch_add(BATCH, Ordering::Relaxed);
-                let end = self.folders.len().min(start + BATCH);
-                if start >= end {
-                    return told;
+            // One by one: the last of a batch of large ones would be waited for.
+            while let Some((place, found)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let start = told.len();
+                let has_names = self.look_at(&root, place, device, &mut told).is_some();
+                let is_same = has_names && place.asked == Some(checksum(&told[start..]));
+                if !is_same {
+                    same.store(false, Ordering::Relaxed);
                 }
-                for (place, found) in self.folders[start..end].iter().zip(&found[start..end]) {
-                    let start = told.len();
-                    let has_names = self.look_at(&root, place, device, &mut told).is_some();
-                    let is_same = has_names && place.asked == Some(checksum(&told[start..]));
-                    if !is_same {
-                        same.store(false, Ordering::Relaxed);
-                    }
-                    let plain = place.plain.filter(|_| is_around && is_same);
-                    if !has_names || plain.is_some() {
-                        told.truncate(start);
-                    }
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = match plain {
-                        Some(plain) => Found::Plain(plain),
-                        None if has_names => Found::Names(number, start..told.len()),
-                        None => Found::Nothing,
-                    };
+                let plain = place.plain.filter(|_| is_around && is_same);
+                if !has_names || plain.is_some() {
+                    told.truncate(start);
                 }
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = match plain {
+                    Some(plain) => Found::Plain(plain),
+                    None if has_names => Found::Names(number, start..told.len()),
+                    None => Found::Nothing,
+                };
             }
+            told
         };
         let told = std::thread::scope(|scope| {
-            let threads = threads.min(self.folders.len() / (2 * BATCH));
+            let threads = threads.min(self.folders.len() / MANY);
             let helpers: Vec<_> = (1..threads)
                 // Without them, where the system allows no more, it takes longer.
                 .map_while(|number| {
