@@ -143,9 +143,9 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         .cache
         .and_then(|path| Next::begin(path, hash, settings.digest()));
     let kept = options.cache.zip(next.as_ref());
+    let attributes = Attributes::read(repo)?;
     let around = kept.map(|(_, next)| {
-        let attributes = Attributes::read(repo)?.digest();
-        let rules = (ignore.digest(&None), attributes, &own, leftovers.as_deref());
+        let rules = (ignore.digest(&None), attributes.digest(), &own, leftovers.as_deref());
         let digest = cache::digest((extent::of_settings(repo, root)?, rules));
         Ok::<_, Error>(Around::of(repo, options, next, digest))
     });
@@ -198,7 +198,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         leftovers: leftovers.as_deref(),
         status_only: false,
     };
-    let mut found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
+    let mut found = walk::walk(repo, &ground, attributes, threads)?;
     if settle::is_over(&found, options.max_total_size) {
         // Which files are beyond the limit is told one by one.
         ground.trusted = None;
