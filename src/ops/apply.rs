@@ -348,7 +348,7 @@ impl Merging<'_> {
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
         };
-        let mut merged = merge::three_way(repo, trees, options)?;
+        let mut merged = merge::three_way(&tree::Reader::new(repo), trees, options)?;
         if let Some(paths) = self.paths.clone() {
             merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
         }

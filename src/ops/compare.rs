@@ -184,7 +184,7 @@ fn both(
         theirs: Some(theirs),
     };
     let changed: BTreeSet<&RepoPath> = changed.iter().map(|change| &change.path).collect();
-    let merged = merge::three_way(&repo, trees, options)?;
+    let merged = merge::three_way(&tree::Reader::new(&repo), trees, options)?;
     Ok(merged
         .into_iter()
         .filter(|path| path.ours != path.theirs && changed.contains(&path.path))

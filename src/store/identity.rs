@@ -6,7 +6,7 @@
 //! deleted.
 
 use super::{
-    Error, ObjectId, Repository, checkpoint::Checkpoint, objects::Commits, place, place::own_folder, private_dir,
+    Error, ObjectId, Repository, checkpoint::Checkpoint, objects::Packed, place, place::own_folder, private_dir,
     private_path, refs, session, sharing,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub fn noted(repo: &Repository, session: &Name) -> Option<Noted> {
 pub fn note(repo: &Repository, session: &Name, tip: &Checkpoint) -> Result<(), Error> {
     let said = &tip.document.session;
     let tip = tip.entry.id;
-    let index = Commits::new(repo).index_with(&tip);
+    let index = Packed::new(repo).index_with(&tip);
     let own = index.filter(|index| index.parent() == Some(&place::objects_dir(repo).join("pack")));
     let pack = own.and_then(|index| index.file_stem()?.to_str().map(str::to_owned));
     let Some(pack) = pack.filter(|pack| is_pack(pack)) else {

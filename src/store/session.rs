@@ -5,7 +5,7 @@
 use super::{
     Error, ObjectId, Repository,
     checkpoint::{self, Entry, Fault},
-    objects::Commits,
+    objects::Packed,
     refs::{self, Damage},
 };
 use crate::model::{document::Kind, name::Name};
@@ -57,7 +57,7 @@ fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok().copied())
         .collect();
-    let mut entries = Commits::new(repo).each(&ids, checkpoint::entry_from).into_iter();
+    let mut entries = Packed::new(repo).each(&ids, checkpoint::entry_from).into_iter();
     let mut tip = |target: Result<ObjectId, Damage>| {
         let id = target.map_err(Broken::Ref)?;
         let entry = match entries.next().flatten() {
@@ -98,7 +98,7 @@ pub fn tip(repo: &Repository, name: &Name) -> Result<Option<ObjectId>, Error> {
 /// Ends after an item that is an error. The first item of a fork is the last one given: what lies before belongs to
 /// the source.
 pub fn chain(repo: &Repository, from: ObjectId) -> Chain<'_> {
-    let commits = Commits::new(repo);
+    let commits = Packed::new(repo);
     let next = Some(from);
     Chain { repo, commits, next }
 }
@@ -106,7 +106,7 @@ pub fn chain(repo: &Repository, from: ObjectId) -> Chain<'_> {
 /// The iterator of [`chain`].
 pub struct Chain<'r> {
     repo: &'r Repository,
-    commits: Commits,
+    commits: Packed,
     next: Option<ObjectId>,
 }
 
@@ -115,7 +115,7 @@ impl Iterator for Chain<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let id = self.next.take()?;
-        let entry = match self.commits.read(id) {
+        let entry = match self.commits.commit(id) {
             Some(data) => checkpoint::entry_from(id, &data),
             None => checkpoint::entry(self.repo, id),
         };

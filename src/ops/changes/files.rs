@@ -15,7 +15,7 @@ use crate::{
         checkpoint::object_id,
         history, lines as line_counts,
         merge::{self, Labels, Outcome, PathMerge, Trees},
-        tree::{self, Renames},
+        tree::{self, Reader, Renames},
     },
 };
 
@@ -39,7 +39,8 @@ pub(super) fn lines(
     };
     let unseen = Unseen::of(then.unseen, now.unseen);
     let renames = limits.similarity.map_or(Renames::Exact, Renames::Similar);
-    let uncommitted = tree::diff(repo, sides.head, Some(present), renames);
+    let reader = Reader::new(repo);
+    let uncommitted = reader.diff(sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
         Ok(changes) => changes,
         Err(error) => {
@@ -47,8 +48,12 @@ pub(super) fn lines(
             return (None, None, None);
         }
     };
-    let files = kept(Part::Files, files(repo, sides, renames, &unseen, &uncommitted), failed);
-    let merged = kept(Part::Saved, merged(repo, sides, limits), failed);
+    let files = kept(
+        Part::Files,
+        files(&reader, sides, renames, &unseen, &uncommitted),
+        failed,
+    );
+    let merged = kept(Part::Saved, merged(&reader, sides, limits), failed);
     let worktree = worktree(then, now, &uncommitted, merged.as_deref());
     let spoilt = merged
         .iter()
@@ -97,18 +102,19 @@ impl Unseen {
 }
 
 fn files(
-    repo: &Repository,
+    reader: &Reader<'_>,
     sides: Sides,
     renames: Renames,
     unseen: &Unseen,
     uncommitted: &[TreeChange],
 ) -> Result<Files, Error> {
-    let committed = tree::diff(repo, sides.old_head, sides.head, renames)?;
+    let committed = reader.diff(sides.old_head, sides.head, renames)?;
     let mut not_compared = Bounded::default();
     let since_saved = match sides.saved {
         None => None,
         Some(saved) => {
-            let (skipped, differing): (Vec<_>, Vec<_>) = tree::diff(repo, Some(saved), Some(sides.present), renames)?
+            let (skipped, differing): (Vec<_>, Vec<_>) = reader
+                .diff(Some(saved), Some(sides.present), renames)?
                 .into_iter()
                 .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
             not_compared = skipped.into_iter().map(|change| change.path).collect();
@@ -129,7 +135,7 @@ fn files(
 }
 
 /// The saved changes merged with the present; nothing when no files were saved.
-fn merged(repo: &Repository, sides: Sides, limits: Limits) -> Result<Vec<PathMerge>, Error> {
+fn merged(reader: &Reader<'_>, sides: Sides, limits: Limits) -> Result<Vec<PathMerge>, Error> {
     let Some(saved) = sides.saved else {
         return Ok(Vec::new());
     };
@@ -147,7 +153,7 @@ fn merged(repo: &Repository, sides: Sides, limits: Limits) -> Result<Vec<PathMer
         drivers: false,
         rename_candidates: limits.rename_candidates,
     };
-    merge::three_way(repo, trees, options)
+    merge::three_way(reader, trees, options)
 }
 
 fn saved(

@@ -86,13 +86,15 @@ pub enum Outcome {
 ///
 /// Gives one item for each path, in the order of the saved paths. A file whose content cannot be read, because a partial
 /// clone lacks it or it is damaged, spoils its own item alone.
-pub fn three_way(repo: &Repository, trees: Trees, options: Options<'_>) -> Result<Vec<PathMerge>, Error> {
-    let theirs = tree::pair_exact(tree::raw(repo, trees.base, trees.theirs)?);
+pub fn three_way(reader: &tree::Reader<'_>, trees: Trees, options: Options<'_>) -> Result<Vec<PathMerge>, Error> {
+    let repo = reader.repo();
+    let theirs = tree::pair_exact(reader.raw(trees.base, trees.theirs)?);
     if theirs.is_empty() {
         return Ok(Vec::new());
     }
     let theirs = likeness::pair(repo, theirs, options.rename_candidates, |_| true);
-    let ours: BTreeMap<BString, Diff> = tree::raw(repo, trees.base, trees.ours)?
+    let ours: BTreeMap<BString, Diff> = reader
+        .raw(trees.base, trees.ours)?
         .into_iter()
         .map(|diff| (diff.path.clone(), diff))
         .collect();

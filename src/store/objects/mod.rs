@@ -6,15 +6,17 @@
 //!
 //! Over 400 lines because the two forms share their ways in.
 
+mod blocks;
 mod body;
-mod commits;
 mod consolidate;
 mod deflate;
-mod few;
+mod delta;
+mod lookup;
 mod loose;
 mod name;
 mod offsets;
 mod pack;
+mod packed;
 mod present;
 mod seal;
 mod sealed;
@@ -33,9 +35,9 @@ use gix::objs::Kind;
 use super::{Error, Repository, place};
 use crate::os::{Leftover, Sharing, trace};
 use body::Body;
-pub(super) use commits::Commits;
 pub use consolidate::{Consolidated, consolidate};
 pub(super) use loose::damaged_loose;
+pub(super) use packed::Packed;
 pub(super) use present::Present;
 pub use sealed::Sealed;
 pub use stream::StreamError;

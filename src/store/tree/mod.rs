@@ -4,6 +4,7 @@
 //! content are paired by id, in git's order of preference; renames by similarity are left to a git child, because gix
 //! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
 
+mod reader;
 mod renames;
 mod without;
 
@@ -13,6 +14,7 @@ use gix::diff::tree::visit::Change;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
+pub use reader::Reader;
 pub(crate) use renames::pair_exact;
 pub use without::{Removed, Without};
 
@@ -41,12 +43,7 @@ pub fn diff(
     new: Option<ObjectId>,
     renames: Renames,
 ) -> Result<Vec<TreeChange>, Error> {
-    let found = match renames {
-        Renames::Off => raw(repo, old, new)?,
-        Renames::Exact => pair_exact(raw(repo, old, new)?),
-        Renames::Similar(percent) => return renames::similar(repo, old, new, percent),
-    };
-    Ok(found.into_iter().map(TreeChange::from).collect())
+    Reader::single(repo).diff(old, new, renames)
 }
 
 /// What stands at a path of a tree; `None` when nothing does. Folders are not looked for.
@@ -136,8 +133,7 @@ fn same_type(a: EntryMode, b: EntryMode) -> bool {
 
 /// All differences without pairing renames, by path.
 pub(crate) fn raw(repo: &Repository, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Diff>, Error> {
-    let found = raw_up_to(repo, old, new, usize::MAX)?;
-    Ok(found.expect("no tree has so many entries"))
+    Reader::single(repo).raw(old, new)
 }
 
 /// All differences, or `None` when there are more than `limit`: then the comparison is given up on the way.
@@ -147,36 +143,7 @@ pub(crate) fn raw_up_to(
     new: Option<ObjectId>,
     limit: usize,
 ) -> Result<Option<Vec<Diff>>, Error> {
-    if old == new {
-        return Ok(Some(Vec::new()));
-    }
-    // A commit and its tree are equal, too.
-    let (old, new) = (tree_id(repo, old)?, tree_id(repo, new)?);
-    if old == new {
-        return Ok(Some(Vec::new()));
-    }
-    let old = tree_data(repo, old)?;
-    let new = tree_data(repo, new)?;
-    let mut bounded = Bounded {
-        recorder: gix::diff::tree::Recorder::default(),
-        left: limit,
-    };
-    let compared = gix::diff::tree(
-        TreeRefIter::from_bytes(&old, repo.object_hash()),
-        TreeRefIter::from_bytes(&new, repo.object_hash()),
-        gix::diff::tree::State::default(),
-        &repo.objects,
-        &mut bounded,
-    );
-    match compared {
-        Ok(()) => {}
-        Err(gix::diff::tree::Error::Cancelled) => return Ok(None),
-        Err(gix::diff::tree::Error::Failure(source)) => return Err(Error::gix("compare trees")(source)),
-    }
-    let mut found: Vec<_> = bounded.recorder.records.into_iter().filter_map(from_record).collect();
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    join_replaced(&mut found);
-    Ok(Some(found))
+    Reader::single(repo).raw_up_to(old, new, limit)
 }
 
 /// A recorder that stops at a number of files.
@@ -258,14 +225,6 @@ fn join_replaced(found: &mut Vec<Diff>) {
         }
         same
     });
-}
-
-/// The bytes of a tree.
-fn tree_data(repo: &Repository, id: Option<ObjectId>) -> Result<Vec<u8>, Error> {
-    match id {
-        None => Ok(Vec::new()),
-        Some(id) => Ok(find(repo, id)?.detach().data),
-    }
 }
 
 /// The tree of a tree, commit or tag; `None` is the empty tree, which need not exist as an object.

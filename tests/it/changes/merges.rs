@@ -5,6 +5,7 @@ use std::fs;
 
 use git_checkpoint::model::report::MergeVerdict;
 use git_checkpoint::store::merge::{self, Labels, Options, PathMerge, Trees};
+use git_checkpoint::store::tree::Reader;
 
 use super::{Dice, id, open};
 use crate::support::World;
@@ -45,7 +46,7 @@ fn branches(world: &World, base: impl Fn(&World), ours: impl FnOnce(&World), the
 fn compare(world: &World) -> Vec<PathMerge> {
     let repo = open(world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(world, name)));
-    let merged = merge::three_way(&repo, Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     let tree = merge::tree(&repo, ours, &merged).unwrap();
 
     let config = ["-c", "merge.directoryRenames=false", "-c", "merge.conflictStyle=merge"];
@@ -304,7 +305,7 @@ fn links_modes_and_folders() {
     );
     let repo = open(&world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(&world, name)));
-    let merged = merge::three_way(&repo, Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     let conflicts: Vec<_> = verdicts(&merged)
         .into_iter()
         .filter(|(_, verdict)| verdict.is_conflict())
@@ -423,7 +424,7 @@ fn content_that_a_partial_clone_lacks_spoils_its_own_path_alone() {
     world.enter("partial");
     let repo = open(&world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(&world, &format!("origin/{name}"))));
-    let merged = merge::three_way(&repo, Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     assert_eq!(
         verdicts(&merged),
         [

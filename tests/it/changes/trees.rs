@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use git_checkpoint::model::change::TreeChange;
-use git_checkpoint::store::tree::{self, Renames};
+use git_checkpoint::store::tree::{self, Reader, Renames};
 
 use super::{Dice, id, open};
 use crate::support::World;
@@ -53,7 +53,90 @@ fn same_as_git(world: &World, old: &str, new: &str) -> Vec<TreeChange> {
             "{renames:?}"
         );
     }
-    tree::diff(&repo, a, b, Renames::Exact).unwrap()
+    let found = tree::diff(&repo, a, b, Renames::Exact).unwrap();
+    assert_eq!(Reader::new(&repo).diff(a, b, Renames::Exact).unwrap(), found);
+    found
+}
+
+/// A reader takes trees from packs by itself: in whatever form they are there, and whatever of them is missing.
+#[test]
+fn trees_that_git_has_packed_are_compared_as_git_does() {
+    let world = World::new();
+    // This makes each tree of the one before.
+    let mut stream = String::new();
+    for n in 0..40 {
+        stream += &format!(
+            "commit refs/heads/main\ncommitter A <a> {n} +0000\ndata 1\n{}\n",
+            n % 10
+        );
+        for file in (0..if n == 0 { 50 } else { n % 3 + 1 }).map(|file| (file + n) % 50) {
+            for folder in 0..4 {
+                stream += &format!("M 644 inline top/folder{folder}/file{file:02}\ndata 2\n{n:02}\n");
+            }
+        }
+    }
+    let import = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"];
+    world.command("git", import).input(stream).run().success();
+    let compare = |reader: &dyn Fn(&str, &str) -> Vec<TreeChange>| {
+        for (old, new) in [
+            ("HEAD~39", "HEAD"),
+            ("HEAD~20", "HEAD~3"),
+            ("HEAD~1", "HEAD"),
+            ("HEAD", "HEAD~7"),
+        ] {
+            let git = world.git([
+                "diff-tree",
+                "-r",
+                "-z",
+                "--raw",
+                "--no-abbrev",
+                "--no-renames",
+                old,
+                new,
+            ]);
+            assert_eq!(
+                raw(&reader(old, new)),
+                String::from_utf8_lossy(git.success().stdout_bytes())
+            );
+        }
+    };
+    let anew = || {
+        let repo = open(&world);
+        let reader = Reader::new(&repo);
+        compare(&|old, new| {
+            let [old, new] = [old, new].map(|name| Some(id(&world, name)));
+            reader.diff(old, new, Renames::Off).unwrap()
+        });
+    };
+    let folder = world.path(".git/objects/pack");
+    let packs = |end: &str| {
+        let paths = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let found = paths.filter(|path| path.extension().is_some_and(|found| found == end));
+        found.collect::<Vec<_>>()
+    };
+    let listed = world.git(["verify-pack", "-v", packs("idx")[0].to_str().unwrap()]);
+    let depth = |line: &str| line.split_whitespace().nth(5)?.parse::<u32>().ok();
+    let trees = listed.success().stdout().lines().filter(|line| line.contains(" tree "));
+    let deepest = trees.filter_map(depth).max();
+    assert!(deepest >= Some(9), "{deepest:?}: no tree is made of nine others");
+    anew();
+    // Packed anew behind the back of a reader.
+    let repo = open(&world);
+    let reader = Reader::new(&repo);
+    world.git(["repack", "-adfq"]).success();
+    compare(&|old, new| {
+        let [old, new] = [old, new].map(|name| Some(id(&world, name)));
+        reader.diff(old, new, Renames::Off).unwrap()
+    });
+    anew();
+    // An index of the version before: nothing is found in it but by the repository.
+    let pack = packs("pack").remove(0);
+    let index = pack.with_extension("idx");
+    fs::remove_file(&index).unwrap();
+    world
+        .git(["index-pack", "--index-version=1", pack.to_str().unwrap()])
+        .success();
+    anew();
 }
 
 #[cfg(unix)]

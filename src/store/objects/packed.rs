@@ -1,0 +1,329 @@
+//! Objects read from packs directly, for commands that read many of them one after the other.
+//!
+//! git stores a commit or a tree as what differs from another one, and that one likewise. gix begins anew for each, and
+//! asks all object folders; here what was made is kept for the next one, so that each costs one inflation, as in git. gix
+//! maps packs besides, which takes much memory; here they are read piece by piece. For whatever is not in a pack, not
+//! whole or unusually large the answer is `None`, and the caller asks the repository, which finds it or says what is
+//! wrong.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use flate2::{Decompress, FlushDecompress, Status};
+use gix::ObjectId;
+use gix::hashtable;
+use gix::objs::Kind;
+use gix::odb::pack::data::{Entry, entry::Header};
+
+use super::blocks::{Blocks, Kept};
+use super::delta::applied;
+use super::lookup::Index;
+use super::{name, present, strict::indexes};
+use crate::os;
+use crate::store::Repository;
+
+/// Larger objects are left to gix, which knows the limits that the user has set.
+const LARGE: u64 = 1 << 20;
+
+/// How much of what was made is kept, at least; twice as much at most.
+const KEPT: usize = 1 << 20;
+
+/// As long as this much room is left, zlib makes many bytes at a time.
+const ROOM: usize = 512;
+
+/// More than any header of an entry takes: two numbers of ten bytes, or one and an id.
+const HEADER: usize = 10 + 32;
+
+/// Reads objects. Knows the packs there were when it was made.
+pub(in crate::store) struct Packed {
+    hash: gix::hash::Kind,
+    /// The one that had the last object comes first.
+    packs: Vec<Arc<Pack>>,
+    inflater: Decompress,
+    /// What is inflated into, with room to spare.
+    scratch: Vec<u8>,
+    /// The files: of the pack with a number n the index has the number 2n, the data 2n + 1.
+    blocks: Blocks,
+    /// What objects were made from, by pack and offset.
+    bases: Kept<Object>,
+}
+
+struct Pack {
+    number: usize,
+    path: PathBuf,
+    data: PathBuf,
+    /// Read when it is needed; `None` in it when it cannot be.
+    index: OnceLock<Option<Index>>,
+    /// Whether it is one of ours, which hold no deltas.
+    ours: OnceLock<bool>,
+}
+
+impl Pack {
+    fn index(&self, blocks: &mut Blocks, hash: gix::hash::Kind) -> Option<&Index> {
+        let open = || Index::open(blocks, self.number * 2, &self.path, hash);
+        self.index.get_or_init(open).as_ref()
+    }
+
+    fn is_ours(&self) -> bool {
+        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
+        *self.ours.get_or_init(|| stem.is_some_and(name::is_ours))
+    }
+}
+
+/// Where objects are: the number of the pack, and the offset.
+type Places = hashtable::HashMap<ObjectId, (usize, u64)>;
+
+type Object = (Kind, Rc<Vec<u8>>);
+
+impl Packed {
+    /// Reads the list of packs.
+    pub(in crate::store) fn new(repo: &Repository) -> Self {
+        let folders = present::folders(repo).unwrap_or_default();
+        let paths = folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
+        let packs = paths.enumerate().map(|(number, path)| Pack {
+            number,
+            data: path.with_extension("pack"),
+            path,
+            index: OnceLock::new(),
+            ours: OnceLock::new(),
+        });
+        Self::of(repo.object_hash(), packs.map(Arc::new).collect())
+    }
+
+    fn of(hash: gix::hash::Kind, packs: Vec<Arc<Pack>>) -> Self {
+        Self {
+            hash,
+            packs,
+            inflater: Decompress::new(true),
+            scratch: Vec::new(),
+            blocks: Blocks::new(),
+            bases: Kept::new(KEPT),
+        }
+    }
+
+    /// How many packs there are.
+    pub(in crate::store) fn packs(&self) -> usize {
+        self.packs.len()
+    }
+
+    /// Looks for all of these at once: with a thousand packs, to look through all of them for each takes longer than
+    /// everything else.
+    fn look_for(&mut self, ids: &[ObjectId]) -> Places {
+        let wanted: hashtable::HashSet<ObjectId> = ids.iter().copied().collect();
+        let mut places = Places::default();
+        for pack in &self.packs {
+            let number = pack.number;
+            let Some(index) = pack.index(&mut self.blocks, self.hash) else {
+                continue;
+            };
+            if index.count() as usize <= wanted.len() {
+                for at in 0..index.count() {
+                    let id = index.id(&mut self.blocks, at).filter(|id| wanted.contains(id));
+                    if let Some(id) = id
+                        && let Some(offset) = index.offset(&mut self.blocks, at)
+                    {
+                        places.insert(id, (number, offset));
+                    }
+                }
+            } else {
+                for id in &wanted {
+                    if let Some(offset) = index.find(&mut self.blocks, id) {
+                        places.insert(*id, (number, offset));
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    /// What `make` makes of the bytes of each of these commits, in their order; see [`commit`](Self::commit) for what
+    /// `None` stands for. Two threads share the work where it is much.
+    pub(in crate::store) fn each<T: Send>(
+        &mut self,
+        ids: &[ObjectId],
+        make: impl Fn(ObjectId, &[u8]) -> T + Sync,
+    ) -> Vec<Option<T>> {
+        let places = self.look_for(ids);
+        let hash = self.hash;
+        // By number, whichever had the last object.
+        let mut packs = self.packs.clone();
+        packs.sort_by_key(|pack| pack.number);
+        os::in_halves(ids, |ids| {
+            let mut packed = Self::of(hash, packs.clone());
+            let mut one = |id: &ObjectId| {
+                let (number, offset) = *places.get(id)?;
+                let found = packed.entry(number, offset)?;
+                packed.checked(*id, found).map(|data| make(*id, &data))
+            };
+            ids.iter().map(&mut one).collect()
+        })
+    }
+
+    /// The index of a pack that has this object.
+    pub(in crate::store) fn index_with(&mut self, id: &ObjectId) -> Option<PathBuf> {
+        let (place, _) = self.find(id)?;
+        Some(self.packs[place].path.clone())
+    }
+
+    /// The bytes of a commit; `None` when they cannot be had from a pack. They have been checked as by
+    /// `checkpoint::read`: they have its id.
+    pub(in crate::store) fn commit(&mut self, id: ObjectId) -> Option<Rc<Vec<u8>>> {
+        let found = self.object(&id)?;
+        self.checked(id, found)
+    }
+
+    /// The bytes, if they are those of the commit of this id.
+    fn checked(&self, id: ObjectId, (kind, data): Object) -> Option<Rc<Vec<u8>>> {
+        let is_it = gix::objs::compute_hash(self.hash, kind, &data).is_ok_and(|found| found == id);
+        (kind == Kind::Commit && is_it).then_some(data)
+    }
+
+    /// The kind and bytes of an object, checked as by gix: what was compressed is whole, and deltas fit their bases.
+    pub(in crate::store) fn object(&mut self, id: &ObjectId) -> Option<Object> {
+        let (place, offset) = self.find(id)?;
+        self.entry(place, offset)
+    }
+
+    /// Where the object is: the pack's place among the packs, and the offset.
+    fn find(&mut self, id: &ObjectId) -> Option<(usize, u64)> {
+        for place in 0..self.packs.len() {
+            let index = self.packs[place].index(&mut self.blocks, self.hash);
+            if let Some(offset) = index.and_then(|index| index.find(&mut self.blocks, id)) {
+                self.packs.swap(0, place);
+                return Some((0, offset));
+            }
+        }
+        None
+    }
+
+    /// The object at an offset of a pack.
+    fn entry(&mut self, place: usize, offset: u64) -> Option<Object> {
+        let number = self.packs[place].number;
+        // From the object wanted back to one that is known or whole.
+        let mut deltas = Vec::new();
+        let mut at = offset;
+        let mut base = loop {
+            if let Some(known) = self.bases.get(number, at) {
+                break known;
+            }
+            let mut header = [0; HEADER];
+            let path = &self.packs[place].data;
+            let length = self.blocks.fill(number * 2 + 1, path, at, &mut header);
+            let entry = Entry::from_bytes(&header[..length], at, self.hash).ok()?;
+            if entry.decompressed_size > LARGE {
+                return None;
+            }
+            let bytes = self.inflate(place, &entry)?;
+            match entry.header {
+                Header::OfsDelta { base_distance } => {
+                    deltas.push((at, bytes));
+                    // Always before, so that this comes to an end.
+                    at = entry.checked_base_pack_offset(base_distance)?;
+                }
+                // Bases by id are for packs on their way.
+                Header::RefDelta { .. } => return None,
+                header => {
+                    let object = (header.as_kind()?, Rc::new(bytes));
+                    // A commit that nothing is made from, and that is read once.
+                    if object.0 != Kind::Commit || !self.packs[place].is_ours() {
+                        self.keep(number, at, &object);
+                    }
+                    break object;
+                }
+            }
+        };
+        for (at, delta) in deltas.iter().rev() {
+            base = (base.0, Rc::new(applied(&base.1, delta, LARGE)?));
+            self.keep(number, *at, &base);
+        }
+        Some(base)
+    }
+
+    fn keep(&mut self, number: usize, offset: u64, object: &Object) {
+        self.bases.put(number, offset, object, object.1.len());
+    }
+
+    /// The contents of an entry: of the object, or of a delta.
+    fn inflate(&mut self, place: usize, entry: &Entry) -> Option<Vec<u8>> {
+        let pack = &self.packs[place];
+        let size = usize::try_from(entry.decompressed_size).ok()?;
+        // More room than needed, so that the stream comes to its end where it has no more, and quickly.
+        self.scratch.clear();
+        self.scratch.reserve(size + ROOM);
+        self.inflater.reset(true);
+        loop {
+            let at = entry.data_offset + self.inflater.total_in();
+            let (block, within) = self.blocks.at(pack.number * 2 + 1, &pack.data, at)?;
+            let before = (self.inflater.total_in(), self.scratch.len());
+            let input = &block[within..];
+            // As if it were all: mostly it is, and then zlib need not keep for later what it has made.
+            let status = self
+                .inflater
+                .decompress_vec(input, &mut self.scratch, FlushDecompress::Finish);
+            match status.ok()? {
+                Status::StreamEnd => break,
+                _ if (self.inflater.total_in(), self.scratch.len()) == before => return None,
+                _ => {}
+            }
+        }
+        (self.scratch.len() == size).then(|| self.scratch.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Writer;
+    use super::*;
+
+    /// A repository with a pack of some objects, their ids and bytes, and the pack's path.
+    fn packed() -> (tempfile::TempDir, Repository, Vec<(ObjectId, Vec<u8>)>, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let repo = gix::init_bare(folder.path()).expect("a repository");
+        let writer = Writer::durable(&repo).expect("a writer");
+        let lengths = [0, 1, 100, 9000, 40_000];
+        let bytes = lengths.map(|length| {
+            (0..length)
+                .map(|n: u32| (n * n / 7).to_le_bytes()[0])
+                .collect::<Vec<_>>()
+        });
+        let objects = bytes.map(|bytes| (writer.write(Kind::Blob, &bytes).expect("written"), bytes));
+        drop(writer.finish().expect("finished"));
+        let path = indexes(&folder.path().join("objects/pack")).remove(0);
+        (folder, repo, objects.to_vec(), path.with_extension("pack"))
+    }
+
+    #[test]
+    fn what_is_in_a_pack_is_read_from_it() {
+        let (_folder, repo, objects, _) = packed();
+        let mut packed = Packed::new(&repo);
+        for (id, bytes) in &objects {
+            let (kind, found) = packed.object(id).expect("found");
+            assert_eq!((kind, &*found), (Kind::Blob, bytes));
+            assert!(packed.commit(*id).is_none(), "no commit");
+        }
+        assert!(packed.object(&ObjectId::null(repo.object_hash())).is_none());
+    }
+
+    #[test]
+    fn what_is_damaged_is_not_read() {
+        let (_folder, repo, objects, path) = packed();
+        let whole = std::fs::read(&path).expect("read");
+        for place in 12..whole.len() - 20 {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 0x55;
+            std::fs::remove_file(&path).expect("removed");
+            std::fs::write(&path, bytes).expect("written");
+            let mut packed = Packed::new(&repo);
+            // A flipped kind is no kind, or one that is not asked for.
+            let mut found = objects.iter().filter_map(|(id, _)| packed.object(id));
+            let blobs = found.by_ref().filter(|(kind, _)| *kind == Kind::Blob);
+            let blobs: Vec<_> = blobs.map(|(_, bytes)| bytes.to_vec()).collect();
+            assert_eq!(blobs.len(), objects.len() - 1, "byte {place}");
+            assert!(
+                blobs.iter().all(|blob| objects.iter().any(|(_, bytes)| bytes == blob)),
+                "byte {place}"
+            );
+        }
+    }
+}
