@@ -205,6 +205,8 @@ struct Bringing<'a> {
     index_written: bool,
     /// Whether any plan was executed.
     begun: bool,
+    /// Whether the changes say of each path what a snapshot would say.
+    plain: bool,
 }
 
 impl<'a> Bringing<'a> {
@@ -229,6 +231,7 @@ impl<'a> Bringing<'a> {
             changes: BTreeMap::new(),
             index_written: false,
             begun: false,
+            plain: true,
         })
     }
 
@@ -462,6 +465,7 @@ impl<'a> Bringing<'a> {
             }
         };
         self.begun = true;
+        self.plain &= plan.is_plain() && done.differing.is_empty();
         for change in &done.changes {
             let now = change.now.map(|(mode, id)| (mode, oid(id)));
             self.changes.insert(change.path.clone(), now);
@@ -478,11 +482,12 @@ impl<'a> Bringing<'a> {
         Ok(())
     }
 
-    /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs: where
-    /// only a part was restored, other rules may hold than the goal's, and a file be stored in another form.
+    /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs, unless
+    /// the plan is sure that they are the same: where only a part was restored, other rules may hold than the goal's, and
+    /// a file be stored in another form.
     fn look_back(&mut self) -> Result<(), Error> {
         let continued = self.job.journal.is_some() && !self.job.dry_run;
-        if self.changes.is_empty() && !self.index_written && !continued {
+        if (self.changes.is_empty() || self.plain) && !self.index_written && !continued {
             return Ok(());
         }
         let scene = self.scene;

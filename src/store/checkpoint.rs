@@ -375,6 +375,13 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
         id,
         why,
     };
+    // Read strictly, it need not be found by gix, read, hashed and then read again to be sure that git can read it.
+    let (sound, is_loose) = super::objects::own_loose(repo, &id);
+    if let Some((found, data)) = sound
+        && found == kind
+    {
+        return Ok(data);
+    }
     let object = match repo.try_find_object(id) {
         Ok(Some(object)) => object,
         Ok(None) => {
@@ -393,7 +400,7 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
     if found != id {
         return Err(corrupt("its bytes have another id".into()));
     }
-    if let Some(why) = super::objects::damaged_loose(repo, &id) {
+    if is_loose && let Some(why) = super::objects::damaged_loose(repo, &id) {
         return Err(corrupt(why));
     }
     Ok(object.detach().data)

@@ -50,6 +50,15 @@ pub(super) fn read(path: &Path, id: &ObjectId) -> io::Result<Result<(Kind, Vec<u
     })
 }
 
+/// The kind and contents of an object that lies loose and whole in the repository's own folder; whether there is such a
+/// file at all.
+pub(in crate::store) fn own(repo: &Repository, id: &ObjectId) -> (Option<(Kind, Vec<u8>)>, bool) {
+    match read(&path(&place::objects_dir(repo), id), id) {
+        Ok(found) => (found.ok(), true),
+        Err(error) => (None, error.kind() != io::ErrorKind::NotFound),
+    }
+}
+
 /// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
 pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
     // Alternates are other repositories, and these to be checked.

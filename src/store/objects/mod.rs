@@ -36,7 +36,7 @@ use super::{Error, Repository, place};
 use crate::os::{Leftover, Sharing, trace};
 use body::Body;
 pub use consolidate::{Consolidated, consolidate};
-pub(super) use loose::damaged_loose;
+pub(super) use loose::{damaged_loose, own as own_loose};
 pub(super) use packed::Packed;
 pub(super) use present::Present;
 pub use sealed::Sealed;

@@ -21,6 +21,9 @@ pub struct Plan {
     pub(super) tidy: Vec<Vec<u8>>,
     pub(super) settings: Settings,
     pub(super) umask: u32,
+    /// Whether some path may be stored in another form than the one it is written from: rules that change with it,
+    /// conversions, permissions that the system does not keep.
+    pub(super) reshapes: bool,
 }
 
 /// One change of the disk.
@@ -82,12 +85,18 @@ impl Plan {
             tidy: Vec::new(),
             settings,
             umask: 0,
+            reshapes: false,
         }
     }
 
     /// Whether nothing has to be done.
     pub fn is_done(&self) -> bool {
         self.steps.is_empty() && self.blocked.is_empty()
+    }
+
+    /// Whether a snapshot afterwards says of each path that is written just what it was written from.
+    pub fn is_plain(&self) -> bool {
+        !self.reshapes
     }
 
     /// How many files and links are deleted.

@@ -75,6 +75,58 @@ fn a_restore_is_shown_done_undone_and_redone() {
     assert_eq!(document["restored_from"], digest.trim());
 }
 
+/// Under other rules than it was saved by, a file is stored in another form than the one it was written from; that is
+/// not a change since.
+#[test]
+fn undo_is_not_misled_by_rules_of_which_only_a_part_came_back() {
+    const RULES: &str = "f text eol=crlf\n";
+    let rules = |world: &World, there: bool| {
+        if there {
+            world.file(".gitattributes", RULES);
+        } else {
+            let _ = fs::remove_file(world.path(".gitattributes"));
+        }
+    };
+    for (then, now, args) in [
+        (true, false, &["restore", "@", "--", "f"][..]),
+        (false, true, &["restore", "@", "--", "f"]),
+        (true, false, &["restore", "@", "--", ".gitattributes"]),
+        (false, true, &["restore", "@", "--", ".gitattributes"]),
+        (true, false, &["restore", "@"]),
+        (false, true, &["restore", "@"]),
+        (true, true, &["restore", "@"]),
+        (false, false, &["restore", "@"]),
+    ] {
+        let world = World::with_commit();
+        rules(&world, then);
+        world.file("f", "saved\r\nso\r\n");
+        save(&world, "then");
+        rules(&world, now);
+        world.file("f", "later\r\n");
+        world.checkpoint(args).success();
+        world.checkpoint(["undo"]).success().stdout_has("Undid 'restored");
+        assert_eq!(world.read("f"), b"later\r\n", "{then} {now} {args:?}");
+        assert_eq!(world.path(".gitattributes").exists(), now, "{then} {now} {args:?}");
+    }
+}
+
+/// Where git does not take the mode from the disk, a file has the one of the index, whatever it was saved with.
+#[cfg(unix)]
+#[test]
+fn undo_is_not_misled_by_modes_that_git_does_not_look_at() {
+    let world = World::with_commit();
+    world.git(["config", "core.fileMode", "false"]).success();
+    world.git(["update-index", "--chmod=+x", "README.md"]).success();
+    world.file("README.md", "saved\n");
+    save(&world, "then");
+    world.git(["update-index", "--chmod=-x", "README.md"]).success();
+    world.file("README.md", "later\n");
+    world.checkpoint(["restore", "@"]).success();
+    assert_eq!(world.read("README.md"), b"saved\n");
+    world.checkpoint(["undo"]).success().stdout_has("Undid 'restored");
+    assert_eq!(world.read("README.md"), b"later\n");
+}
+
 #[test]
 fn undo_keeps_what_was_changed_since() {
     let world = World::with_commit();

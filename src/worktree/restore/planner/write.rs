@@ -7,7 +7,7 @@ use crate::model::plan::{Act, Block, Why};
 use crate::os::dir::Kind;
 use crate::worktree::restore::Error;
 use crate::worktree::restore::content::{Content, Thing};
-use crate::worktree::restore::disk::{There, folders_above};
+use crate::worktree::restore::disk::{There, folders_above, split};
 use crate::worktree::restore::paths::{FileSystem, Unsafe};
 use crate::worktree::restore::plan::Step;
 use crate::worktree::restore::side::{Node, Side};
@@ -61,6 +61,7 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         self.plan.line(Act::Mode, path, Why::Bits { from, to });
+        self.plan.reshapes = true;
         self.plan.steps.push(Step::Mode {
             path: path.to_vec(),
             was,
@@ -125,12 +126,31 @@ impl Planner<'_, '_> {
         {
             self.plan.line(Act::Skip, path, Why::SpecialBits);
         }
+        self.plan.reshapes |= !self.is_plain(path, &is, pair.rules);
         self.plan.steps.push(Step::Write {
             path: path.to_vec(),
             was,
             is,
         });
         Ok(())
+    }
+
+    /// Whether a snapshot stores what is written here as the blob that it was written from, under the target's rules and
+    /// under those of the present: where only a part is restored, either may hold afterwards.
+    fn is_plain(&mut self, path: &[u8], is: &Content, rules: &Rules) -> bool {
+        let Thing::File { mode, executable } = is.thing else {
+            return false;
+        };
+        let under_present = Content {
+            attributes: Arc::clone(&rules.present),
+            ..is.clone()
+        };
+        let keeps_mode = self.settings.file_mode && executable == (mode & 0o100 != 0);
+        keeps_mode
+            && !is.raw
+            && !is_rules(path)
+            && self.converter.conversion(path, is).is_none()
+            && self.converter.conversion(path, &under_present).is_none()
     }
 
     /// Whether a file is linked elsewhere, as far as the system tells.
@@ -194,6 +214,7 @@ impl Planner<'_, '_> {
     pub(super) fn remove_content(&mut self, path: &[u8], was: Content, why: Why) {
         self.removed.insert(self.system.key(path));
         self.plan.line(Act::Delete, path, why);
+        self.plan.reshapes |= is_rules(path);
         self.plan.steps.push(Step::Remove {
             path: path.to_vec(),
             was,
@@ -207,6 +228,11 @@ impl Planner<'_, '_> {
         };
         Ok(left_out.contains(path) || folders_above(path).any(|folder| left_out.contains(&[folder, b"/"].concat())))
     }
+}
+
+/// Whether a file has rules for the conversion of others.
+fn is_rules(path: &[u8]) -> bool {
+    split(path).1.eq_ignore_ascii_case(b".gitattributes")
 }
 
 /// Whether the text of a link has a name in it that stands for a repository's own folder.
