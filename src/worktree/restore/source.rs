@@ -171,15 +171,24 @@ impl<'a> Source<'a> {
 }
 
 /// [`Checked`] in the making.
-#[derive(Default)]
 pub(super) struct Kept {
     pub blobs: Checked,
     size: usize,
+    most: usize,
 }
 
 impl Kept {
+    /// One of so many that are made at the same time.
+    pub(super) fn one_of(count: usize) -> Self {
+        Self {
+            blobs: Checked::new(),
+            size: 0,
+            most: KEPT / count,
+        }
+    }
+
     fn keep(&mut self, id: ObjectId, blob: Arc<Vec<u8>>) {
-        if self.size + blob.len() <= KEPT {
+        if self.size + blob.len() <= self.most {
             self.size += blob.len();
             self.blobs.insert(id, blob);
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Error;
-use super::content::{Content, Converter};
+use super::content::{Content, Converter, Sum};
 use super::plan::{Plan, Step};
 use super::source::{Checked, Kept};
 use crate::model::path::RepoPath;
@@ -120,9 +120,7 @@ pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) ->
     if executor.done.stopped.is_none() {
         executor.tidy();
     }
-    for (at, sum) in std::mem::take(&mut executor.written) {
-        executor.verify(at, &sum);
-    }
+    verify(repo, plan, execution.token, &mut executor);
     (execution.progress)(all, all);
     Ok(executor.done)
 }
@@ -138,12 +136,90 @@ fn check_sources(repo: &Repository, plan: &Plan) -> Result<Checked, Error> {
             sources.push((path, is));
         }
     }
-    let mut converter = Converter::new(repo, &plan.settings)?;
-    let mut kept = Kept::default();
-    for (path, content) in sources {
-        converter.check(path, content, &mut kept)?;
+    let helpers = helpers(repo, sources.len());
+    let check = |repo: &Repository, sources: &[(&[u8], &Content)]| {
+        let mut converter = Converter::new(repo, &plan.settings)?;
+        let mut kept = Kept::one_of(helpers + 1);
+        for (path, content) in sources {
+            converter.check(path, content, &mut kept)?;
+        }
+        Ok(kept.blobs)
+    };
+    let parts = in_parts(repo, &sources, helpers, check);
+    let mut checked = Checked::new();
+    for part in parts {
+        checked.extend(part?);
     }
-    Ok(kept.blobs)
+    Ok(checked)
+}
+
+/// Reads again what was written.
+fn verify(repo: &Repository, plan: &Plan, token: &str, executor: &mut Executor<'_>) {
+    let written = std::mem::take(&mut executor.written);
+    let verify = |repo: &Repository, written: &[(usize, Sum)]| {
+        let mut executor = Executor::new(repo, plan, token, Arc::default())?;
+        for (at, sum) in written {
+            executor.verify(*at, sum);
+        }
+        Ok(executor.done.differing)
+    };
+    let helpers = helpers(repo, written.len());
+    for (part, written) in in_parts(repo, &written, helpers, verify)
+        .into_iter()
+        .zip(parts(&written, helpers))
+    {
+        match part {
+            Ok(differing) => executor.done.differing.extend(differing),
+            // What could not be read again there is read again here.
+            Err(_) => written.iter().for_each(|(at, sum)| executor.verify(*at, sum)),
+        }
+    }
+}
+
+/// Threads beside this one that are worth it for so many paths.
+fn helpers(repo: &Repository, paths: usize) -> usize {
+    // Objects in memory are those of this handle alone.
+    if repo.objects.num_objects_in_memory() > 0 {
+        return 0;
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    threads.min(paths.div_ceil(BATCH)).saturating_sub(1)
+}
+
+/// The paths in a part for each thread, in order.
+fn parts<T>(all: &[T], helpers: usize) -> impl Iterator<Item = &[T]> {
+    all.chunks(all.len().div_ceil(helpers + 1).max(1))
+}
+
+/// Does it with each part in a thread of its own; the results come in the order of the parts.
+fn in_parts<T: Sync, R: Send>(
+    repo: &Repository,
+    all: &[T],
+    helpers: usize,
+    work: impl Fn(&Repository, &[T]) -> Result<R, Error> + Sync,
+) -> Vec<Result<R, Error>> {
+    let mut parts = parts(all, helpers);
+    let Some(first) = parts.next() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = parts
+            .map(|part| {
+                let (repo, work) = (repo.clone().into_sync(), &work);
+                let help = move || work(&repo.to_thread_local(), part);
+                let helper = std::thread::Builder::new().spawn_scoped(scope, help);
+                (part, helper.ok())
+            })
+            .collect();
+        let mut results = vec![work(repo, first)];
+        for (part, helper) in helpers {
+            results.push(match helper.map(std::thread::ScopedJoinHandle::join) {
+                Some(Ok(result)) => result,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                // The system allows no more threads.
+                None => work(repo, part),
+            });
+        }
+        results
+    })
 }
 
 /// The steps of one phase, spread over threads.
@@ -179,14 +255,7 @@ impl Spread<'_> {
                 }
             }
         };
-        // Objects in memory are those of this handle alone.
-        let shared = parallel && repo.objects.num_objects_in_memory() == 0;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        let helpers = if shared {
-            threads.min(phase.len().div_ceil(BATCH)).saturating_sub(1)
-        } else {
-            0
-        };
+        let helpers = if parallel { helpers(repo, phase.len()) } else { 0 };
         let found = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
                 // Without them, where the system allows no more, it takes longer.
