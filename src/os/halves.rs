@@ -11,9 +11,9 @@ pub fn in_halves<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + 
     }
     let (mine, others) = items.split_at(items.len() / 2);
     std::thread::scope(|scope| {
-        let beside = std::thread::Builder::new().spawn_scoped(scope, || work(others));
+        let beside = super::beside(scope, || work(others));
         let mut made = work(mine);
-        let rest = beside.ok().and_then(|beside| beside.join().ok());
+        let rest = beside.and_then(|beside| beside.join().ok());
         // Where no thread could be had.
         made.extend(rest.unwrap_or_else(|| work(others)));
         made

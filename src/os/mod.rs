@@ -5,6 +5,7 @@
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
 mod ask;
+mod beside;
 #[cfg(unix)]
 mod change;
 pub mod child;
@@ -31,6 +32,7 @@ pub mod trace;
 mod worker;
 
 pub use ask::{Answer, Question, Stopwatch, ask};
+pub use beside::beside;
 #[cfg(unix)]
 pub use change::set_mode;
 pub use file::{

@@ -153,7 +153,7 @@ fn read_large(path: &Path, hash: gix::hash::Kind, options: decode::Options) -> O
     let (size, end) = (before.len(), hash.len_in_bytes());
     let file = std::thread::scope(|scope| {
         let checked = || is_sound(opened, size - end as u64, hash);
-        let checked = std::thread::Builder::new().spawn_scoped(scope, checked).ok()?;
+        let checked = os::beside(scope, checked)?;
         let file = gix::index::File::at(path, hash, true, options).ok();
         let sound = checked.join().is_ok_and(|checked| checked.unwrap_or(false));
         file.filter(|_| sound)

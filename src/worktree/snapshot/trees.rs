@@ -18,6 +18,7 @@ use super::index::{EntryExt, Group, Index};
 use super::reachable::{Listing, Reachable};
 use super::settle::Results;
 use super::walk::{Folder, What};
+use crate::os;
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
 
@@ -252,12 +253,13 @@ impl<'a> Builder<'a> {
         let helpers = threads.min(lowest.len() / (2 * BATCH)).saturating_sub(1);
         std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
-                .map(|_| {
+                // Without them, where the system allows no more, it takes longer.
+                .map_while(|_| {
                     let repo = self.repo.clone().into_sync();
                     let (roots, writer, index, left_out) =
                         (self.reachable.roots(), self.writer, self.index, self.left_out);
                     let work = &work;
-                    scope.spawn(move || {
+                    os::beside(scope, move || {
                         let repo = repo.to_thread_local();
                         work(&mut Builder::new(&repo, roots, writer, index, left_out))
                     })

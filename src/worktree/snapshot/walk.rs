@@ -27,6 +27,7 @@ use super::settings::Settings;
 use super::status::Tally;
 use crate::model::list::{Lists, SkipReason, Skipped};
 use crate::model::path::RepoPath;
+use crate::os;
 use crate::os::dir::{Dir, Kind, Meta, Names};
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
@@ -290,7 +291,7 @@ pub(super) fn walk(
                     let repo = repo.clone().into_sync();
                     let queue = &queue;
                     let work = move || work(&repo.to_thread_local(), ground, queue, |_, _| false);
-                    std::thread::Builder::new().spawn_scoped(scope, work).ok()
+                    os::beside(scope, work)
                 }));
             }
             false

@@ -19,6 +19,7 @@ use super::content::{Content, Converter, Sum};
 use super::plan::{Plan, Step};
 use super::source::{Checked, Kept};
 use crate::model::path::RepoPath;
+use crate::os;
 use crate::store::{ObjectId, Repository};
 use step::Executor;
 
@@ -205,8 +206,7 @@ fn in_parts<T: Sync, R: Send>(
             .map(|part| {
                 let (repo, work) = (repo.clone().into_sync(), &work);
                 let help = move || work(&repo.to_thread_local(), part);
-                let helper = std::thread::Builder::new().spawn_scoped(scope, help);
-                (part, helper.ok())
+                (part, os::beside(scope, help))
             })
             .collect();
         let mut results = vec![work(repo, first)];
@@ -270,7 +270,7 @@ impl Spread<'_> {
                         work(&mut executor, &mut |_| ());
                         Some((executor.done, executor.written))
                     };
-                    std::thread::Builder::new().spawn_scoped(scope, help).ok()
+                    os::beside(scope, help)
                 })
                 .collect();
             work(executor, progress);

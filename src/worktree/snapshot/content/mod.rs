@@ -21,6 +21,7 @@ use super::reachable::Reachable;
 use super::walk::{Candidate, Ground};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
+use crate::os;
 use crate::os::dir::{self, Dir, Meta};
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
@@ -139,7 +140,7 @@ impl Reader<'_> {
             while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for at in batch.clone() {
                     results.push((at, thread.result(&candidates[at])?));
-                    crate::os::trace::count();
+                    os::trace::count();
                 }
             }
             Ok(results)
@@ -163,7 +164,7 @@ impl Reader<'_> {
                     let repo = repo.clone().into_sync();
                     let work = &work;
                     let work = move || work(&repo.to_thread_local());
-                    std::thread::Builder::new().spawn_scoped(scope, work).ok()
+                    os::beside(scope, work)
                 })
                 .collect();
             let mut results = work(repo);

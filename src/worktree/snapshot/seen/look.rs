@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Around, Folder, Place, Plain, Seen, Stamp, names, told};
+use crate::os;
 use crate::os::dir::{Dir, Meta, Names};
 use crate::worktree::snapshot::cache::checksum;
 
@@ -82,11 +83,7 @@ impl Seen {
             let threads = threads.min(self.folders.len() / MANY);
             let helpers: Vec<_> = (1..threads)
                 // Without them, where the system allows no more, it takes longer.
-                .map_while(|number| {
-                    std::thread::Builder::new()
-                        .spawn_scoped(scope, move || work(number))
-                        .ok()
-                })
+                .map_while(|number| os::beside(scope, move || work(number)))
                 .collect();
             let mut told = vec![work(0)];
             for helper in helpers {
