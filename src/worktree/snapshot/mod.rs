@@ -170,6 +170,13 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         return Ok(whole.snapshot(options.umask, extent));
     }
     let index = Index::read(repo, options.index_path)?;
+    // What was found rests on the index of before.
+    let stands = |(_, next): (_, &Next)| {
+        around
+            .as_ref()
+            .is_some_and(|around| around.has_index(repo, options, next))
+    };
+    let look = kept.is_some_and(stands).then_some(&look);
     let cache = options
         .cache
         .map_or_else(|| Cache::empty(hash), |path| Cache::read(path, hash, settings.digest()));
@@ -191,7 +198,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         cache: &cache,
         next: next.as_ref(),
         device,
-        look: Some(&look),
+        look,
         trusted: Some(Trusted { roots: &roots, writer }),
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),

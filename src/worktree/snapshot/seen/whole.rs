@@ -3,6 +3,8 @@
 //! Kept only of a snapshot that nothing but files, folders, the index and the settings decided: without unmerged paths,
 //! repositories in the work tree, files that could not be read, or files that are not to be believed for another reason.
 
+use std::path::{Path, PathBuf};
+
 use gix::bstr::ByteSlice;
 
 use super::{if_any, put_if_any};
@@ -51,16 +53,22 @@ impl Around {
         next: &cache::Next,
         digest: u64,
     ) -> Self {
-        let path = options.index_path.map_or_else(|| repo.index_path(), ToOwned::to_owned);
-        let index = match std::fs::File::open(&path).and_then(|file| crate::os::dir::file_meta(&file)) {
-            Ok(meta) if next.may_keep(&meta) => Some(cache::digest(told(&meta))),
-            Ok(_) => None,
-            Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then(|| cache::digest("none")),
-        };
+        let path = index_path(repo, options);
+        let index = of_index(&path, next);
         let limits = (options.max_file_size, options.max_total_size, options.umask);
         let version = env!("CARGO_PKG_VERSION");
         let digest = cache::digest((digest, path, limits, options.exclude, version));
         Self { digest, index }
+    }
+
+    /// Whether the index is still that one, once it was read.
+    pub(in crate::worktree::snapshot) fn has_index(
+        &self,
+        repo: &Repository,
+        options: &Options<'_>,
+        next: &cache::Next,
+    ) -> bool {
+        of_index(&index_path(repo, options), next) == self.index
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -72,6 +80,18 @@ impl Around {
         let index = if_any(at.u64()?);
         let digest = at.u64()?;
         Some(Self { digest, index })
+    }
+}
+
+fn index_path(repo: &Repository, options: &Options<'_>) -> PathBuf {
+    options.index_path.map_or_else(|| repo.index_path(), ToOwned::to_owned)
+}
+
+fn of_index(path: &Path, next: &cache::Next) -> Option<u64> {
+    match std::fs::File::open(path).and_then(|file| crate::os::dir::file_meta(&file)) {
+        Ok(meta) if next.may_keep(&meta) => Some(cache::digest(told(&meta))),
+        Ok(_) => None,
+        Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then(|| cache::digest("none")),
     }
 }
 
