@@ -155,10 +155,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         .and_then(|dir| dir.local_device());
     let seen = kept.map_or_else(Seen::empty, |(path, _)| Seen::read(path));
     let look = seen.look(root, device, around.as_ref(), threads);
+    let head = tree::of_head(repo)?;
     let whole = around.as_ref().and_then(|around| seen.whole(around));
     if look.is_same()
         && let Some(whole) = whole
-        && whole.stands(repo, options.held, writer)
+        && whole.stands(repo, head, options.held, writer)
     {
         trace::say(1, || {
             format!(
@@ -180,7 +181,6 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let cache = options
         .cache
         .map_or_else(|| Cache::empty(hash), |path| Cache::read(path, hash, settings.digest()));
-    let head = tree::of_head(repo)?;
     let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
@@ -266,7 +266,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         extent: Extent::default(),
     };
     if let (Some((path, _)), Some(around)) = (kept, around) {
-        let whole = Whole::of(&index, &found, &reads, writer, &made);
+        let whole = Whole::of(repo, &ground, &found, &reads, (head, options.held), &made);
         seen.replace(path, &around, whole.as_ref(), &seen_folders(&found));
     }
     made.extent = Extent::of(found.folders, found.elsewhere > 0);

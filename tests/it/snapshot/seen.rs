@@ -419,11 +419,7 @@ fn a_snapshot_that_is_not_stored_soundly_is_stored_again() {
     this.world.git(["update-ref", "refs/kept", taken.tree()]).success();
     this.world.git(["repack", "-adq"]).success();
     this.take(&held);
-    let packs = this.world.root().join("packs");
-    fs::rename(this.world.path(".git/objects/pack"), &packs).unwrap();
-    fs::create_dir(this.world.path(".git/objects/pack")).unwrap();
-    let unpack = format!("cat '{}'/*.pack | git unpack-objects -q", packs.display());
-    this.world.command("sh", ["-c", &unpack]).run().success();
+    loosen(&this.world);
     this.take(&held);
     let object = this.world.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
     for loss in ["gone", "", "garbage"] {
@@ -437,6 +433,53 @@ fn a_snapshot_that_is_not_stored_soundly_is_stored_again() {
         let blob = format!("{}:lib/b", taken.tree());
         assert_eq!(this.world.git_line(["cat-file", "blob", &blob]), "edited", "{loss:?}");
     }
+}
+
+/// Makes all objects loose ones.
+fn loosen(world: &World) {
+    let packs = world.root().join("packs");
+    fs::rename(world.path(".git/objects/pack"), &packs).unwrap();
+    fs::create_dir(world.path(".git/objects/pack")).unwrap();
+    let unpack = format!(
+        "for pack in '{}'/*.pack; do git unpack-objects -q <$pack; done",
+        packs.display()
+    );
+    world.command("sh", ["-c", &unpack]).run().success();
+}
+
+#[test]
+fn whatever_is_lost_of_a_snapshot_is_stored_again() {
+    let this = Remembering::new();
+    this.world.file("lib/deep/c", "staged\n");
+    this.world.git(["add", "lib/deep/c"]).success();
+    this.settle("staged");
+    let taken = this.same("staged");
+    let trees = [taken.tree(), taken.index_tree()];
+    for (name, tree) in ["refs/files", "refs/index"].into_iter().zip(trees) {
+        this.world.git(["update-ref", name, tree]).success();
+    }
+    loosen(&this.world);
+    this.settle("loose");
+    let objects = |tree: &str| -> Vec<String> {
+        let listed = this
+            .world
+            .git_line(["ls-tree", "-r", "-t", "--format=%(objectname)", tree]);
+        listed.lines().map(str::to_owned).chain([tree.to_owned()]).collect()
+    };
+    let head = objects(&this.world.git_line(["rev-parse", "HEAD^{tree}"]));
+    let mut lost = 0;
+    for id in trees.into_iter().flat_map(&objects).filter(|id| !head.contains(id)) {
+        let path = this.world.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        // Twice the same: it is in a pack by now.
+        if fs::remove_file(&path).is_err() {
+            continue;
+        }
+        lost += 1;
+        let held = json!({ "cache": this.cache, "held": trees });
+        assert_eq!(this.take(&held).json, taken.json, "{id}");
+        this.world.git(["cat-file", "-e", &id]).success();
+    }
+    assert!(lost > 9, "{lost}");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 //! Kept only of a snapshot that nothing but files, folders, the index and the settings decided: without unmerged paths,
 //! repositories in the work tree, files that could not be read, or files that are not to be believed for another reason.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
+use gix::objs::TreeRefIter;
 
 use super::{if_any, put_if_any};
 use crate::model::list::Lists;
@@ -15,12 +17,11 @@ use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
 use crate::worktree::snapshot::cache::{self, Reading, put_u32};
 use crate::worktree::snapshot::content::{Outcome, Read};
-use crate::worktree::snapshot::index::Index;
 use crate::worktree::snapshot::status::{PathSummary, Status};
-use crate::worktree::snapshot::walk::{Folder, Found, Mode};
+use crate::worktree::snapshot::walk::{Folder, Found, Ground, Mode};
 use crate::worktree::snapshot::{Extent, Options, Snapshot};
 
-/// Up to so many blobs are asked for one by one; of more it is noted in which packs they are.
+/// Up to so many objects are asked for one by one; of more it is noted in which packs they are.
 const FEW: usize = 64;
 
 /// What decides a snapshot beside the files: the index, and a digest of everything else.
@@ -37,9 +38,11 @@ pub(in crate::worktree::snapshot) struct Around {
 pub(in crate::worktree::snapshot) struct Whole {
     tree: ObjectId,
     index_tree: ObjectId,
-    /// Blobs that the index does not have.
-    blobs: Vec<ObjectId>,
-    /// The marks of packs in which further such blobs are.
+    /// The tree of HEAD.
+    head: Option<ObjectId>,
+    /// What the trees have that HEAD's has not at the same place, if that are few objects.
+    objects: Vec<ObjectId>,
+    /// Otherwise the marks of the packs in which all of them are.
     packs: Vec<u64>,
     status: Status,
     lists: Lists,
@@ -111,14 +114,19 @@ fn told(meta: &Meta) -> [u64; 8] {
 }
 
 impl Whole {
-    /// What may be kept of a snapshot; `None` if the next one could differ though all is as it was.
+    /// What may be kept of a snapshot that refs hold already; `None` if the next one could differ though all is as it was.
     pub(in crate::worktree::snapshot) fn of(
-        index: &Index,
+        repo: &Repository,
+        ground: &Ground<'_>,
         found: &Found,
         reads: &[Read],
-        writer: &Writer,
+        (head, held): (Option<ObjectId>, &[ObjectId]),
         made: &Snapshot,
     ) -> Option<Self> {
+        let trusted = ground.trusted.as_ref()?;
+        if !held.contains(&made.tree) || !held.contains(&made.index_tree) {
+            return None;
+        }
         let lists = &made.lists;
         let is_plain = lists.conflicts.is_empty()
             && lists.held.is_empty()
@@ -127,7 +135,7 @@ impl Whole {
             && found.elsewhere == 0
             && !lists.skipped.iter().any(|skipped| skipped.reason.is_failure());
         // The other file of an index that git has split is not looked at.
-        if !is_plain || index.state().link().is_some() {
+        if !is_plain || ground.index.state().link().is_some() {
             return None;
         }
         let sure =
@@ -135,32 +143,30 @@ impl Whole {
         if !found.folders.iter().all(sure) {
             return None;
         }
-        let mut blobs = Vec::new();
         for read in reads {
             // A pointer of git-lfs is good only as long as the content is there.
             read.note.as_ref().filter(|note| !note.pointer)?;
-            match &read.outcome {
-                Outcome::Put(put) => blobs.push(put.id),
-                Outcome::Same { .. } => {}
-                Outcome::Held { .. } | Outcome::Gone | Outcome::Skipped(_) => return None,
+            if !matches!(read.outcome, Outcome::Put(_) | Outcome::Same { .. }) {
+                return None;
             }
         }
+        let mut objects = Vec::new();
+        for tree in [made.tree, made.index_tree] {
+            beside(repo, tree, head, &mut objects)?;
+        }
+        objects.sort_unstable();
+        objects.dedup();
         let mut packs = Vec::new();
-        for taken in found.folders.iter().filter_map(|folder| folder.taken.as_ref()) {
-            if taken.tree.is_some() {
-                packs.extend((!taken.packs.is_empty()).then_some(&taken.packs)?);
-            }
+        if objects.len() > FEW {
+            packs = trusted.writer.in_packs(&[], || Some(std::mem::take(&mut objects)))?;
+            // A writer that stores nothing knows of no packs.
+            (!packs.is_empty()).then_some(())?;
         }
-        if blobs.len() > FEW {
-            let marks = writer.in_packs(&[], || Some(std::mem::take(&mut blobs)))?;
-            packs.extend((!marks.is_empty()).then_some(marks)?);
-        }
-        packs.sort_unstable();
-        packs.dedup();
         Some(Self {
             tree: made.tree,
             index_tree: made.index_tree,
-            blobs,
+            head,
+            objects,
             packs,
             status: made.status.clone(),
             lists: lists.clone(),
@@ -169,13 +175,19 @@ impl Whole {
 
     /// Whether it can be had again if the files are as they were: refs must hold its trees, and all that they name must
     /// be stored soundly.
-    pub(in crate::worktree::snapshot) fn stands(&self, repo: &Repository, held: &[ObjectId], writer: &Writer) -> bool {
-        if !held.contains(&self.tree) || !held.contains(&self.index_tree) {
+    pub(in crate::worktree::snapshot) fn stands(
+        &self,
+        repo: &Repository,
+        head: Option<ObjectId>,
+        held: &[ObjectId],
+        writer: &Writer,
+    ) -> bool {
+        if self.head != head || !held.contains(&self.tree) || !held.contains(&self.index_tree) {
             return false;
         }
         let objects = [self.tree, self.index_tree]
             .into_iter()
-            .chain(self.blobs.iter().copied());
+            .chain(self.objects.iter().copied());
         writer.trust(objects.clone());
         (self.packs.is_empty() || writer.in_packs(&self.packs, || None).is_some())
             && objects.into_iter().all(|id| writer.has(repo, &id))
@@ -198,8 +210,10 @@ impl Whole {
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.push(u8::try_from(self.tree.as_bytes().len()).expect("an id is short"));
-        put_u32(out, self.blobs.len());
-        for id in [&self.tree, &self.index_tree].into_iter().chain(&self.blobs) {
+        out.push(u8::from(self.head.is_some()));
+        put_u32(out, self.objects.len());
+        let ids = [&self.tree, &self.index_tree].into_iter().chain(&self.head);
+        for id in ids.chain(&self.objects) {
             out.extend_from_slice(id.as_bytes());
         }
         put_u32(out, self.packs.len());
@@ -224,10 +238,12 @@ impl Whole {
 
     pub(super) fn read(at: &mut Reading<'_>) -> Option<Self> {
         let len = usize::from(at.take(1)?[0]);
+        let has_head = at.take(1)? != [0];
         let count = at.u32()?;
         let mut id = || ObjectId::try_from(at.take(len)?).ok();
         let (tree, index_tree) = (id()?, id()?);
-        let blobs = (0..count).map(|_| id()).collect::<Option<_>>()?;
+        let head = if has_head { Some(id()?) } else { None };
+        let objects = (0..count).map(|_| id()).collect::<Option<_>>()?;
         let packs = (0..at.u32()?).map(|_| at.u64()).collect::<Option<_>>()?;
         let mut summary = || {
             let count = at.u32()? as usize;
@@ -250,12 +266,39 @@ impl Whole {
         Some(Self {
             tree,
             index_tree,
-            blobs,
+            head,
+            objects,
             packs,
             status,
             lists,
         })
     }
+}
+
+/// Adds the trees and blobs of a tree that another one has not at the same place, itself among them. `None` if one of the
+/// trees cannot be read.
+fn beside(repo: &Repository, tree: ObjectId, other: Option<ObjectId>, out: &mut Vec<ObjectId>) -> Option<()> {
+    if other == Some(tree) {
+        return Some(());
+    }
+    out.push(tree);
+    let read = |id: ObjectId| Some(repo.try_find_object(id).ok()??.detach().data);
+    let (data, old) = (read(tree)?, other.map_or_else(|| Some(Vec::new()), read)?);
+    let old: HashMap<_, _> = TreeRefIter::from_bytes(&old, repo.object_hash())
+        .filter_map(Result::ok)
+        .map(|entry| (entry.filename, (entry.mode.is_tree(), entry.oid.to_owned())))
+        .collect();
+    for entry in TreeRefIter::from_bytes(&data, repo.object_hash()) {
+        let entry = entry.ok()?;
+        let (id, was) = (entry.oid.to_owned(), old.get(entry.filename));
+        if entry.mode.is_tree() {
+            let was = was.filter(|(is_tree, _)| *is_tree).map(|(_, id)| *id);
+            beside(repo, id, was, out)?;
+        } else if !entry.mode.is_commit() && was.is_none_or(|(_, was)| *was != id) {
+            out.push(id);
+        }
+    }
+    Some(())
 }
 
 fn put(out: &mut Vec<u8>, bytes: &[u8]) {
