@@ -20,7 +20,7 @@ use crate::{
     model::id::Oid,
     os::Leftover,
     store::{
-        ObjectId, chat as stored_chat,
+        ObjectId, Repository, chat as stored_chat,
         checkpoint::{self, object_id, oid},
         current::{self, Current},
         draft, lock,
@@ -532,11 +532,11 @@ impl Taking<'_> {
                 ..Scope::default()
             },
             goal: &|_, _| Ok(goal.clone()),
-            refuse: &|_, present, _| {
+            refuse: &|repo, present, _| {
                 if self.request.force || continued {
                     Ok(Vec::new())
                 } else {
-                    self.moved(present, &changes, &before)
+                    self.moved(repo, present, &changes, &before)
                 }
             },
             note: serde_json::to_value(Note {
@@ -551,8 +551,15 @@ impl Taking<'_> {
         Ok(Some(bring::bring(scene, &job)?))
     }
 
-    /// The paths that are not as the operation left them, or in a redo not as they were before it.
-    fn moved(&self, present: &Present, changes: &[PathChange], before: &Oid) -> Result<Vec<Refusal>, Error> {
+    /// The paths that are not as the operation left them, or in a redo not as they were before it. `repo` reads the trees
+    /// of the present, which a dry run keeps in memory.
+    fn moved(
+        &self,
+        repo: &Repository,
+        present: &Present,
+        changes: &[PathChange],
+        before: &Oid,
+    ) -> Result<Vec<Refusal>, Error> {
         let scene = self.scene;
         let Some(snapshot) = &present.snapshot else {
             return Ok(Vec::new());
@@ -574,10 +581,10 @@ impl Taking<'_> {
             if is_held || is_folder {
                 continue;
             }
-            let now = tree::entry(scene.repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));
+            let now = tree::entry(repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));
             let expected = match then {
                 None => left.clone(),
-                Some(then) => tree::entry(scene.repo, then, path)?.map(|entry| (entry.mode, entry.id)),
+                Some(then) => tree::entry(repo, then, path)?.map(|entry| (entry.mode, entry.id)),
             };
             if now != expected {
                 paths.push(path.clone());

@@ -429,3 +429,28 @@ fn no_empty_folder_is_made_in_a_repository_that_is_ignored() {
     assert!(!world.path("a/x").exists());
     assert_eq!(world.read(".gitignore"), b"a\n");
 }
+
+#[test]
+fn a_dry_run_tells_of_files_that_were_never_saved() {
+    let world = World::with_commit();
+    for text in ["one\n", "two\n"] {
+        world.file("b", text);
+        save(&world, &["-m", text.trim()]);
+    }
+    world.checkpoint(["restore", "@~1", "-q"]).success();
+    world.file("b", "one\nz\n");
+    // Asked of the file that would be written, and of no other.
+    let told = world.checkpoint(["undo", "--dry-run"]);
+    told.code(4).stderr_has("  b");
+    assert_eq!(world.read("b"), b"one\nz\n");
+    world.file("b", "one\n");
+    world.file("c", "in no checkpoint\n");
+    world.checkpoint(["undo", "--dry-run"]).success().stdout_has("b");
+    assert_eq!(world.read("b"), b"one\n");
+    world.checkpoint(["undo"]).success();
+    world.file("c", "in none either\n");
+    world.checkpoint(["redo", "--dry-run"]).success().stdout_has("b");
+    world.file("b", "two\nz\n");
+    world.checkpoint(["redo", "--dry-run"]).code(4).stderr_has("  b");
+    assert_eq!(world.read("b"), b"two\nz\n");
+}
