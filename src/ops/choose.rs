@@ -233,3 +233,23 @@ pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &mut Subj
     subject.apply_all(draft.after(&tip.document.folded).map(|(_, operation)| operation))?;
     Ok(draft)
 }
+
+/// How many operations of a session's draft are something to save: none, where all of them together leave what the
+/// checkpoint has as it is. Such are what an undo gives back to the draft although the checkpoint has it, and an item that
+/// was added and taken out again.
+pub(super) fn waiting(draft: &Draft, tip: &Checkpoint, name: &Name) -> usize {
+    let document = &tip.document;
+    let waiting = draft.waiting(&document.folded);
+    if waiting == 0 {
+        return 0;
+    }
+    let before = carried(tip, name);
+    let mut after = before.clone();
+    let applied = after.apply_all(draft.after(&document.folded).map(|(_, operation)| operation));
+    // That a session was taken up again is nothing to save for.
+    after.session.status = before.session.status;
+    if after.record.summary == document.record.summary && !document.record.auto_summary {
+        after.record.summary = None;
+    }
+    if applied.is_ok() && after == before { 0 } else { waiting }
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Error, Scene, select};
+use super::{Error, Scene, choose, select};
 use crate::{
     formats::Attachment,
     model::{self, document::Document, json, list::Lists, name::Name, selector::Selector, step::Step},
@@ -102,7 +102,9 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Ex
         .map_or_else(|| super::restore::short(checkpoint.entry.id), ToString::to_string);
     let damaged = || Error::damaged(subject.as_str());
     let waiting = if selected.is_tip {
-        draft::read(scene.repo, &document.session.id)?.waiting(&document.folded)
+        let draft = draft::read(scene.repo, &document.session.id)?;
+        let name = selected.session.as_ref().unwrap_or(&document.session.name);
+        choose::waiting(&draft, &checkpoint, name)
     } else {
         0
     };

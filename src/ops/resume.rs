@@ -199,7 +199,7 @@ pub fn resume(
         None
     };
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
-    let draft = waiting.waiting(&checkpoint.document.folded);
+    let draft = choose::waiting(&waiting, &checkpoint, &session);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
     Ok(Resumed {
         said: said(scene, &checkpoint),

@@ -107,7 +107,7 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
                 chat: chat::standing(scene, &chosen)?,
                 remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
                 standing: list::standing(scene, &chosen.tip.entry).taken_up(),
-                draft: draft.waiting(&chosen.tip.document.folded),
+                draft: choose::waiting(&draft, &chosen.tip, &chosen.name),
                 record: comparison::compare(&before, &subject.record),
                 notes: subject.log.len(),
                 steps: subject

@@ -454,3 +454,39 @@ fn a_dry_run_tells_of_files_that_were_never_saved() {
     world.checkpoint(["redo", "--dry-run"]).code(4).stderr_has("  b");
     assert_eq!(world.read("b"), b"two\nz\n");
 }
+
+#[test]
+fn what_an_undo_gives_back_is_no_draft_where_the_checkpoint_has_it() {
+    let world = World::with_commit();
+    let draft = |world: &World| {
+        let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+        let resumed = world.checkpoint(["resume", "--json"]).success().stdout_json();
+        let found = &status["current"]["draft_operations"];
+        assert_eq!(found, &resumed["draft_operations"], "{status}\n{resumed}");
+        (found.as_u64(), status["something_to_save"].as_bool())
+    };
+    world.checkpoint(["start", "q1"]).success();
+    save(&world, &["-m", "base", "-d", "keep v1"]);
+    world.checkpoint(["finish", "-m", "x"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(draft(&world), (Some(0), Some(false)));
+    let status = world.checkpoint(["status"]);
+    status.success();
+    assert!(!status.stdout().contains("not saved yet"), "{}", status.stdout());
+    world.checkpoint(["save"]).success().stdout_has("Nothing new");
+    assert_eq!(draft(&world), (Some(0), Some(false)));
+    // What the finish took in waits again.
+    world.checkpoint(["task", "add", "waits"]).success();
+    world.checkpoint(["finish", "-m", "y"]).success();
+    world.checkpoint(["undo"]).success();
+    let (found, dirty) = draft(&world);
+    assert!(found > Some(0) && dirty == Some(true), "{found:?} {dirty:?}");
+    save(&world, &["-m", "on"]);
+    assert_eq!(draft(&world), (Some(0), Some(false)));
+    // Nor is it one where all came to nothing.
+    world.checkpoint(["task", "add", "never mind"]).success();
+    assert_eq!(draft(&world), (Some(1), Some(true)));
+    world.checkpoint(["task", "remove", "never mind"]).success();
+    assert_eq!(draft(&world), (Some(0), Some(false)));
+    world.checkpoint(["save"]).success().stdout_has("Nothing new");
+}
