@@ -9,7 +9,12 @@ use super::{
     opened::{self, Whom},
 };
 use crate::{
-    ops::{delete, pin},
+    model::selector::{Base, Selector},
+    ops::{
+        Scene,
+        delete::{self, Deleted},
+        pin,
+    },
     render::{
         count::Count,
         slot::Slot,
@@ -71,22 +76,12 @@ pub(super) struct UnpinArgs {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &Whom::default())?;
-    let mut deleted = Vec::new();
-    let mut failed = None;
-    for selector in &args.selectors {
-        match failure::selector(selector).and_then(|s| Ok(delete::delete(&opened.scene(), &s, args.dry_run)?)) {
-            Ok(done) => deleted.push(done),
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        }
-    }
+    let (deleted, failed) = delete_all(&opened.scene(), &args)?;
     for done in &deleted {
         failure::warn_aftermath(&context.ui, &done.aftermath);
     }
     if context.ui.options().json {
-        let of = |done: &delete::Deleted| {
+        let of = |done: &Deleted| {
             json!({
                 "session": done.name,
                 "id": oid(done.tip),
@@ -123,6 +118,35 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     context.ui.hint("Undo", "bring it back with: git checkpoint undo");
     Ok(())
+}
+
+/// Deletes the sessions, or in a dry run finds out what that would take; all are found before one is deleted. Gives what
+/// was done, and the error that stopped it halfway.
+fn delete_all(scene: &Scene<'_>, args: &Args) -> Result<(Vec<Deleted>, Option<CommandError>), CommandError> {
+    let mut found: Vec<Deleted> = Vec::new();
+    for selector in &args.selectors {
+        let planned = delete::delete(scene, &failure::selector(selector)?, true)?;
+        // A session may be meant twice, by its name and by another word.
+        if found.iter().all(|other| other.name != planned.name) {
+            found.push(planned);
+        }
+    }
+    if args.dry_run {
+        return Ok((found, None));
+    }
+    let mut deleted = Vec::with_capacity(found.len());
+    for planned in found {
+        // By name: other words may mean another session once one is gone.
+        let selector = Selector {
+            base: Base::Word(planned.name.to_string()),
+            steps: Vec::new(),
+        };
+        match delete::delete(scene, &selector, false) {
+            Ok(done) => deleted.push(done),
+            Err(error) => return Ok((deleted, Some(error.into()))),
+        }
+    }
+    Ok((deleted, None))
 }
 
 pub(super) fn pin(args: PinArgs, context: &mut Context) -> Result<(), CommandError> {

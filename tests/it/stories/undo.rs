@@ -490,3 +490,21 @@ fn what_an_undo_gives_back_is_no_draft_where_the_checkpoint_has_it() {
     assert_eq!(draft(&world), (Some(0), Some(false)));
     world.checkpoint(["save"]).success().stdout_has("Nothing new");
 }
+
+#[test]
+fn no_session_is_deleted_before_all_are_found() {
+    let world = World::with_commit();
+    for name in ["a", "b", "c"] {
+        world.checkpoint(["start", name]).success();
+    }
+    let before = state(&world);
+    world
+        .checkpoint(["delete", "a", "b", "nope"])
+        .code(3)
+        .stderr_has("nope");
+    assert_eq!(state(&world), before);
+    // One that is meant twice is deleted once.
+    world.checkpoint(["delete", "a", "b", "a"]).success();
+    let sessions = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]);
+    assert_eq!(sessions, "refs/checkpoints/c");
+}
