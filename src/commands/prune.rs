@@ -137,7 +137,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context
             .ui
             .hint("Prune", "give a rule, such as --keep-last 20 or --older-than 30d");
-    } else if args.dry_run {
+    } else if args.dry_run && !pruned.is_empty() {
         context
             .ui
             .hint("Prune", "nothing was changed; leave out --dry-run to do it");

@@ -492,9 +492,12 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
     };
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
     let idle = brought.is_none_or(crate::ops::bring::Brought::is_nothing) && record != "restored" && refs.is_empty();
+    // An abort takes the journal away as well, and conflicts are worth being told as a plan.
+    let is_plain =
+        report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
     let outcome = match () {
         () if !refusals.is_empty() => "refused",
-        () if dry_run => "planned",
+        () if dry_run && !(idle && is_plain) => "planned",
         () if brought.is_some_and(|brought| !brought.is_complete()) => "incomplete",
         () if restored.is_some_and(|restored| restored.aborted) => "aborted",
         () if idle && report.taken.is_none() => "nothing",

@@ -56,6 +56,16 @@ fn without_a_rule_everything_stays_and_a_dry_run_changes_nothing() {
     assert_eq!(planned["outcome"], "planned");
     assert_eq!(planned["checkpoints"].as_array().unwrap().len(), 5);
     assert_eq!(world.git_line(["for-each-ref"]), before);
+    let hint = "leave out --dry-run to do it";
+    world
+        .checkpoint(["prune", "--keep-last", "2", "--dry-run", "--advice"])
+        .success()
+        .stderr_has(hint);
+    world
+        .checkpoint(["prune", "--keep-last", "100", "--dry-run", "--advice"])
+        .success()
+        .stdout_has("Nothing to prune.")
+        .stderr_lacks(hint);
     let done = world
         .checkpoint(["prune", "--keep-last", "2", "--json"])
         .success()

@@ -55,6 +55,12 @@ fn a_restore_is_shown_done_undone_and_redone() {
     );
     assert!(!world.path("more").exists());
     world.checkpoint(["restore", "@"]).success().stdout_has("Nothing to do");
+    world
+        .checkpoint(["restore", "@", "--dry-run"])
+        .success()
+        .stdout_has("Nothing to do")
+        .stdout_lacks("Would restore")
+        .stdout_lacks("--dry-run");
 
     world.checkpoint(["undo"]).success().stdout_has("Undid 'restored");
     assert_eq!(world.git_line(["status", "--porcelain"]), status);
