@@ -74,7 +74,10 @@ impl From<Error> for CommandError {
                 };
                 out.hint("see what there is: git checkpoint list")
             }
-            Error::NotFound { ref candidates, .. } => with_candidates(
+            Error::NotThere { ref candidates, .. } if candidates.is_empty() => {
+                of(Kind::NotFound).hint("see what there is: git checkpoint list")
+            }
+            Error::NotFound { ref candidates, .. } | Error::NotThere { ref candidates, .. } => with_candidates(
                 Kind::NotFound,
                 &format!("{error}; did you mean one of these?"),
                 candidates,

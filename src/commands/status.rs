@@ -12,6 +12,7 @@ use super::{
 use crate::{
     model::time::Timestamp,
     ops::{
+        Error,
         chat::Standing,
         events::TRIGGERS,
         status::{self, Current, Status},
@@ -52,6 +53,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let place = |(key, place): &(String, String)| json!({ "key": key, "place": place });
         view["unknown_settings"] = unknown.iter().map(place).collect();
         context.ui.json(&view)?;
+        if let Some(error) = &status.absent {
+            context.ui.warning(&error.to_string());
+        }
     } else if context.ui.options().quiet == 0 {
         let hooks = super::hooks::summary(&scene);
         context.ui.data(text(&status, dirty, scene.now, scene.host, &hooks));
@@ -197,6 +201,21 @@ fn watcher_json(watcher: &Watcher) -> serde_json::Value {
     json!({ "alive": alive, "state": state })
 }
 
+/// The lines about a session that was named and is not there.
+fn absent(error: &Error) -> Vec<String> {
+    let text = error.to_string();
+    // The label says it already.
+    let mut lines = vec![text.strip_prefix("session ").unwrap_or(&text).to_owned()];
+    if let Error::NotThere { candidates, .. } = error
+        && !candidates.is_empty()
+    {
+        let near: Vec<_> = candidates.iter().map(|near| format!("'{}'", near.selector)).collect();
+        lines.push(format!("did you mean {}?", near.join(" or ")));
+    }
+    lines.push("'git checkpoint save' would begin it".to_owned());
+    lines
+}
+
 fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]) -> Text {
     let mut text = Text::new();
     let mut row = |label: &str, value: Line| {
@@ -213,6 +232,11 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             line.push(Slot::Plain, fault);
             row("session", line);
             row("fix", Line::plain(format!("git checkpoint repair {name}")));
+        }
+        None if status.absent.is_some() => {
+            for (at, line) in status.absent.iter().flat_map(absent).enumerate() {
+                row(if at == 0 { "session" } else { "" }, Line::plain(line));
+            }
         }
         None if status.sessions == 0 => row(
             "session",

@@ -177,8 +177,30 @@ pub(super) fn paused_here(
     Ok((None, damaged))
 }
 
-/// The error for when a session is needed and none is current, with the damaged ones, which must not look absent.
+/// The error for a session that is named and not there.
+pub(super) fn absent(scene: &Scene<'_>, name: &Name) -> Error {
+    match super::select::similar(scene, name.as_str()) {
+        Ok(candidates) if scene.session_is_of_environment => Error::NotThere {
+            name: name.clone(),
+            candidates,
+        },
+        Ok(candidates) => Error::NotFound {
+            text: name.to_string(),
+            candidates,
+        },
+        Err(error) => error,
+    }
+}
+
+/// The error for when a session is needed and none is there: the one that was named, else none is current, with the
+/// damaged ones, which must not look absent.
 pub(super) fn none_current(scene: &Scene<'_>) -> Error {
+    // One that is there and cannot be taken is damaged.
+    if let Some(name) = scene.session
+        && matches!(session::tip(scene.repo, name), Ok(None))
+    {
+        return absent(scene, name);
+    }
     match session::all(scene.repo) {
         Ok(all) => Error::NoSession {
             any: !all.is_empty(),

@@ -135,6 +135,14 @@ pub enum Error {
         /// What is like it.
         candidates: Vec<Candidate>,
     },
+    /// The session that `CHECKPOINT_SESSION` names is not there.
+    #[error("session '{name}', which CHECKPOINT_SESSION names, does not exist")]
+    NotThere {
+        /// The name.
+        name: Name,
+        /// What is like it.
+        candidates: Vec<Candidate>,
+    },
     /// A selector means several things.
     #[error("'{}' matches {} {what}", text.escape_debug(), candidates.len())]
     Ambiguous {

@@ -57,11 +57,7 @@ impl Now {
 pub fn now(scene: &Scene<'_>) -> Result<Now, Error> {
     let chosen = match choose::meant(scene)? {
         Some(chosen) => chosen,
-        None if scene.session.is_some() => {
-            let text = scene.session.map(ToString::to_string).unwrap_or_default();
-            let candidates = select::similar(scene, &text)?;
-            return Err(Error::NotFound { text, candidates });
-        }
+        None if scene.session.is_some() => return Err(choose::none_current(scene)),
         None => {
             let branch = facts::branch(scene.repo)?;
             let paused = choose::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;

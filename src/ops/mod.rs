@@ -91,6 +91,8 @@ pub struct Scene<'a> {
     pub agent: Option<&'a str>,
     /// The session named by `--session` or `CHECKPOINT_SESSION`.
     pub session: Option<&'a Name>,
+    /// Whether that name is from `CHECKPOINT_SESSION`, which errors say: nobody typed it for this command.
+    pub session_is_of_environment: bool,
     /// The user's home folder, which is never taken for a project.
     pub home: Option<&'a Path>,
     /// The index to read instead of the work tree's own, from `GIT_INDEX_FILE`.

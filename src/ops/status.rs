@@ -33,6 +33,8 @@ pub struct Status {
     pub session: Option<Current>,
     /// The current session, when its newest checkpoint is damaged: its name, and what is wrong.
     pub damaged: Option<(String, String)>,
+    /// The session that was named and is not there, as an error says it: with what is like it.
+    pub absent: Option<Error>,
     /// A restore, apply or undo of this work tree that was interrupted.
     pub interrupted: Option<String>,
     /// The watcher of this work tree, if there is or was one.
@@ -129,7 +131,12 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         Some(_) => 0,
         None => finished(scene)?,
     };
+    let absent = match (&session, &damaged, scene.session) {
+        (None, None, Some(name)) => Some(choose::absent(scene, name)),
+        _ => None,
+    };
     Ok(Status {
+        absent,
         facts: present.facts,
         finished,
         session,

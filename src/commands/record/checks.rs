@@ -11,6 +11,7 @@ use crate::{
     },
     model::id::Digest,
     ops::{
+        Error,
         draft::{self, Change},
         items,
     },
@@ -132,7 +133,7 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
         }
         Some("next") => match now() {
             Ok(now) => now.record.iteration.unwrap_or(0).saturating_add(1),
-            Err(crate::ops::Error::NoSession { .. } | crate::ops::Error::NotFound { .. }) => 1,
+            Err(Error::NoSession { .. } | Error::NotFound { .. } | Error::NotThere { .. }) => 1,
             Err(error) => return Err(error.into()),
         },
         Some(number) => number.parse::<u64>().map_err(|_| {

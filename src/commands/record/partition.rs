@@ -94,7 +94,9 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
         .collect();
     let mut record = match items::now(&opened.scene()) {
         Ok(now) => now.record,
-        Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. }) => Record::default(),
+        Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. } | ops::Error::NotThere { .. }) => {
+            Record::default()
+        }
         Err(error) => return Err(error.into()),
     };
     let patch = json!({ "partitions": { &args.name: paths } });

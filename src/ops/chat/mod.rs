@@ -226,13 +226,7 @@ pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
     if let Some(chosen) = choose::meant(scene)? {
         return Ok(chosen);
     }
-    match scene.session {
-        Some(name) => Err(Error::NotFound {
-            text: name.to_string(),
-            candidates: super::select::similar(scene, name.as_str())?,
-        }),
-        None => Err(choose::none_current(scene)),
-    }
+    Err(choose::none_current(scene))
 }
 
 /// The session that something is added to. Where none is meant it is the one that any draft command would take: the one
@@ -240,7 +234,7 @@ pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
 pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
     match running(scene) {
         Err(Error::NoSession { damaged, .. }) if damaged.is_empty() => {}
-        Err(Error::NotFound { .. }) if scene.session.is_some() => {}
+        Err(Error::NotFound { .. } | Error::NotThere { .. }) if scene.session.is_some() => {}
         found => return found,
     }
     draft::append(scene, Vec::new())?;

@@ -300,10 +300,7 @@ fn target(
         return if request.start {
             Ok(Target::New(name.clone()))
         } else {
-            Err(Error::NotFound {
-                text: name.to_string(),
-                candidates: super::select::similar(scene, name.as_str())?,
-            })
+            Err(choose::absent(scene, name))
         };
     }
     let (paused, damaged) = choose::paused_here(scene, branch, &store::worktree_id(scene.repo))?;

@@ -62,6 +62,7 @@ impl Row {
             host: "host",
             agent: None,
             session: None,
+            session_is_of_environment: false,
             home: None,
             index: None,
             seen: &seen,

@@ -344,3 +344,40 @@ fn selectors() {
     assert_eq!(id("samp"), id("sample"), "the beginning of a session's name");
     assert_eq!(id("s@{2027-01-01T00:00:00+00:00}"), git("refs/checkpoints/s"));
 }
+
+#[test]
+fn a_session_that_the_environment_names_and_that_is_not_there_is_said_so() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "parser"]).success();
+    let with = |name: &str, args: &[&str]| {
+        let command = world.command(crate::support::PROGRAM, args);
+        command.env("CHECKPOINT_SESSION", name).run()
+    };
+    for args in [&["log"][..], &["show"], &["resume"], &["todo", "list"]] {
+        with("parsr", args)
+            .code(3)
+            .no_stdout()
+            .stderr_has("session 'parsr', which CHECKPOINT_SESSION names, does not exist; did you mean one of these?")
+            .stderr_has("  parser ");
+    }
+    with("typo", &["log"])
+        .code(3)
+        .stderr_has("session 'typo', which CHECKPOINT_SESSION names, does not exist")
+        .stderr_lacks("did you mean");
+    with("parsr", &["status"])
+        .success()
+        .stdout_has("'parsr', which CHECKPOINT_SESSION names, does not exist")
+        .stdout_has("did you mean 'parser'?");
+    with("parsr", &["status", "--json"])
+        .success()
+        .stderr_has("CHECKPOINT_SESSION");
+    // Named on the command line it is not the environment's.
+    world
+        .checkpoint(["todo", "list", "--session", "parsr"])
+        .code(3)
+        .stderr_has("no session or checkpoint 'parsr'; did you mean")
+        .stderr_lacks("CHECKPOINT_SESSION");
+    // A name for a session to come is no mistake.
+    with("fresh", &["save", "-m", "x"]).success();
+    with("fresh", &["log"]).success();
+}
