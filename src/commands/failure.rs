@@ -135,7 +135,11 @@ impl From<Error> for CommandError {
                 of(Kind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
             }
             Error::Name(_) => of(Kind::Usage),
-            Error::Record(_) | Error::Json { .. } | Error::Attachment { .. } | Error::Secrets(_) => of(Kind::Invalid),
+            Error::NoMessages { .. }
+            | Error::Record(_)
+            | Error::Json { .. }
+            | Error::Attachment { .. }
+            | Error::Secrets(_) => of(Kind::Invalid),
             Error::TooBroad { .. } => of(Kind::Fatal)
                 .hint("make a repository of the folder you work in, or if you mean it:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),

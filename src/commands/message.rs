@@ -17,9 +17,10 @@ use crate::{
         base64,
         chat::{Message, Role},
         json as strict,
+        step::quoted,
     },
     ops::{
-        Scene,
+        Error, Scene,
         chat::{self, Chat, New, import},
         redact::Redaction,
         select,
@@ -255,7 +256,7 @@ pub(super) fn input(
 
 fn json_of(what: &str, bytes: &[u8]) -> Result<Value, CommandError> {
     strict::parse_input(bytes).map_err(|source| {
-        crate::ops::Error::Json {
+        Error::Json {
             what: what.to_owned(),
             source,
         }
@@ -387,7 +388,22 @@ fn show(args: Show, context: &mut Context) -> Result<(), CommandError> {
 fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
     let opened = opened::open(context, &args.whom)?;
     let bytes = input(context, &args.file, "the messages", FILE)?;
-    let done = import::import(&drafting(&opened), &bytes)?;
+    let done = import::import(&drafting(&opened), &bytes).map_err(|error| {
+        let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
+        let error = CommandError::from(error);
+        if is_document {
+            let file = args.file.to_string_lossy();
+            let file = if file == "-" {
+                "<file>".to_owned()
+            } else {
+                quoted(&file)
+            };
+            return error.hint(format!(
+                "take it over as a session of its own: git checkpoint import --from json {file}"
+            ));
+        }
+        error
+    })?;
     report(context, &done.report);
     let (first, rest) = done.redactions.split_at(done.redactions.len().min(TOLD));
     warn_redactions(context, first);

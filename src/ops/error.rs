@@ -256,6 +256,16 @@ pub enum Error {
     /// A record given from outside does not fit.
     #[error("cannot use the record: {0}")]
     Record(#[from] patch::Error),
+    /// A file of messages has none that can be taken.
+    #[error("no message can be taken: one JSON object a line is wanted, with role and content\nline {line}: {why}")]
+    NoMessages {
+        /// The first line that could not be taken, counted from 1.
+        line: usize,
+        /// Why it could not.
+        why: String,
+        /// Whether the file is one JSON document.
+        is_document: bool,
+    },
     /// JSON given from outside is not JSON, or too large or too deep.
     #[error("cannot read {what}: {source}")]
     Json {

@@ -45,10 +45,24 @@ pub struct Report {
     pub skipped: Vec<(usize, String)>,
 }
 
-/// Imports a file.
+/// Imports a file. One of which nothing can be taken is an error, and nothing is changed then.
 pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
-    let chosen = receiving(scene)?;
     let (records, mut report) = records(bytes);
+    let mut messages = Vec::new();
+    for (line, value) in records {
+        match message(value, scene.now) {
+            Ok(message) => messages.push(message),
+            Err(why) => report.skipped.push((line, why.to_owned())),
+        }
+    }
+    if let (true, Some((line, why))) = (messages.is_empty(), report.skipped.iter().min()) {
+        return Err(Error::NoMessages {
+            line: *line,
+            why: why.clone(),
+            is_document: is_document(bytes),
+        });
+    }
+    let chosen = receiving(scene)?;
     let mut known = HashSet::new();
     Chat::open(scene)?.each(0, |_, message| {
         known.insert(message.id);
@@ -64,14 +78,8 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
         report: Report::default(),
         redactions: Vec::new(),
     };
-    for (line, value) in records {
-        let mut message = match message(value, scene.now) {
-            Ok(message) => redacted(message, &mut redactor),
-            Err(why) => {
-                report.skipped.push((line, why.to_owned()));
-                continue;
-            }
-        };
+    for message in messages {
+        let mut message = redacted(message, &mut redactor);
         if message.id.is_empty() {
             // The same words at the same time are told apart by how often they were said, in every import alike.
             let digest = digest(&message);
@@ -96,6 +104,12 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
     out.report = report;
     out.redactions = redactor.found;
     Ok(out)
+}
+
+/// Whether the whole is one JSON list or object, not one a line.
+fn is_document(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    matches!(serde_json::from_slice(text), Ok(Value::Array(_) | Value::Object(_)))
 }
 
 /// Marks a message without a time until its id is made.

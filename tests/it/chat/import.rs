@@ -52,6 +52,45 @@ fn an_import_survives_what_crashes_leave_and_repeats_nothing() {
 }
 
 #[test]
+fn a_file_of_which_nothing_can_be_taken_is_an_error() {
+    let world = crate::support::World::with_commit();
+    world.file(
+        "my chat.json",
+        "[\n  {\n    \"role\": \"user\",\n    \"content\": \"hello\"\n  }\n]\n",
+    );
+    world.file("one.json", "[{\"role\":\"user\",\"content\":\"hello\"}]\n");
+    world.file("plain.txt", "hello\nthere\n");
+    let wanted = "one JSON object a line is wanted";
+    let hint = "git checkpoint import --from json ";
+    let import = |file: &str| world.checkpoint(["message", "import", file, "--advice"]);
+    import("my chat.json")
+        .code(128)
+        .no_stdout()
+        .stderr_has(wanted)
+        .stderr_has(&format!("{hint}'my chat.json'"));
+    import("one.json")
+        .code(128)
+        .stderr_has("line 1: it is no object")
+        .stderr_has(&format!("{hint}one.json"));
+    import("plain.txt").code(128).stderr_has(wanted).stderr_lacks(hint);
+    // Nothing was begun for it.
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), "");
+    world
+        .checkpoint(["import", "--from", "json", "my chat.json"])
+        .success()
+        .stdout_has("1 message");
+    // Among good lines a bad one is a warning, also when the good ones are known already; an empty file is no mistake.
+    world.file("some.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\nhello\n");
+    import("some.jsonl")
+        .success()
+        .stdout_has("Imported 1 message")
+        .stderr_has("line 2 was skipped");
+    import("some.jsonl").success().stdout_has("1 known already");
+    world.file("empty.jsonl", "");
+    import("empty.jsonl").success();
+}
+
+#[test]
 fn secrets_across_the_borders_of_chunks_are_in_no_object_and_no_file() {
     let world = session();
     world.git(["config", "checkpoint.compactAt", "0"]).success();
