@@ -44,7 +44,20 @@ Exit codes:
   0 done, or nothing to do        5 locked or no network: may be tried again
   1 the answer is no              6 something drifted, and --fail-on-drift was given
   3 not found, or ambiguous       7 saved, but partial
-  4 refused, work would be lost   128 fatal, 129 wrong usage";
+  4 refused, work would be lost   128 fatal, 129 wrong usage
+
+Guides and reference pages:
+  tutorial         from the first save to two ways at once
+  architecture     how it works, and why it can be trusted
+  recovery         what to do when something went wrong
+  compaction       long chats, and how they fit
+  migration        taking over what other tools left
+  troubleshooting  what messages mean, and what to do
+  format           how sessions are stored
+  exit-codes       what the exit codes mean
+  settings         the settings checkpoint.*
+  schemas          the JSON schemas of --json
+  Read one with: git checkpoint help <name>";
 
 /// The groups in their order, and the commands of each in theirs. A test holds this against the commands there are.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -149,6 +162,12 @@ mod tests {
         all.sort();
         grouped.sort();
         assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn every_page_is_listed_in_order() {
+        let listed = crate::commands::help::page_list();
+        assert!(format!("{EXAMPLES}\n").ends_with(&format!("\n\n{listed}")), "{listed}");
     }
 
     #[test]

@@ -141,6 +141,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             let text = guide::text(guide.source, columns);
             show(context, &words, text, None, &manual_name(guide))
         }
+        (["guides"], _) => show(context, &words, Text::block(&page_list()), None, ""),
         (["exit-codes"], _) => show(context, &words, guide::text(&exit_codes(), columns), None, ""),
         (["settings"], _) => {
             let text = guide::text(&settings(&context.env), columns);
@@ -309,6 +310,15 @@ fn settings(env: &Environment) -> String {
         );
     }
     out
+}
+
+/// The pages there are besides those of commands, as the first page of the help ends with them.
+pub(super) fn page_list() -> String {
+    let mut out = String::from("Guides and reference pages:\n");
+    for (name, about) in pages() {
+        let _ = writeln!(out, "  {name:15}  {about}");
+    }
+    out + "  Read one with: git checkpoint help <name>\n"
 }
 
 fn schema_list() -> String {

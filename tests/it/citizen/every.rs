@@ -62,6 +62,15 @@ fn row_01_help_at_all_levels() {
         .no_stderr()
         .stdout_has("Usage: git checkpoint");
     world.checkpoint(["--nonsense"]).code(129).no_stdout();
+    // The pages that are of no command are found from the first page on.
+    let (whole, list) = (world.checkpoint(["help"]), world.checkpoint(["help", "guides"]));
+    let topics = world.checkpoint(["help", "--json"]).success().stdout_json();
+    for topic in topics["topics"].as_array().unwrap() {
+        let topic = topic.as_str().unwrap();
+        whole.success().stdout_has(&format!("\n  {topic} "));
+        list.success().no_stderr().stdout_has(topic);
+        world.checkpoint(["help", topic]).success();
+    }
 }
 
 /// Row 29: one wrong letter leads to a suggestion.
