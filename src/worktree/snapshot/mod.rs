@@ -1,8 +1,9 @@
 //! A snapshot: the files on disk, and the index, as trees; and lists of what trees cannot say.
 //!
-//! One walk over the work tree, compared with the index by stat data, then what differs is read and stored. No child
-//! process, no lock, and nothing of the user's is written: not the index, not a file. What could not be captured is
-//! listed with its reason and never mistaken for absent.
+//! First a look at all that the last snapshot saw (`seen`), which ends it when nothing changed. Else one walk over the
+//! work tree, compared with the index by stat data, then what differs is read and stored. No child process, no lock, and
+//! nothing of the user's is written: not the index, not a file. What could not be captured is listed with its reason and
+//! never mistaken for absent.
 
 pub(in crate::worktree) mod attributes;
 mod cache;
