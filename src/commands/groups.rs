@@ -4,8 +4,26 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
+/// The pages there are besides those of commands, a line each; a test holds them against those of `help`.
+macro_rules! page_lines {
+    () => {
+        "  tutorial         from the first save to two ways at once
+  architecture     how it works, and why it can be trusted
+  recovery         what to do when something went wrong
+  compaction       long chats, and how they fit
+  migration        taking over what other tools left
+  troubleshooting  what messages mean, and what to do
+  format           how sessions are stored
+  exit-codes       what the exit codes mean
+  settings         the settings checkpoint.*
+  schemas          the JSON schemas of --json"
+    };
+}
+pub(super) use page_lines;
+
 /// Examples, words and tables that the long help ends with.
-pub(super) const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = concat!(
+    "\
 Examples:
   Save what you have, whatever state it is in:
     git checkpoint save -m 'parser done, tests red'
@@ -47,17 +65,11 @@ Exit codes:
   4 refused, work would be lost   128 fatal, 129 wrong usage
 
 Guides and reference pages:
-  tutorial         from the first save to two ways at once
-  architecture     how it works, and why it can be trusted
-  recovery         what to do when something went wrong
-  compaction       long chats, and how they fit
-  migration        taking over what other tools left
-  troubleshooting  what messages mean, and what to do
-  format           how sessions are stored
-  exit-codes       what the exit codes mean
-  settings         the settings checkpoint.*
-  schemas          the JSON schemas of --json
-  Read one with: git checkpoint help <name>";
+",
+    page_lines!(),
+    "
+  Read one with: git checkpoint help <name>"
+);
 
 /// The groups in their order, and the commands of each in theirs. A test holds this against the commands there are.
 const GROUPS: &[(&str, &[&str])] = &[

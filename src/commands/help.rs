@@ -13,6 +13,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, Kind},
+    groups::page_lines,
     opened::{self, Whom},
     ui::{Options, Streams, Ui},
 };
@@ -26,7 +27,7 @@ use crate::{
 ///
 /// Without a word: what 'git checkpoint --help' shows. On a terminal the manual page is opened where it is installed.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(after_long_help = concat!("\
 Examples:
   A command:
     git checkpoint help save
@@ -38,16 +39,7 @@ Examples:
     git checkpoint help settings
 
 Pages besides those of commands:
-  tutorial         from the first save to two ways at once
-  architecture     how it works, and why it can be trusted
-  recovery         what to do when something went wrong
-  compaction       long chats, and how they fit
-  migration        taking over what other tools left
-  troubleshooting  what messages mean, and what to do
-  format           how sessions are stored
-  exit-codes       what the exit codes mean
-  settings         the settings checkpoint.*
-  schemas          the JSON schemas of --json")]
+", page_lines!()))]
 pub(super) struct Args {
     /// A command, or the name of a page
     #[arg(value_name = "TOPIC")]

@@ -420,6 +420,14 @@ impl From<store::rewrite::Rewriting> for Error {
 }
 
 impl Error {
+    /// Whether it says no more than that there is no session: none is current, or the one that is named is not there.
+    pub fn is_without_session(&self) -> bool {
+        matches!(
+            self,
+            Self::NoSession { .. } | Self::NotFound { .. } | Self::NotThere { .. }
+        )
+    }
+
     /// A damaged checkpoint, for `map_err`.
     pub(super) fn damaged(subject: impl Into<String>) -> impl FnOnce(Fault) -> Self {
         let subject = subject.into();

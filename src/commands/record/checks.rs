@@ -11,7 +11,6 @@ use crate::{
     },
     model::id::Digest,
     ops::{
-        Error,
         draft::{self, Change},
         items,
     },
@@ -133,7 +132,7 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
         }
         Some("next") => match now() {
             Ok(now) => now.record.iteration.unwrap_or(0).saturating_add(1),
-            Err(Error::NoSession { .. } | Error::NotFound { .. } | Error::NotThere { .. }) => 1,
+            Err(error) if error.is_without_session() => 1,
             Err(error) => return Err(error.into()),
         },
         Some(number) => number.parse::<u64>().map_err(|_| {

@@ -14,7 +14,6 @@ use crate::{
         record::Record,
     },
     ops::{
-        self,
         draft::{self, Change},
         items,
     },
@@ -94,9 +93,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
         .collect();
     let mut record = match items::now(&opened.scene()) {
         Ok(now) => now.record,
-        Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. } | ops::Error::NotThere { .. }) => {
-            Record::default()
-        }
+        Err(error) if error.is_without_session() => Record::default(),
         Err(error) => return Err(error.into()),
     };
     let patch = json!({ "partitions": { &args.name: paths } });

@@ -147,9 +147,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
     if !at.is_empty() {
         let record = match items::now(&opened.scene()) {
             Ok(now) => now.record,
-            Err(ops::Error::NoSession { .. } | ops::Error::NotFound { .. } | ops::Error::NotThere { .. }) => {
-                crate::model::record::Record::default()
-            }
+            Err(error) if error.is_without_session() => crate::model::record::Record::default(),
             Err(error) => return Err(error.into()),
         };
         let mut changing = Changing::new(&record);

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, ByteSlice};
 use gix::index::decode;
@@ -32,7 +32,7 @@ pub(in crate::worktree) struct Index {
 impl Index {
     /// Reads the index at `path`, or the repository's own. None there is an empty one, as for git.
     pub(in crate::worktree) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
-        let path = path.map_or_else(|| repo.index_path(), Path::to_owned);
+        let path = place(repo, path);
         let config = repo.config_snapshot();
         let options = decode::Options::default();
         let skip_hash = config.boolean("index.skipHash").unwrap_or(false);
@@ -138,6 +138,11 @@ impl Index {
         let path = self.path(at);
         (at + 1..limit).find(|next| self.path(*next) != path).unwrap_or(limit)
     }
+}
+
+/// Where the index is: at `path`, or the repository's own.
+pub(super) fn place(repo: &Repository, path: Option<&Path>) -> PathBuf {
+    path.map_or_else(|| repo.index_path(), Path::to_owned)
 }
 
 /// Reads a large index while another thread sees whether its checksum is right, which takes as long. `None` when it is

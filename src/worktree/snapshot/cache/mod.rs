@@ -23,7 +23,7 @@ use crate::os;
 use crate::os::dir::{self, FileTime, Meta};
 use crate::store::ObjectId;
 pub(super) use record::Record;
-pub(super) use record::{Reading, put_u32};
+pub(super) use record::{Reading, put_time, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpcach\x03";

@@ -22,8 +22,7 @@ impl Record {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let meta = &self.meta;
         for time in [meta.mtime, meta.ctime] {
-            out.extend_from_slice(&time.seconds.to_le_bytes());
-            out.extend_from_slice(&time.nanos.to_le_bytes());
+            put_time(time, out);
         }
         for number in [meta.size, meta.dev, meta.ino, self.basis] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -43,13 +42,7 @@ impl Record {
     pub(super) fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
         let len = at.u32()? as usize;
         at.take(len)?;
-        let mut time = || {
-            Some(FileTime {
-                seconds: at.u64()?.cast_signed(),
-                nanos: at.u32()?,
-            })
-        };
-        let (mtime, ctime) = (time()?, time()?);
+        let (mtime, ctime) = (at.time()?, at.time()?);
         let (size, dev, ino, basis) = (at.u64()?, at.u64()?, at.u64()?, at.u64()?);
         let (uid, gid, mode, git_mode) = (at.u32()?, at.u32()?, at.u32()?, at.u32()?);
         let flags = at.take(1)?[0];
@@ -99,9 +92,21 @@ impl<'a> Reading<'a> {
         self.take(4)?.try_into().ok().map(u32::from_le_bytes)
     }
 
+    pub(in crate::worktree::snapshot) fn time(&mut self) -> Option<FileTime> {
+        Some(FileTime {
+            seconds: self.u64()?.cast_signed(),
+            nanos: self.u32()?,
+        })
+    }
+
     pub(in crate::worktree::snapshot) fn u64(&mut self) -> Option<u64> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
+}
+
+pub(in crate::worktree::snapshot) fn put_time(time: FileTime, out: &mut Vec<u8>) {
+    out.extend_from_slice(&time.seconds.to_le_bytes());
+    out.extend_from_slice(&time.nanos.to_le_bytes());
 }
 
 pub(in crate::worktree::snapshot) fn put_u32(out: &mut Vec<u8>, number: usize) {

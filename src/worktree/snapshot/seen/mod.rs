@@ -19,7 +19,7 @@ use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::cache::{Next, Reading, checked, checksum, put_u32};
+use super::cache::{Next, Reading, checked, checksum, put_time, put_u32};
 use crate::os;
 use crate::os::dir::{FileTime, Kind, Meta, Names};
 pub(super) use look::Look;
@@ -154,12 +154,8 @@ impl Seen {
 
     /// The file beside the cache of this path.
     pub(super) fn read(cache: &Path) -> Self {
-        let read = os::open_regular(&place(cache)).and_then(|mut file| {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut file, &mut bytes)?;
-            Ok(bytes)
-        });
-        read.ok().and_then(Self::parse).unwrap_or_else(Self::empty)
+        let read = os::read_regular(&place(cache)).ok();
+        read.and_then(Self::parse).unwrap_or_else(Self::empty)
     }
 
     fn parse(bytes: Vec<u8>) -> Option<Self> {
@@ -186,8 +182,8 @@ impl Seen {
             let stamp = Stamp {
                 dev: at.u64()?,
                 ino: at.u64()?,
-                mtime: time(&mut at)?,
-                ctime: time(&mut at)?,
+                mtime: at.time()?,
+                ctime: at.time()?,
             };
             let len = at.u32()? as usize;
             let end = names.checked_add(len).filter(|end| *end <= bytes.len())?;
@@ -322,16 +318,4 @@ fn put_if_any(digest: Option<u64>, out: &mut Vec<u8>) {
 
 fn if_any(digest: u64) -> Option<u64> {
     (digest != 0).then_some(digest)
-}
-
-fn put_time(time: FileTime, out: &mut Vec<u8>) {
-    out.extend_from_slice(&time.seconds.to_le_bytes());
-    out.extend_from_slice(&time.nanos.to_le_bytes());
-}
-
-fn time(at: &mut Reading<'_>) -> Option<FileTime> {
-    Some(FileTime {
-        seconds: at.u64()?.cast_signed(),
-        nanos: at.u32()?,
-    })
 }

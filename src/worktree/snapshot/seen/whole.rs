@@ -4,19 +4,19 @@
 //! repositories in the work tree, files that could not be read, or files that are not to be believed for another reason.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gix::bstr::ByteSlice;
 use gix::objs::TreeRefIter;
 
-use super::{if_any, put_if_any};
+use super::{if_any, put_if_any, told};
 use crate::model::list::Lists;
 use crate::model::path::RepoPath;
-use crate::os::dir::Meta;
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
 use crate::worktree::snapshot::cache::{self, Reading, put_u32};
 use crate::worktree::snapshot::content::{Outcome, Read};
+use crate::worktree::snapshot::index;
 use crate::worktree::snapshot::status::{PathSummary, Status};
 use crate::worktree::snapshot::walk::{Folder, Found, Ground, Mode};
 use crate::worktree::snapshot::{Extent, Options, Snapshot};
@@ -56,7 +56,7 @@ impl Around {
         next: &cache::Next,
         digest: u64,
     ) -> Self {
-        let path = index_path(repo, options);
+        let path = index::place(repo, options.index_path);
         let index = of_index(&path, next);
         let limits = (options.max_file_size, options.max_total_size, options.umask);
         let version = env!("CARGO_PKG_VERSION");
@@ -71,7 +71,7 @@ impl Around {
         options: &Options<'_>,
         next: &cache::Next,
     ) -> bool {
-        of_index(&index_path(repo, options), next) == self.index
+        of_index(&index::place(repo, options.index_path), next) == self.index
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -86,31 +86,16 @@ impl Around {
     }
 }
 
-fn index_path(repo: &Repository, options: &Options<'_>) -> PathBuf {
-    options.index_path.map_or_else(|| repo.index_path(), ToOwned::to_owned)
-}
-
 fn of_index(path: &Path, next: &cache::Next) -> Option<u64> {
     match std::fs::File::open(path).and_then(|file| crate::os::dir::file_meta(&file)) {
-        Ok(meta) if next.may_keep(&meta) => Some(cache::digest(told(&meta))),
+        Ok(meta) if next.may_keep(&meta) => {
+            let mut told = Vec::new();
+            told::put(&meta, &mut told);
+            Some(cache::digest((meta.dev, told)))
+        }
         Ok(_) => None,
         Err(error) => (error.kind() == std::io::ErrorKind::NotFound).then(|| cache::digest("none")),
     }
-}
-
-/// What shows that a file was replaced or changed.
-fn told(meta: &Meta) -> [u64; 8] {
-    let seconds = |time: crate::os::dir::FileTime| time.seconds.cast_unsigned();
-    [
-        meta.dev,
-        meta.ino,
-        meta.size,
-        seconds(meta.mtime),
-        u64::from(meta.mtime.nanos),
-        seconds(meta.ctime),
-        u64::from(meta.ctime.nanos),
-        u64::from(meta.mode),
-    ]
 }
 
 impl Whole {
