@@ -3,6 +3,7 @@
 //! The library behind the program `git-checkpoint`. It holds the layers; `tests/it/layers.rs` keeps the arrows between
 //! them pointing one way. It is not a stable interface: scripts use the command line and its JSON.
 
+pub mod agents;
 pub mod commands;
 pub mod formats;
 pub mod git;

@@ -40,6 +40,12 @@ const LAYERS: &[Layer] = &[
         system: false,
     },
     Layer {
+        name: "agents",
+        layers: &["model"],
+        crates: &["jsonc_parser", "serde", "serde_json", "thiserror"],
+        system: false,
+    },
+    Layer {
         name: "os",
         layers: &[],
         crates: &["rustix", "getrandom", "signal_hook", "thiserror"],

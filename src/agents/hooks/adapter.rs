@@ -1,0 +1,407 @@
+//! The table of agents whose hooks call this program. A new agent is one line of it, and a plug-in text if it needs one.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{
+    event::Occasion,
+    settings::{HookGroup, JsonRules},
+};
+
+/// How an agent is made to call this program, and what it takes back.
+#[derive(Clone, Copy, Debug)]
+pub struct Adapter {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The name for people.
+    pub title: &'static str,
+    /// Its program, by which it is found in `PATH`.
+    pub program: &'static str,
+    /// The variable that moves its directory of settings, if it has one.
+    pub variable: Option<&'static str>,
+    /// Its directory of settings in the home directory.
+    pub directory: &'static str,
+    /// The file below that directory in which hooks are configured.
+    pub file: &'static str,
+    /// What that file is.
+    pub place: Place,
+    /// The agent's events that are registered, and what each one means.
+    pub events: &'static [(&'static str, Occasion)],
+    /// Where and how context is injected.
+    pub injection: Injection,
+    /// What a person has to do in the agent before it runs the hooks.
+    pub trust: Option<&'static str>,
+}
+
+/// What the file of hooks is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The user's settings, which get our groups. Timeouts are in units of this many to the second.
+    Settings {
+        /// The rules of the agent's parser.
+        rules: JsonRules,
+        /// Units of a timeout in a second.
+        timeout_unit: u64,
+    },
+    /// A file of our own in a directory that the agent reads.
+    OwnJson,
+    /// A plug-in of our own: its text, in which `@PROGRAM@` stands for the program's path as a JSON string.
+    Plugin(&'static str),
+}
+
+/// The form in which an agent takes context from a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// `hookSpecificOutput.additionalContext` at this occasion.
+    Nested(Occasion),
+    /// A top-level `additionalContext` at this occasion.
+    Flat(Occasion),
+}
+
+/// Seconds an agent waits for a hook. Generous: the hook itself detaches long before.
+const TIMEOUT: u64 = 20;
+
+const STRICT: JsonRules = JsonRules {
+    comments: false,
+    byte_order_mark: false,
+};
+const STRICT_WITH_MARK: JsonRules = JsonRules {
+    comments: false,
+    byte_order_mark: true,
+};
+const WITH_COMMENTS: JsonRules = JsonRules {
+    comments: true,
+    byte_order_mark: false,
+};
+
+/// Every agent, in the order in which they are listed.
+pub const ADAPTERS: &[Adapter] = &[
+    Adapter {
+        name: "claude-code",
+        title: "Claude Code",
+        program: "claude",
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        directory: ".claude",
+        file: "settings.json",
+        place: Place::Settings {
+            rules: STRICT_WITH_MARK,
+            timeout_unit: 1,
+        },
+        events: &[
+            ("SessionStart", Occasion::SessionStart),
+            ("UserPromptSubmit", Occasion::Prompt),
+            ("Stop", Occasion::TurnEnd),
+            ("SubagentStop", Occasion::HelperEnd),
+            ("PreCompact", Occasion::Compaction),
+            ("SessionEnd", Occasion::SessionEnd),
+        ],
+        injection: Injection::Nested(Occasion::SessionStart),
+        trust: None,
+    },
+    Adapter {
+        name: "codex",
+        title: "Codex",
+        program: "codex",
+        variable: Some("CODEX_HOME"),
+        directory: ".codex",
+        file: "hooks.json",
+        place: Place::Settings {
+            rules: STRICT,
+            timeout_unit: 1,
+        },
+        events: &[
+            ("SessionStart", Occasion::SessionStart),
+            ("UserPromptSubmit", Occasion::Prompt),
+            ("Stop", Occasion::TurnEnd),
+            ("Interrupt", Occasion::Interruption),
+            ("SubagentStop", Occasion::HelperEnd),
+            ("PreCompact", Occasion::Compaction),
+            ("SessionEnd", Occasion::SessionEnd),
+        ],
+        injection: Injection::Nested(Occasion::SessionStart),
+        trust: Some("start codex once and choose 'Trust all' when it says that hooks need review"),
+    },
+    Adapter {
+        name: "copilot",
+        title: "Copilot CLI",
+        program: "copilot",
+        variable: Some("COPILOT_HOME"),
+        directory: ".copilot",
+        file: "hooks/git-checkpoint.json",
+        place: Place::OwnJson,
+        events: &[
+            ("sessionStart", Occasion::SessionStart),
+            ("userPromptSubmitted", Occasion::Prompt),
+            ("agentStop", Occasion::TurnEnd),
+            ("errorOccurred", Occasion::Failure),
+            ("subagentStop", Occasion::HelperEnd),
+            ("preCompact", Occasion::Compaction),
+            ("sessionEnd", Occasion::SessionEnd),
+        ],
+        injection: Injection::Flat(Occasion::SessionStart),
+        trust: None,
+    },
+    Adapter {
+        name: "gemini",
+        title: "Gemini CLI",
+        program: "gemini",
+        variable: None,
+        directory: ".gemini",
+        file: "settings.json",
+        place: Place::Settings {
+            rules: WITH_COMMENTS,
+            timeout_unit: 1000,
+        },
+        // PreCompress fires before every call of the model, and SessionStart names a wrong session file on a resume.
+        events: &[
+            ("BeforeAgent", Occasion::Prompt),
+            ("AfterAgent", Occasion::TurnEnd),
+            ("SessionEnd", Occasion::SessionEnd),
+        ],
+        // At SessionStart it would stand in front of the user's words, and a resume drops such messages.
+        injection: Injection::Nested(Occasion::Prompt),
+        trust: None,
+    },
+    Adapter {
+        name: "qwen",
+        title: "Qwen Code",
+        program: "qwen",
+        variable: None,
+        directory: ".qwen",
+        file: "settings.json",
+        place: Place::Settings {
+            rules: JsonRules {
+                comments: true,
+                byte_order_mark: true,
+            },
+            timeout_unit: 1,
+        },
+        events: &[
+            ("SessionStart", Occasion::SessionStart),
+            ("UserPromptSubmit", Occasion::Prompt),
+            ("Stop", Occasion::TurnEnd),
+            ("SubagentStop", Occasion::HelperEnd),
+            ("PreCompact", Occasion::Compaction),
+        ],
+        injection: Injection::Nested(Occasion::SessionStart),
+        trust: None,
+    },
+    Adapter {
+        name: "opencode",
+        title: "OpenCode",
+        program: "opencode",
+        variable: None,
+        directory: ".config/opencode",
+        file: "plugins/git-checkpoint.js",
+        place: Place::Plugin(include_str!("opencode.js")),
+        events: &[
+            ("prompt", Occasion::Prompt),
+            ("idle", Occasion::TurnEnd),
+            ("compacting", Occasion::Compaction),
+        ],
+        injection: Injection::Flat(Occasion::Prompt),
+        trust: None,
+    },
+    Adapter {
+        name: "pi",
+        title: "Pi",
+        program: "pi",
+        variable: None,
+        directory: ".pi/agent",
+        file: "extensions/git-checkpoint.js",
+        place: Place::Plugin(include_str!("pi.js")),
+        events: &[
+            ("before_agent_start", Occasion::Prompt),
+            ("agent_settled", Occasion::TurnEnd),
+            ("session_before_compact", Occasion::Compaction),
+        ],
+        injection: Injection::Flat(Occasion::Prompt),
+        trust: None,
+    },
+];
+
+/// The agent of this name.
+pub fn named(name: &str) -> Option<&'static Adapter> {
+    ADAPTERS.iter().find(|adapter| adapter.name == name)
+}
+
+impl Adapter {
+    /// The file of hooks, for a home directory and the value of [`Self::variable`].
+    pub fn path(&self, home: &Path, moved: Option<&str>) -> PathBuf {
+        moved
+            .filter(|path| !path.is_empty())
+            .map_or_else(|| home.join(self.directory), PathBuf::from)
+            .join(self.file)
+    }
+
+    /// What an event of this agent means; `None` for one that is not registered.
+    pub fn occasion(&self, event: &str) -> Option<Occasion> {
+        self.events
+            .iter()
+            .find(|(name, _)| *name == event)
+            .map(|(_, occasion)| *occasion)
+    }
+
+    /// The groups of hooks that call `program`.
+    pub fn groups(&self, program: &str) -> Vec<HookGroup> {
+        let unit = match self.place {
+            Place::Settings { timeout_unit, .. } => timeout_unit,
+            Place::OwnJson | Place::Plugin(_) => 1,
+        };
+        let group = |event: &'static str| HookGroup {
+            event,
+            value: json!({
+                "hooks": [{
+                    "type": "command",
+                    "command": self.command(program, event),
+                    "timeout": TIMEOUT * unit,
+                }],
+            }),
+        };
+        self.events.iter().map(|(event, _)| group(event)).collect()
+    }
+
+    /// The whole text of a file of our own.
+    pub fn own_file(&self, program: &str) -> Option<String> {
+        match self.place {
+            Place::Settings { .. } => None,
+            Place::OwnJson => {
+                let hooks: serde_json::Map<String, Value> = self
+                    .events
+                    .iter()
+                    .map(|(event, _)| {
+                        let hook = json!({
+                            "type": "command", "bash": self.command(program, event), "timeoutSec": TIMEOUT,
+                        });
+                        ((*event).to_owned(), json!([hook]))
+                    })
+                    .collect();
+                let text = serde_json::to_string_pretty(&json!({ "version": 1, "hooks": hooks }));
+                Some(text.expect("a JSON value is serialized to memory") + "\n")
+            }
+            Place::Plugin(text) => Some(text.replace("@PROGRAM@", &Value::from(program).to_string())),
+        }
+    }
+
+    /// The shell command of an event. It never changes between versions: Codex would ask for trust again.
+    fn command(&self, program: &str, event: &str) -> String {
+        format!("{} hook {} {event}", quoted(program), self.name)
+    }
+
+    /// Whether a group of hooks calls this program for this agent, wherever the program is.
+    pub fn is_ours(&self, group: &Value) -> bool {
+        let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
+            return false;
+        };
+        let is_ours = |hook: &Value| {
+            let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+            let mut words = command.rsplitn(4, ' ');
+            let (event, agent, word) = (words.next(), words.next(), words.next());
+            let program = words.next().unwrap_or_default().trim_matches(['\'', '"']);
+            event.is_some_and(|event| self.occasion(event).is_some())
+                && agent == Some(self.name)
+                && word == Some("hook")
+                && Path::new(program)
+                    .file_stem()
+                    .is_some_and(|stem| stem == "git-checkpoint")
+        };
+        !hooks.is_empty() && hooks.iter().all(is_ours)
+    }
+
+    /// What the hook prints so that the agent's model sees `context`; `None` where it takes none at this occasion.
+    pub fn injected(&self, event: &str, context: &str) -> Option<Value> {
+        let occasion = self.occasion(event)?;
+        match self.injection {
+            Injection::Nested(at) if at == occasion => Some(json!({
+                "hookSpecificOutput": { "hookEventName": event, "additionalContext": context },
+            })),
+            Injection::Flat(at) if at == occasion => Some(json!({ "additionalContext": context })),
+            _ => None,
+        }
+    }
+
+    /// Whether context is injected at this event.
+    pub fn injects_at(&self, event: &str) -> bool {
+        let (Injection::Nested(at) | Injection::Flat(at)) = self.injection;
+        self.occasion(event) == Some(at)
+    }
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    if word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_group_is_recognized_by_its_agent_alone() {
+        for program in [
+            "/usr/bin/git-checkpoint",
+            "/home/a b/it's/git-checkpoint",
+            "git-checkpoint",
+        ] {
+            for adapter in ADAPTERS {
+                for group in adapter.groups(program) {
+                    for other in ADAPTERS {
+                        assert_eq!(
+                            other.is_ours(&group.value),
+                            other.name == adapter.name,
+                            "{program} {} {}",
+                            adapter.name,
+                            group.event
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_of_others_are_not_ours() {
+        let adapter = named("claude-code").expect("listed");
+        for command in [
+            "echo git-checkpoint hook claude-code Stop",
+            "/x/git-checkpoint hook claude-code PreToolUse",
+            "/x/git-checkpoint hooks run post-commit",
+            "/x/not-git-checkpoint-at-all hook claude-code Stop",
+            "",
+        ] {
+            let group = json!({ "hooks": [{ "type": "command", "command": command }] });
+            assert!(!adapter.is_ours(&group), "{command}");
+        }
+        assert!(!adapter.is_ours(&json!({ "hooks": [] })));
+        assert!(!adapter.is_ours(&json!("git-checkpoint hook claude-code Stop")));
+    }
+
+    #[test]
+    fn files_of_our_own_hold_the_program() {
+        for adapter in ADAPTERS {
+            let text = adapter.own_file("/opt/a \"b\"/git-checkpoint");
+            match adapter.place {
+                Place::Settings { .. } => assert_eq!(text, None),
+                Place::OwnJson => {
+                    let value: Value = serde_json::from_str(&text.expect("a file")).expect("JSON");
+                    assert_eq!(
+                        value["hooks"].as_object().map(serde_json::Map::len),
+                        Some(adapter.events.len())
+                    );
+                }
+                Place::Plugin(_) => {
+                    let text = text.expect("a file");
+                    assert!(
+                        text.contains(r#""/opt/a \"b\"/git-checkpoint""#) && !text.contains('@'),
+                        "{text}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! An agent's hook event, whatever the agent calls it and its members.
+
+use serde_json::Value;
+
+/// The occasions on which something is done. The names of the agents' own events map to these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Occasion {
+    /// An agent session starts, or is resumed, forked or compacted.
+    SessionStart,
+    /// The user sent a prompt; no tool has run for it yet.
+    Prompt,
+    /// The agent finished its answer.
+    TurnEnd,
+    /// The user or a signal interrupted the turn.
+    Interruption,
+    /// The model or the agent failed.
+    Failure,
+    /// The agent is about to summarize its context.
+    Compaction,
+    /// A sub-agent finished.
+    HelperEnd,
+    /// The agent session ends. Agents give this little time, so nothing important depends on it.
+    SessionEnd,
+}
+
+impl Occasion {
+    /// The word for logs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::Prompt => "prompt",
+            Self::TurnEnd => "turn-end",
+            Self::Interruption => "interruption",
+            Self::Failure => "failure",
+            Self::Compaction => "compaction",
+            Self::HelperEnd => "helper-end",
+            Self::SessionEnd => "session-end",
+        }
+    }
+}
+
+/// One event of one agent session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookEvent {
+    /// The occasion.
+    pub occasion: Occasion,
+    /// The agent's own id of its session.
+    pub session: String,
+    /// Why a session starts, in the agent's word: `startup`, `resume`, `fork`, `compact`, `clear`, `new`.
+    pub source: Option<String>,
+    /// The agent's id of the turn, where it has one.
+    pub turn: Option<String>,
+    /// The directory the agent works in. Only this counts: the hook may run in a daemon that was started elsewhere.
+    pub cwd: Option<String>,
+    /// The agent's session file, at this moment: agents move it.
+    pub transcript: Option<String>,
+    /// The user's prompt.
+    pub prompt: Option<String>,
+    /// The agent's last answer.
+    pub answer: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The sub-agent that the event is about.
+    pub helper: Option<String>,
+}
+
+/// Reads the payload of an event. `None` for a payload that names no session: nothing can be done with it.
+pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
+    let text = |names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| payload.get(*name).and_then(Value::as_str))
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    let transcript = text(&["transcript_path", "transcriptPath", "session_file"]);
+    let session = text(&["session_id", "sessionId", "sessionID", "taskId", "conversation_id"])?;
+    let helper = text(&["agent_id", "agentId"]).filter(|_| payload.get("taskId").is_none());
+    Some(HookEvent {
+        helper: helper.or_else(|| helper_of_copilot(payload, &session, transcript.as_deref())),
+        occasion,
+        session,
+        source: text(&["source"]),
+        turn: text(&["prompt_id", "turn_id", "parentID", "leaf", "generation_id"]),
+        cwd: text(&["cwd", "directory"]).or_else(|| first_root(payload)),
+        transcript,
+        prompt: text(&["prompt", "initialPrompt"]),
+        answer: text(&["last_assistant_message", "prompt_response", "response"]),
+        model: text(&["model"]),
+    })
+}
+
+/// Copilot reports a sub-agent's events under the sub-agent's id, while the session file stays in the directory that is
+/// named after the session.
+fn helper_of_copilot(payload: &Value, session: &str, transcript: Option<&str>) -> Option<String> {
+    payload.get("sessionId")?;
+    let directory = std::path::Path::new(transcript?).parent()?.file_name()?.to_str()?;
+    (directory != session).then(|| session.to_owned())
+}
+
+fn first_root(payload: &Value) -> Option<String> {
+    let roots = payload
+        .get("workspaceRoots")
+        .or_else(|| payload.get("workspace_roots"))?;
+    roots.get(0)?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_are_read_under_each_agents_names() {
+        let claude = json!({
+            "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": "/p", "prompt_id": "p1",
+            "hook_event_name": "Stop", "last_assistant_message": "done",
+        });
+        let event = read(Occasion::TurnEnd, &claude).expect("a session");
+        assert_eq!((event.session.as_str(), event.turn.as_deref()), ("s", Some("p1")));
+        assert_eq!(event.answer.as_deref(), Some("done"));
+        assert_eq!(event.helper, None);
+        let copilot = json!({ "sessionId": "s", "cwd": "/p", "transcriptPath": "/c/s/events.jsonl" });
+        let event = read(Occasion::TurnEnd, &copilot).expect("a session");
+        assert_eq!(
+            (event.helper, event.transcript.as_deref()),
+            (None, Some("/c/s/events.jsonl"))
+        );
+        let cline = json!({ "taskId": "t", "workspaceRoots": ["/p"], "agent_id": "agent_1" });
+        let event = read(Occasion::TurnEnd, &cline).expect("a session");
+        assert_eq!((event.cwd.as_deref(), event.helper), (Some("/p"), None));
+    }
+
+    #[test]
+    fn a_helpers_event_is_recognized() {
+        for payload in [
+            json!({ "session_id": "s", "agent_id": "h" }),
+            json!({ "sessionId": "h", "transcriptPath": "/c/s/events.jsonl" }),
+        ] {
+            let event = read(Occasion::TurnEnd, &payload).expect("a session");
+            assert_eq!(event.helper.as_deref(), Some("h"));
+        }
+    }
+
+    #[test]
+    fn a_payload_without_a_session_is_none() {
+        for payload in [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({ "session_id": "" }),
+            json!({ "session_id": 3 }),
+        ] {
+            assert_eq!(read(Occasion::TurnEnd, &payload), None);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The hooks of coding agents: where they are configured, and what their events mean.
+
+pub mod adapter;
+pub mod event;
+pub mod settings;

@@ -1,0 +1,709 @@
+//! Edits of an agent's JSON settings: adds our hook groups and removes exactly them, byte for byte.
+//!
+//! The file is the user's. It is parsed with the rules of the agent that reads it and refused where that agent could not
+//! read it; then text is spliced in, so that comments, order, unknown members, indentation and line ends stay as they
+//! are. No state is kept about the file before the edit. The text itself records what has to be undone: the first
+//! member that is added to a container of the user's begins right after its bracket, and a container that an edit
+//! creates has white space there. Removal therefore knows which empty containers were the user's.
+//!
+//! Our groups go last: Codex identifies a trusted hook by its position, and a group in front of it would void the trust.
+
+use std::ops::Range;
+
+use jsonc_parser::{
+    CollectOptions, ParseOptions,
+    ast::{self, Value as Node},
+    common::Ranged as _,
+    parse_to_ast,
+};
+use serde_json::Value;
+
+/// The member of the settings that holds the groups of each event.
+const HOOKS: &str = "hooks";
+
+/// What an agent's own parser accepts beyond plain JSON. None accepts a trailing comma without harm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonRules {
+    /// Comments.
+    pub comments: bool,
+    /// A byte order mark at the start of the file.
+    pub byte_order_mark: bool,
+}
+
+/// A group of hooks to add to the list of an event.
+#[derive(Clone, Debug)]
+pub struct HookGroup {
+    /// The event's name in the settings.
+    pub event: &'static str,
+    /// The group.
+    pub value: Value,
+}
+
+/// The reason why settings are left alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// The agent itself could not read the file.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A member has another type than the agent expects.
+    #[error("'{member}' is not {expected}")]
+    Shape {
+        /// The member's path, such as `hooks.Stop`.
+        member: String,
+        /// The expected type, with its article.
+        expected: &'static str,
+    },
+    /// A member occurs twice, so it is not clear which one the agent reads.
+    #[error("'{0}' occurs twice")]
+    Duplicate(String),
+}
+
+/// The settings with each group in place: added last to its event, or updated where one of ours is there already.
+/// `text` is the file, or `None` where there is none. Equal text means that nothing has to be done.
+pub fn with_groups(
+    text: Option<&str>,
+    rules: JsonRules,
+    groups: &[HookGroup],
+    is_ours: &dyn Fn(&Value) -> bool,
+) -> Result<String, SettingsError> {
+    let mut text = match text {
+        None => return Ok(fresh(groups)),
+        Some(text) => text.to_owned(),
+    };
+    for group in groups {
+        text = with_group(&text, rules, group, is_ours)?;
+    }
+    Ok(text)
+}
+
+/// The settings without our groups, and without the containers that only they needed. `None` means that an edit created
+/// the file and nothing else is in it.
+pub fn without_groups(
+    text: &str,
+    rules: JsonRules,
+    is_ours: &dyn Fn(&Value) -> bool,
+) -> Result<Option<String>, SettingsError> {
+    let mut text = text.to_owned();
+    loop {
+        let (mark, body) = split_mark(&text, rules)?;
+        let root = parse(body, rules)?;
+        let Some(path) = last_of_ours(&root, is_ours)? else {
+            return Ok(Some(text));
+        };
+        match removed(body, &root, &path) {
+            None => return Ok(None),
+            Some(rest) => text = format!("{mark}{rest}"),
+        }
+    }
+}
+
+/// Each event that has one of our groups, in the order of the file.
+pub fn events_of_ours(
+    text: &str,
+    rules: JsonRules,
+    is_ours: &dyn Fn(&Value) -> bool,
+) -> Result<Vec<String>, SettingsError> {
+    let (_, body) = split_mark(text, rules)?;
+    let root = parse(body, rules)?;
+    let mut events = Vec::new();
+    if let Some(hooks) = member(&root, HOOKS)? {
+        for event in &object_of(&hooks.value, HOOKS)?.properties {
+            if let Node::Array(list) = &event.value
+                && list.elements.iter().any(|element| is_ours(&plain(element)))
+            {
+                events.push(event.name.as_str().to_owned());
+            }
+        }
+    }
+    Ok(events)
+}
+
+/// A file that holds our groups alone.
+fn fresh(groups: &[HookGroup]) -> String {
+    let mut hooks = serde_json::Map::new();
+    for group in groups {
+        let list = hooks.entry(group.event).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = list {
+            list.push(group.value.clone());
+        }
+    }
+    let root = Value::Object([(HOOKS.to_owned(), Value::Object(hooks))].into_iter().collect());
+    let style = Style {
+        unit: "  ".to_owned(),
+        eol: "\n",
+        inline: false,
+    };
+    format!("{}\n", style.pretty(&root, 0))
+}
+
+fn with_group(
+    text: &str,
+    rules: JsonRules,
+    group: &HookGroup,
+    is_ours: &dyn Fn(&Value) -> bool,
+) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(text, rules)?;
+    let root = parse(body, rules)?;
+    let style = Style::of(body, &root);
+    let event_path = || format!("{HOOKS}.{}", group.event);
+    let list_value = || Value::Array(vec![group.value.clone()]);
+    let edited = match member(&root, HOOKS)? {
+        None => {
+            let hooks = Value::Object([(group.event.to_owned(), list_value())].into_iter().collect());
+            inserted(body, &style, &Container::object(&root), 1, Some(HOOKS), &hooks)
+        }
+        Some(hooks) => {
+            let object = object_of(&hooks.value, HOOKS)?;
+            match unique(object, group.event, &event_path)? {
+                None => inserted(
+                    body,
+                    &style,
+                    &Container::object(object),
+                    2,
+                    Some(group.event),
+                    &list_value(),
+                ),
+                Some(event) => {
+                    let Node::Array(list) = &event.value else {
+                        return Err(SettingsError::Shape {
+                            member: event_path(),
+                            expected: "a list",
+                        });
+                    };
+                    match list.elements.iter().find(|element| is_ours(&plain(element))) {
+                        Some(there) if plain(there) == group.value => body.to_owned(),
+                        Some(there) => {
+                            let value = style.pretty(&group.value, style.depth_at(body, there.start()));
+                            splice(body, there.start()..there.end(), &value)
+                        }
+                        None => inserted(body, &style, &Container::array(list), 3, None, &group.value),
+                    }
+                }
+            }
+        }
+    };
+    Ok(format!("{mark}{edited}"))
+}
+
+/// An object or array of the file: where it stands, and where its children do.
+struct Container {
+    range: Range<usize>,
+    children: Vec<Range<usize>>,
+}
+
+impl Container {
+    fn object(object: &ast::Object<'_>) -> Self {
+        Self {
+            range: object.start()..object.end(),
+            children: object
+                .properties
+                .iter()
+                .map(|child| child.start()..child.end())
+                .collect(),
+        }
+    }
+
+    fn array(array: &ast::Array<'_>) -> Self {
+        Self {
+            range: array.start()..array.end(),
+            children: array.elements.iter().map(|child| child.start()..child.end()).collect(),
+        }
+    }
+}
+
+/// The text with a value added last to a container whose children are at `depth`.
+fn inserted(
+    text: &str,
+    style: &Style,
+    container: &Container,
+    depth: usize,
+    name: Option<&str>,
+    value: &Value,
+) -> String {
+    let name = name.map(|name| format!("{}: ", Value::from(name))).unwrap_or_default();
+    let Some(last) = container.children.last() else {
+        let start = container.range.start + 1;
+        return splice(text, start..start, &format!("{name}{}", style.pretty(value, depth)));
+    };
+    if !starts_line(text, last.start) {
+        let added = format!(", {name}{}", compact(value));
+        return splice(text, last.end..last.end, &added);
+    }
+    let depth = style.depth_at(text, last.start);
+    let indent = line_indent(text, last.start);
+    // A comment behind the last child stays behind it.
+    let end = last.end + comment_on_line(&text[last.end..container.range.end - 1]);
+    let added = format!("{}{indent}{name}{}", style.eol, style.pretty(value, depth));
+    format!("{},{}{added}{}", &text[..last.end], &text[last.end..end], &text[end..])
+}
+
+/// The child to remove, outermost container first: its index in the root, in `hooks`, in the event's list.
+type Path = [usize; 3];
+
+fn last_of_ours(root: &ast::Object<'_>, is_ours: &dyn Fn(&Value) -> bool) -> Result<Option<Path>, SettingsError> {
+    if member(root, HOOKS)?.is_none() {
+        return Ok(None);
+    }
+    let at = root.properties.iter().position(|child| child.name.as_str() == HOOKS);
+    let at = at.expect("the member was just found");
+    let hooks = object_of(&root.properties[at].value, HOOKS)?;
+    for (event_at, event) in hooks.properties.iter().enumerate().rev() {
+        let Node::Array(list) = &event.value else { continue };
+        if let Some(found) = list.elements.iter().rposition(|element| is_ours(&plain(element))) {
+            return Ok(Some([at, event_at, found]));
+        }
+    }
+    Ok(None)
+}
+
+/// The text without one group, and without the containers that an edit created for it; `None` if one created the file.
+fn removed(text: &str, root: &ast::Object<'_>, path: &Path) -> Option<String> {
+    let hooks = &root.properties[path[0]].value;
+    let Node::Object(hooks) = hooks else {
+        return Some(text.to_owned());
+    };
+    let Node::Array(list) = &hooks.properties[path[1]].value else {
+        return Some(text.to_owned());
+    };
+    let levels = [
+        (Container::array(list), path[2]),
+        (Container::object(hooks), path[1]),
+        (Container::object(root), path[0]),
+    ];
+    for (container, at) in levels {
+        let was_empty = container.children[at].start == container.range.start + 1;
+        if container.children.len() > 1 || was_empty {
+            return Some(without_child(text, &container, at));
+        }
+    }
+    None
+}
+
+fn without_child(text: &str, container: &Container, at: usize) -> String {
+    let child = &container.children[at];
+    match (at.checked_sub(1), container.children.get(at + 1)) {
+        // The only child, of a container that was empty: what follows it was there before.
+        (None, None) => splice(text, child.clone(), ""),
+        // The first one of several: up to the next.
+        (None, Some(next)) => splice(text, child.start..next.start, ""),
+        (Some(before), next) => {
+            let before = &container.children[before];
+            let between = &text[before.end..child.start];
+            let comma = comma_in(between);
+            // White space before the child goes, comments stay.
+            let from = before.end + comments_end(between, comma);
+            let comma = before.end + comma;
+            if next.is_some() {
+                // The comma behind the child separates its neighbors now.
+                let behind = child.end + comma_in(&text[child.end..container.range.end]) + 1;
+                return format!("{}{}{}", &text[..=comma], &text[comma + 1..from], &text[behind..]);
+            }
+            format!("{}{}{}", &text[..comma], &text[comma + 1..from], &text[child.end..])
+        }
+    }
+}
+
+/// The place of the comma in the text between two children, which holds white space and comments besides.
+fn comma_in(between: &str) -> usize {
+    let mut at = 0;
+    while at < between.len() && !between[at..].starts_with(',') {
+        at += step(&between[at..]).0;
+    }
+    at
+}
+
+/// The end of the last comment behind the comma between two children, or the comma's own end. The line end of a line
+/// comment is not part of it.
+fn comments_end(between: &str, comma: usize) -> usize {
+    let (mut at, mut end) = (comma + 1, comma + 1);
+    while at < between.len() {
+        let (length, is_comment) = step(&between[at..]);
+        at += length;
+        if is_comment {
+            end = at;
+        }
+    }
+    end
+}
+
+/// The length of the comment or character at the start of the text, and whether it is a comment.
+fn step(text: &str) -> (usize, bool) {
+    if text.starts_with("//") {
+        (text.find(['\n', '\r']).unwrap_or(text.len()), true)
+    } else if text.starts_with("/*") {
+        (text.find("*/").map_or(text.len(), |end| end + 2), true)
+    } else {
+        (text.chars().next().map_or(1, char::len_utf8), false)
+    }
+}
+
+/// The length of white space and comments up to the last comment that ends on the same line; 0 without one.
+fn comment_on_line(rest: &str) -> usize {
+    let (mut at, mut end) = (0, 0);
+    while at < rest.len() && !rest[at..].starts_with(['\n', '\r']) {
+        let (length, is_comment) = step(&rest[at..]);
+        if !is_comment && !rest[at..].starts_with([' ', '\t']) {
+            break;
+        }
+        at += length;
+        if is_comment {
+            end = at;
+        }
+    }
+    end
+}
+
+/// How a file lays its members out.
+struct Style {
+    /// One level of indentation.
+    unit: String,
+    eol: &'static str,
+    /// Whether all of it is on one line.
+    inline: bool,
+}
+
+impl Style {
+    fn of(text: &str, root: &ast::Object<'_>) -> Self {
+        let first = root.properties.first().map(ast::ObjectProp::start);
+        let unit = first
+            .filter(|start| starts_line(text, *start))
+            .map(|start| line_indent(text, start))
+            .filter(|indent| !indent.is_empty())
+            .unwrap_or("  ");
+        Self {
+            unit: unit.to_owned(),
+            eol: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            inline: first.is_some() && !text.trim().contains('\n'),
+        }
+    }
+
+    /// The level of indentation of the line on which a child begins.
+    fn depth_at(&self, text: &str, start: usize) -> usize {
+        line_indent(text, start).len() / self.unit.len().max(1)
+    }
+
+    /// The value over several lines, the first of which continues a line at `depth`.
+    fn pretty(&self, value: &Value, depth: usize) -> String {
+        if self.inline {
+            return compact(value);
+        }
+        let mut out = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
+        let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
+        serde::Serialize::serialize(value, &mut serializer).expect("a JSON value is serialized to memory");
+        let text = String::from_utf8(out).expect("JSON is UTF-8");
+        text.replace('\n', &format!("{}{}", self.eol, self.unit.repeat(depth)))
+    }
+}
+
+/// The value on one line, with a space inside of each bracket, which marks what an edit created.
+fn compact(value: &Value) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{}: {}", Value::from(name.as_str()), compact(value)))
+                .collect();
+            format!("{{ {} }}", members.join(", "))
+        }
+        Value::Array(elements) if !elements.is_empty() => {
+            let elements: Vec<String> = elements.iter().map(compact).collect();
+            format!("[ {} ]", elements.join(", "))
+        }
+        value => value.to_string(),
+    }
+}
+
+fn starts_line(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches([' ', '\t']);
+    before.is_empty() || before.ends_with('\n')
+}
+
+/// The white space at the beginning of the line that holds `at`.
+fn line_indent(text: &str, at: usize) -> &str {
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[line..]
+        .find(|c| c != ' ' && c != '\t')
+        .map_or(text.len(), |end| line + end);
+    &text[line..end]
+}
+
+fn splice(text: &str, range: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..range.start], &text[range.end..])
+}
+
+fn split_mark(text: &str, rules: JsonRules) -> Result<(&str, &str), SettingsError> {
+    match text.strip_prefix('\u{feff}') {
+        Some(_) if !rules.byte_order_mark => {
+            Err(SettingsError::Unreadable("it begins with a byte order mark".to_owned()))
+        }
+        Some(body) => Ok((&text[..text.len() - body.len()], body)),
+        None => Ok(("", text)),
+    }
+}
+
+fn parse(body: &str, rules: JsonRules) -> Result<ast::Object<'_>, SettingsError> {
+    let options = ParseOptions {
+        allow_comments: rules.comments,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(body, &CollectOptions::default(), &options)
+        .map_err(|error| SettingsError::Unreadable(error.to_string()))?;
+    match parsed.value {
+        Some(Node::Object(root)) => Ok(root),
+        _ => Err(SettingsError::Unreadable("it does not hold an object".to_owned())),
+    }
+}
+
+fn member<'b, 'a>(object: &'b ast::Object<'a>, name: &str) -> Result<Option<&'b ast::ObjectProp<'a>>, SettingsError> {
+    unique(object, name, &|| name.to_owned())
+}
+
+fn unique<'b, 'a>(
+    object: &'b ast::Object<'a>,
+    name: &str,
+    path: &dyn Fn() -> String,
+) -> Result<Option<&'b ast::ObjectProp<'a>>, SettingsError> {
+    let mut all = object.properties.iter().filter(|child| child.name.as_str() == name);
+    let first = all.next();
+    match all.next() {
+        Some(_) => Err(SettingsError::Duplicate(path())),
+        None => Ok(first),
+    }
+}
+
+fn object_of<'b, 'a>(value: &'b Node<'a>, name: &str) -> Result<&'b ast::Object<'a>, SettingsError> {
+    match value {
+        Node::Object(object) => Ok(object),
+        _ => Err(SettingsError::Shape {
+            member: name.to_owned(),
+            expected: "an object",
+        }),
+    }
+}
+
+/// The value without comments and layout.
+fn plain(node: &Node<'_>) -> Value {
+    match node {
+        Node::StringLit(text) => Value::from(text.value.as_ref()),
+        Node::NumberLit(number) => serde_json::from_str(number.value).unwrap_or(Value::Null),
+        Node::BooleanLit(value) => Value::from(value.value),
+        Node::NullKeyword(_) => Value::Null,
+        Node::Array(array) => array.elements.iter().map(plain).collect(),
+        Node::Object(object) => object
+            .properties
+            .iter()
+            .map(|child| (child.name.as_str().to_owned(), plain(&child.value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAIN: JsonRules = JsonRules {
+        comments: false,
+        byte_order_mark: true,
+    };
+    const COMMENTED: JsonRules = JsonRules {
+        comments: true,
+        byte_order_mark: false,
+    };
+
+    fn groups() -> Vec<HookGroup> {
+        let group = |event| HookGroup {
+            event,
+            value: json!({ "hooks": [{ "type": "command", "command": format!("git-checkpoint hook x {event}") }] }),
+        };
+        vec![group("SessionStart"), group("UserPromptSubmit"), group("Stop")]
+    }
+
+    fn is_ours(value: &Value) -> bool {
+        value.to_string().contains("git-checkpoint hook")
+    }
+
+    fn round_trip(text: &str, rules: JsonRules) -> String {
+        let once = with_groups(Some(text), rules, &groups(), &is_ours).expect(text);
+        let twice = with_groups(Some(&once), rules, &groups(), &is_ours).expect("own output");
+        assert_eq!(twice, once, "a second edit changes nothing");
+        let events = events_of_ours(&once, rules, &is_ours).expect("own output");
+        assert_eq!(events.len(), 3, "{once}");
+        let back = without_groups(&once, rules, &is_ours).expect("own output");
+        assert_eq!(back.as_deref(), Some(text), "{once}");
+        once
+    }
+
+    #[test]
+    fn an_edit_and_its_removal_leave_the_bytes() {
+        for text in [
+            "{}",
+            "{}\n",
+            "{ }",
+            "{\n}\n",
+            "{\r\n}\r\n",
+            "{\"model\": \"opus\"}",
+            "{\n  \"model\": \"opus\"\n}\n",
+            "{\n\t\"model\": \"opus\",\n\t\"hooks\": {}\n}",
+            "{\r\n    \"hooks\": {\r\n    },\r\n    \"x\": [1, 2]\r\n}\r\n",
+            "{\"hooks\":{\"Stop\":[]}}",
+            "{\n  \"hooks\": {\n    \"Stop\": [\n      { \"hooks\": [] }\n    ]\n  }\n}\n",
+            "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": []}]\n  }\n}\n",
+            "\u{feff}{\n  \"a\": null\n}\n",
+            "{\n\n  \"a\": 1,\n\n  \"b\": {\"hooks\": 3}\n\n}\n\n",
+        ] {
+            round_trip(text, PLAIN);
+        }
+    }
+
+    #[test]
+    fn comments_stay_where_they_are() {
+        let text =
+            "// mine\n{\n  /* a */ \"a\": 1, // one\n  \"b\": 2 // two, with a comma\n  // the end\n}\n// after\n";
+        let once = round_trip(text, COMMENTED);
+        assert!(once.contains("\"b\": 2, // two, with a comma\n  \"hooks\""), "{once}");
+        round_trip("{ /* nothing */ }", COMMENTED);
+        round_trip("{\"hooks\": {\"Stop\": [ // none\n]}}", COMMENTED);
+    }
+
+    #[test]
+    fn a_file_of_our_own_goes_again() {
+        let text = with_groups(None, PLAIN, &groups(), &is_ours).expect("fresh");
+        assert!(
+            text.starts_with("{\n  \"hooks\": {\n    \"SessionStart\": [\n"),
+            "{text}"
+        );
+        assert_eq!(without_groups(&text, PLAIN, &is_ours).expect("own"), None);
+        assert_eq!(with_groups(Some(&text), PLAIN, &groups(), &is_ours).expect("own"), text);
+    }
+
+    #[test]
+    fn an_older_group_is_updated_in_place() {
+        let text = "{\"hooks\": {\"Stop\": [{\"hooks\": [\"git-checkpoint hook old\"]}, {\"hooks\": []}]}}";
+        let edited = with_groups(Some(text), PLAIN, &groups()[2..], &is_ours).expect("edited");
+        let value: Value = serde_json::from_str(&edited).expect("JSON");
+        let stop = value["hooks"]["Stop"].as_array().expect("a list");
+        assert_eq!((stop.len(), &stop[0]), (2, &groups()[2].value), "{edited}");
+    }
+
+    #[test]
+    fn groups_between_those_of_others_are_removed() {
+        let ours = "{\"hooks\": [\"git-checkpoint hook\"]}";
+        let text = format!("{{\"hooks\": {{\"Stop\": [1, {ours}, 2], \"Other\": [{ours}, 3]}}}}");
+        let back = without_groups(&text, PLAIN, &is_ours).expect("removed");
+        assert_eq!(back.as_deref(), Some("{\"hooks\": {\"Stop\": [1, 2], \"Other\": [3]}}"));
+    }
+
+    #[test]
+    fn a_file_that_the_agent_cannot_read_is_refused() {
+        for text in [
+            "",
+            "[]",
+            "{",
+            "{\"a\": 1,}",
+            "{\"a\" 1}",
+            "{'a': 1}",
+            "{a: 1}",
+            "null",
+            "{\"a\": 01}",
+            "{} x",
+            "// c\n{}",
+            "{\"hooks\": [1]}",
+            "{\"hooks\": {\"Stop\": {}}}",
+            "{\"hooks\": {}, \"hooks\": {}}",
+            "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
+        ] {
+            let edited = with_groups(Some(text), PLAIN, &groups(), &is_ours);
+            assert!(edited.is_err(), "{text:?} gave {edited:?}");
+        }
+        assert!(with_groups(Some("\u{feff}{}"), COMMENTED, &groups(), &is_ours).is_err());
+    }
+
+    /// Settings as people and programs lay them out: values, white space and comments at random.
+    fn settings() -> impl Strategy<Value = String> {
+        let space = prop_oneof![
+            Just(String::new()),
+            Just(" ".to_owned()),
+            Just("\n".to_owned()),
+            Just("\n  ".to_owned()),
+            Just("\r\n\t".to_owned()),
+            Just(" // note, {[\n  ".to_owned()),
+            Just("/* \"hooks\": [ */".to_owned()),
+        ];
+        let value = prop_oneof![
+            Just("1".to_owned()),
+            Just("\"a \\\"b\\\" { } [ ] , // c\"".to_owned()),
+            Just("{}".to_owned()),
+            Just("[ ]".to_owned()),
+            Just("[{\"hooks\": []}]".to_owned()),
+            Just("{\"x\":[1,2,{\"y\":null}]}".to_owned()),
+        ];
+        let list = prop::collection::vec((space.clone(), value.clone(), space.clone()), 0..3).prop_map(|items| {
+            let items: Vec<_> = items.into_iter().map(|(a, v, b)| format!("{a}{v}{b}")).collect();
+            format!("[{}]", items.join(","))
+        });
+        let events = prop::sample::subsequence(vec!["SessionStart", "Stop", "PreToolUse"], 0..3);
+        let hooks = (
+            events,
+            prop::collection::vec((space.clone(), list, space.clone()), 3),
+            space.clone(),
+        )
+            .prop_map(|(events, lists, inner)| {
+                let members: Vec<_> = events
+                    .iter()
+                    .zip(lists)
+                    .map(|(name, (a, list, b))| format!("{a}\"{name}\":{b}{list}"))
+                    .collect();
+                format!("{{{}{inner}}}", members.join(","))
+            });
+        let member = (space.clone(), value, space.clone());
+        (
+            prop::collection::vec(member, 0..4),
+            prop::option::of(hooks),
+            any::<bool>(),
+            space.clone(),
+            space,
+        )
+            .prop_map(|(members, hooks, first, inner, end)| {
+                let mut all: Vec<String> = members
+                    .into_iter()
+                    .enumerate()
+                    .map(|(n, (a, value, b))| format!("{a}\"m{n}\"{b}:{value}"))
+                    .collect();
+                if let Some(hooks) = hooks {
+                    all.insert(if first { 0 } else { all.len() }, format!("\"hooks\": {hooks}"));
+                }
+                format!("{{{}{inner}}}{end}", all.join(","))
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn any_settings_come_back(text in settings()) {
+            prop_assume!(parse(&text, COMMENTED).is_ok());
+            round_trip(&text, COMMENTED);
+        }
+
+        #[test]
+        fn damaged_settings_never_panic(text in settings(), cut in any::<prop::sample::Index>(), with in "\\PC?") {
+            let at = cut.index(text.len() + 1);
+            let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let text = format!("{}{with}", &text[..at]);
+            if let Ok(edited) = with_groups(Some(&text), COMMENTED, &groups(), &is_ours) {
+                let _ = without_groups(&edited, COMMENTED, &is_ours);
+            }
+        }
+    }
+}

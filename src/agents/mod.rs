@@ -1,0 +1,3 @@
+//! What coding agents are like: their hooks and settings. No git, no clock, no command line.
+
+pub mod hooks;
