@@ -3,8 +3,6 @@
 //! `hooks run` is what the hooks call. It must not fail, ask, print or take long: it starts itself anew as a worker and
 //! waits two seconds for it; a worker that needs longer goes on alone. What it did is told by `hooks status` and
 //! `status`.
-//!
-//! Over 400 lines because installing, telling and running share their words.
 
 use std::{
     ffi::OsString,

@@ -1,5 +1,4 @@
 //! `message`: the chat of a session, message by message.
-//! Over 400 lines because its four commands share how a chat is chosen, read and told.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 

@@ -1,5 +1,4 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
-//! Over 400 lines because four commands share one receipt.
 
 use std::{path::Path, sync::Mutex};
 

@@ -1,5 +1,4 @@
 //! `resume`: a session taken up again, in text, Markdown, JSON or as a prompt.
-//! Over 400 lines because all forms tell the same, from one reading.
 
 use serde_json::json;
 

@@ -1,5 +1,4 @@
 //! `save` and `pause`, and the receipt that every command ends with that makes a checkpoint.
-//! Over 400 lines because all that a receipt may warn of is told here, the same by every command.
 
 use std::path::PathBuf;
 

@@ -4,7 +4,6 @@
 //! Everything for people goes through `render::text`, which escapes what a repository could smuggle in; bytes for
 //! programs stay as they are unless they would end on a terminal. Methods do not fail: a failing standard output is
 //! kept and told once by [`Ui::finish`], and long work can look at [`Ui::is_closed`].
-//! Over 400 lines because all ways to the streams belong together; what is apart has a file of its own.
 
 mod colour;
 mod message;

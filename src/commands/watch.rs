@@ -4,8 +4,6 @@
 //! noticed so. Between two looks only flags are read; a look where nothing was reported reads no files
 //! (`ops::lookout`). A look that takes long makes the interval longer, so that watching
 //! costs less than a hundredth of a processor.
-//!
-//! Over 400 lines because the loop and what it reports share their counts.
 
 use std::{
     path::PathBuf,

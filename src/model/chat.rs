@@ -3,7 +3,6 @@
 //! What a message holds is kept as it came: a string or a list of blocks (text, tool use, tool result, images), with
 //! members this program does not know. Pictures are the exception in form only: their bytes become files of their own
 //! when they are saved, and come back to the same text.
-//! Over 400 lines because the form of a message, its text and the properties of both belong together.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

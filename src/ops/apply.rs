@@ -1,7 +1,6 @@
 //! `apply`: the changes of a checkpoint brought onto the present by a three-way merge, conflicts marked in the files.
 //!
 //! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
-//! Over 400 lines because merging, what no tree says and going on after an interruption share one goal.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,5 +1,4 @@
 //! Changing files, the way all commands do it that change any: safety checkpoint, plan, journal, execution.
-//! Over 400 lines because safety, plan, execution and proof are one sequence.
 //!
 //! The order is what makes it safe. Before the first change the present is on a ref and the journal on the disk; from
 //! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. What changed under

@@ -1,6 +1,4 @@
 //! Why an operation did nothing.
-//!
-//! Over 400 lines because it is one table: each error with its words, of all operations.
 
 use std::io;
 

@@ -1,5 +1,4 @@
 //! `restore`: files, index and record as a checkpoint has them; and finishing or taking back what was interrupted.
-//! Over 400 lines because beginning, going on and going back share one journal.
 //!
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.

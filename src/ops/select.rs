@@ -3,8 +3,6 @@
 //! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
 //! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
 //! matches of one kind are ambiguous and listed.
-//!
-//! Over 400 lines because all forms of a selector are told apart in one order, which is seen best in one place.
 
 use std::collections::BTreeSet;
 

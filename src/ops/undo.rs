@@ -1,5 +1,4 @@
 //! `undo` and `redo`: the last thing that was done taken back, and done again.
-//! Over 400 lines because undoing and redoing mirror each other.
 //!
 //! Each effect is taken back only if what it left is still there; otherwise the reason is given and nothing is done. A
 //! tip that a ref leaves behind is kept on a ref of the undo list.

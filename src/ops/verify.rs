@@ -1,9 +1,7 @@
-//! `verify`: whether every byte a checkpoint needs is there and is what it was. Over 400 lines because the checks of one
-//! checkpoint belong together.
+//! `verify`: whether every byte a checkpoint needs is there and is what it was.
 //!
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
-//! Over 400 lines because what is checked, and how damage is told, belong side by side.
 
 use super::{Error, Scene, choose, select};
 use crate::{

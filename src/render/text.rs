@@ -2,7 +2,6 @@
 //!
 //! A `Line` holds only what may be shown: everything put into it is escaped first, so widths are those of what is
 //! drawn. Which colour a slot has, and whether there is colour at all, is decided in `commands::ui`.
-//! Over 400 lines because lines, what is made of them and how wide they are belong together.
 
 use std::borrow::Cow;
 use std::fmt;

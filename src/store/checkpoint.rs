@@ -1,5 +1,4 @@
-//! Checkpoints as git objects: a commit whose tree holds a document. Over 400 lines because writing and reading one
-//! format belong side by side.
+//! Checkpoints as git objects: a commit whose tree holds a document.
 //!
 //! Writing takes finished values and gives a commit id; which ref it goes on is for `refs` and the operation. Reading
 //! has two depths: an [`Entry`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document

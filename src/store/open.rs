@@ -2,7 +2,6 @@
 //!
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
 //! differences are made up for here, so that whoever holds a `Repository` need not think of them.
-//! Over 400 lines because these differences are one list, in the order in which they come up.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,5 @@
 //! `git checkpoint setup` as it is used: `man` finds the pages, `git checkpoint --help` opens one, and Tab completes in
 //! real shells, through git's own completion, which stays as it was.
-//! Over 400 lines because what is installed is tried in man, in a browser's place and in three shells.
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,6 @@
 //!
 //! The scripts are thin: they pass the words on and show what comes back, one candidate a line. They register nothing
 //! for the command `git`; git's own completion finds them by their names.
-//! Over 400 lines because the kinds of values and how each is found are one table.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

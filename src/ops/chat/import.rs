@@ -2,7 +2,6 @@
 //!
 //! What can be read is taken, and everything else is told with its line: a torn last line, runs of NUL, lone
 //! surrogates, several records on a line, records that are no messages. Importing a file again adds nothing new.
-//! Over 400 lines because the damage it survives stands beside it as tests.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,4 @@
 //! What a prune takes and what it leaves, and why.
-//!
-//! Over 400 lines because all decisions are made from the same chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,5 @@
 //! Chains written again: with trees that lack some files, or without some checkpoints. Each document names its
 //! predecessor's new digest, and beside it stands what it was.
-//! Over 400 lines because files, lists and attachments of a checkpoint are taken out in one pass.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

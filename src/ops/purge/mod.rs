@@ -4,7 +4,6 @@
 //! with new documents, one change of refs puts all of them in place, and what remembers the old ones (reflogs, undo
 //! lists) forgets them. There is no way back, so nothing of it is done unasked. What the project's own history, index
 //! or stash holds is not touched, only told.
-//! Over 400 lines because what is asked, what comes of it and the sequence between them are one story.
 
 mod attached;
 mod chain;

@@ -3,7 +3,6 @@
 //! First the remote is asked which refs it has, so that only sessions with valid names that changed are fetched, into a
 //! quarantine namespace; then each is checked, and one transaction of ours makes the good ones visible. A session that
 //! the remote lost, set back or replaced is told, and what is known of it stays, unless the user accepts the change.
-//! Over 400 lines because looking, in a dry run, goes the same way.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,6 +1,4 @@
 //! One entry per format: kind, a text that holds it, and a text that nearly does. Several may show one kind.
-//!
-//! Over 400 lines because it is a table: an entry or two for each of the kinds, and nothing else.
 
 /// Kind, template with the secret, template of a near miss in which nothing may be replaced.
 pub(super) const SAMPLES: &[(&str, &str, &str)] = &[

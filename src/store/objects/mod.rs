@@ -3,8 +3,6 @@
 //! gix syncs nothing, and git syncs loose objects one by one; a pack costs three syncs however many objects it holds,
 //! and its `.keep` protects them from a concurrent `gc --prune=now` until the ref is in place. Objects are hashed with
 //! collision detection. A second form of the writer stores nothing and serves `--dry-run` and comparisons.
-//!
-//! Over 400 lines because the two forms share their ways in.
 
 mod blocks;
 mod body;

@@ -2,7 +2,6 @@
 //!
 //! The walk decides by names and stat data only. What it cannot decide without reading a file becomes a [`Candidate`]
 //! for later, so that limits on the size of untracked files can be applied to all of them in the order of their paths.
-//! Over 400 lines because a folder and its stretch of the index are gone through side by side.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Three-way merges in memory, against `git merge-tree`. Over 400 lines because the stories share one comparison.
+//! Three-way merges in memory, against `git merge-tree`.
 
 use std::collections::BTreeSet;
 use std::fs;

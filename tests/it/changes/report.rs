@@ -1,5 +1,5 @@
-//! Stories for every line of the change report: a checkpoint is saved, history goes on, and what `resume --json` reports
-//! is compared with what git itself says. Over 400 lines because the stories share how they save, report and compare.
+//! Stories for every line of the change report: a checkpoint is saved, history goes on, and what `resume --json`
+//! reports is compared with what git itself says.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -32,8 +32,6 @@
 //! | 28 | no text of git's is read that is translated | `store::children` |
 //! | 29 | suggestions | `every::row_29`, `scripts::row_29` |
 //! | 30 | nothing in the background, no network unasked | `every::row_30` |
-//!
-//! Over 400 lines because the list of all thirty stands here.
 
 use crate::support::{Terminal, World};
 

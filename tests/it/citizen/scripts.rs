@@ -1,6 +1,5 @@
-//! Conventions that scripts rest on: pathspecs from files, JSON a line each, dry runs, what ties commits to checkpoints,
-//! and what is told when something was typed wrongly. The list of all stands in `conventions`.
-//! Over 400 lines because each row is one story.
+//! Conventions that scripts rest on: pathspecs from files, JSON a line each, dry runs, what ties commits to
+//! checkpoints, and what is told when something was typed wrongly. The list of all stands in `conventions`.
 
 use super::conventions::session;
 use crate::support::World;

@@ -1,6 +1,5 @@
 //! Each rule of a plan with the smallest repository that shows it. The numbers B.. and E.. are those of the reported
 //! accidents of other tools that a rule is there to prevent.
-//! Over 400 lines because it is one list of cases.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,6 +1,5 @@
 //! Crafted checkpoints: whatever their trees and lists say, nothing is written outside of the work tree or into git's
 //! own folder, and nothing is run.
-//! Over 400 lines because it is one list of crafted trees.
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! What a push refuses, what a remote refuses, and remotes that end in the middle.
-//! Over 400 lines because each refusal is shown on both sides, here and at the remote.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,5 @@
 //! Everything is looked at before anything is read, and nothing more is done when all is as it was: each kind of change
-//! must be seen then too, and what is saved must be the same as without any memory. Over 400 lines because all that a
-//! snapshot rests on is changed here in turn.
+//! must be seen then too, and what is saved must be the same as without any memory.
 
 use std::cell::RefCell;
 use std::fs;

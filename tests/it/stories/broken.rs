@@ -1,8 +1,5 @@
 //! Repositories that a power cut, a failing disk or a stray hand has damaged: every command says so and ends, in words
 //! of its own, and a save relies on nothing that is damaged or may go.
-//! Over 400 lines because it is one list of faults.
-//!
-//! Over 400 lines because every kind of damage is a story of its own on the same small repository.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,4 @@
 //! Forks, comparisons of them, the trash, and taking all of that back.
-//! Over 400 lines because all of them are about the same few sessions.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,6 +1,4 @@
 //! Hooks: a checkpoint for each commit, with the user's own hooks still running and untouched.
-//!
-//! Over 400 lines because each situation is a story of its own.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

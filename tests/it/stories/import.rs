@@ -1,5 +1,4 @@
 //! Sessions of other tools taken over: from their files to `show`, again, damaged, taken back, and out again.
-//! Over 400 lines because what comes in and what goes out is shown on the same sessions.
 
 use std::{fs, path::Path};
 

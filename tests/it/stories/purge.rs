@@ -1,5 +1,4 @@
 //! Content removed for good: from every chain and everything that remembers one, with all that is left still whole.
-//! Over 400 lines because each story ends with the same proof.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Going back: restore, apply, undo and redo as a user meets them, with every refusal and the command that gets past it.
-//! Over 400 lines because each story shares the same preparation.
+//! Going back: restore, apply, undo and redo as a user meets them, with every refusal and the command that gets past
+//! it.
 
 use std::fs;
 

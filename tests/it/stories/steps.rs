@@ -1,5 +1,4 @@
-//! Steps and replay: what is recorded of delegated work and of commands, and what a second try is given. Over 400 lines
-//! because each story is one feature of the same two commands.
+//! Steps and replay: what is recorded of delegated work and of commands, and what a second try is given.
 
 use crate::support::{Output, World};
 

@@ -1,5 +1,4 @@
 //! Undo and redo: everything there is to take back, as often as one likes, in each work tree for itself.
-//! Over 400 lines because each way back is shown with its refusals.
 
 use crate::support::{PROGRAM, World};
 

@@ -1,6 +1,6 @@
-//! What is dear to find out about files and may be believed next time: which blob a file that differs from the index
-//! is stored as, in which folders every blob gives the bytes on disk, and which folders of untracked files became which
-//! tree. Over 400 lines because a file format is read and written in one place.
+//! What is dear to find out about files and may be believed next time: which blob a file that differs from the index is
+//! stored as, in which folders every blob gives the bytes on disk, and which folders of untracked files became which
+//! tree.
 //!
 //! A private file, never needed: it is checksummed, written whole and renamed into place without being synced, and
 //! dropped when anything about it is odd. A file is believed to be unchanged when its stat data is the same and its

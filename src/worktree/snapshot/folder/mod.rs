@@ -1,6 +1,4 @@
 //! One folder of the walk: its names against the index.
-//!
-//! Over 400 lines because what is known of a folder is gathered and told in one place, from its opening to its end.
 
 mod known;
 mod plain;

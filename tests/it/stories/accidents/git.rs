@@ -1,5 +1,5 @@
-//! E-08 to E-60: what git 2.47 does in awkward repositories, and what is right for a restore, an apply and an undo there.
-//! Over 400 lines because it is one list of cases.
+//! E-08 to E-60: what git 2.47 does in awkward repositories, and what is right for a restore, an apply and an undo
+//! there.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -1,5 +1,4 @@
 //! B26 to B50: restores of other tools that lost work.
-//! Over 400 lines because it is one list of cases.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
