@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 pub use network::{Exchange, STDOUT_LIMIT};
-pub use running::Running;
+pub use running::GitChild;
 
 /// The variables that `git rev-parse --local-env-vars` names, less those that carry settings, and a few more that
 /// would change what git reads or prints.
@@ -49,7 +49,7 @@ const CLEARED: &[&str] = &[
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no `git` in any folder of `PATH` that is not relative.
+    /// There is no `git` in any directory of `PATH` that is not relative.
     #[error("cannot find the program 'git' in any folder of PATH")]
     NoGit,
     /// The child could not be started, written to or read from.
@@ -87,7 +87,7 @@ fn detail(stderr: &str) -> String {
 
 /// What a finished child gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct GitOutput {
     /// The exit status.
     pub code: i32,
     /// Standard output.
@@ -100,7 +100,7 @@ pub struct Output {
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Git {
-    place: Place,
+    place: GitLocation,
     configs: Vec<OsString>,
     args: Vec<OsString>,
     envs: Vec<(OsString, OsString)>,
@@ -114,7 +114,7 @@ pub struct Git {
 
 /// The repository a child works on.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct GitLocation {
     git_dir: Option<PathBuf>,
     work_tree: Option<PathBuf>,
     objects: Option<PathBuf>,
@@ -125,7 +125,7 @@ impl Git {
     /// A command that needs no repository.
     pub fn outside() -> Self {
         Self {
-            place: Place::default(),
+            place: GitLocation::default(),
             configs: Vec::new(),
             args: Vec::new(),
             envs: Vec::new(),
@@ -138,34 +138,34 @@ impl Git {
         }
     }
 
-    /// A command on the repository whose own folder is `git_dir` (of a linked work tree: its private folder).
+    /// A command on the repository whose own directory is `git_dir` (of a linked working tree: its private directory).
     pub fn at(git_dir: impl Into<PathBuf>) -> Self {
         let mut git = Self::outside();
         git.place.git_dir = Some(git_dir.into());
         git
     }
 
-    /// The root of the work tree; the child runs there unless [`cwd`](Self::cwd) says otherwise.
+    /// The root of the working tree; the child runs there unless [`cwd`](Self::cwd) says otherwise.
     pub fn work_tree(mut self, root: impl Into<PathBuf>) -> Self {
         self.place.work_tree = Some(root.into());
         self
     }
 
-    /// Another object folder than the repository's own (`GIT_OBJECT_DIRECTORY`).
-    pub fn objects(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.place.objects = Some(folder.into());
+    /// Another object directory than the repository's own (`GIT_OBJECT_DIRECTORY`).
+    pub fn objects(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.place.objects = Some(directory.into());
         self
     }
 
-    /// Further object folders to read from, in the form of `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
-    pub fn alternates(mut self, folders: impl Into<OsString>) -> Self {
-        self.place.alternates = Some(folders.into());
+    /// Further object directories to read from, in the form of `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
+    pub fn alternates(mut self, directories: impl Into<OsString>) -> Self {
+        self.place.alternates = Some(directories.into());
         self
     }
 
-    /// The folder the child runs in.
-    pub fn cwd(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.cwd = Some(folder.into());
+    /// The directory the child runs in.
+    pub fn cwd(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(directory.into());
         self
     }
 
@@ -219,7 +219,7 @@ impl Git {
     }
 
     /// Runs the child to its end and gives what it wrote. A status that was not accepted is an error.
-    pub fn run(self) -> Result<Output, Error> {
+    pub fn run(self) -> Result<GitOutput, Error> {
         let input = self.input.clone();
         let mut running = self.start()?;
         let mut stdin = running.stdin.take();
@@ -271,10 +271,10 @@ impl Git {
 
     /// Starts the child and leaves its pipes to the caller, for exchanges too large or too long to hold in memory.
     /// [`input`](Self::input) is not used.
-    pub fn start(self) -> Result<Running, Error> {
+    pub fn start(self) -> Result<GitChild, Error> {
         let shown = self.shown();
         let program = program::path().ok_or(Error::NoGit)?;
-        Running::start(self.command(program), shown, self.codes)
+        GitChild::start(self.command(program), shown, self.codes)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the place that starts git")]
@@ -317,19 +317,19 @@ impl Git {
         if let Some(root) = &self.place.work_tree {
             command.arg(joined("--work-tree=", root));
         }
-        if let Some(folder) = &self.place.objects {
-            command.env("GIT_OBJECT_DIRECTORY", folder);
+        if let Some(directory) = &self.place.objects {
+            command.env("GIT_OBJECT_DIRECTORY", directory);
         }
-        if let Some(folders) = &self.place.alternates {
-            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
+        if let Some(directories) = &self.place.alternates {
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", directories);
         }
-        if let Some(folder) = self
+        if let Some(directory) = self
             .cwd
             .as_ref()
             .or(self.place.work_tree.as_ref())
             .or(self.place.git_dir.as_ref())
         {
-            command.current_dir(folder);
+            command.current_dir(directory);
         }
         for (name, value) in &self.envs {
             command.env(name, value);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Opened, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs, OpenedRepository},
     save::warn_redactions,
     views,
 };
@@ -14,14 +14,14 @@ use crate::{
     ops::{
         self,
         chat::{
-            self, Chat,
-            clear::{self, What},
-            compact::{self, Event, Prepared, Request},
+            self, SessionChat,
+            clear::{self, ClearScope},
+            compact::{self, CompactionEvent, CompactionRequest, PreparedSummary},
             request,
         },
-        receipt::Receipt,
+        receipt::CheckpointReceipt,
     },
-    render::{chat as render, count::Count, slot::Slot, text::Line},
+    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
     store,
 };
 
@@ -40,7 +40,7 @@ Examples:
     git config checkpoint.compactCommand 'my-summarizer --json'")]
 pub(super) struct Args {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// Compact even below the limit
     #[arg(long)]
     force: bool,
@@ -71,7 +71,7 @@ Examples:
     git checkpoint clear --all")]
 pub(super) struct ClearArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// Clear the messages
     #[arg(long, required_unless_present = "all", conflicts_with = "all")]
     messages: bool,
@@ -87,7 +87,7 @@ pub(super) struct ClearArgs {
 }
 
 /// Prints events as they happen.
-fn tell(context: &Context, events: &Events, event: &Event) {
+fn print_outcome(context: &Context, events: &Events, event: &CompactionEvent) {
     if events.events {
         let (name, members) = event;
         let mut value = json!({ "event": name });
@@ -99,15 +99,15 @@ fn tell(context: &Context, events: &Events, event: &Event) {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
     if context.env.flag(compact::MARK) == Some(true) {
         return Err(CommandError::new(
-            Kind::Refused,
+            FailureKind::Refused,
             "a compaction is running: a summarising program cannot start one",
         ));
     }
-    let chat = Chat::open(&scene)?;
+    let chat = SessionChat::open(&scene)?;
     let fixed = fixed(&opened, &chat)?;
     if args.dry_run {
         let plan = compact::plan(&scene, &chat, args.force, &fixed)?;
@@ -117,14 +117,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let (shown, events) = (&*context, &args.events);
     let done = compact::compact(
         &scene,
-        &mut Request {
+        &mut CompactionRequest {
             force: args.force,
             fixed: &fixed,
-            events: &mut |event| tell(shown, events, &event),
+            events: &mut |event| print_outcome(shown, events, &event),
         },
     )?;
     let Some((outcome, prepared)) = done else {
-        let chat = Chat::open(&scene)?;
+        let chat = SessionChat::open(&scene)?;
         return dry_run(context, &chat, None, scene.settings.compact_at);
     };
     let receipt = outcome.receipt();
@@ -135,7 +135,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
     let Some(found) = found else {
         return Err(CommandError::new(
-            Kind::Locked,
+            FailureKind::Locked,
             "the chat was changed by others meanwhile, and was not compacted",
         )
         .hint("try again"));
@@ -151,7 +151,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "compaction": found,
         }));
     }
-    let mut line = Line::new().with(Slot::Changed, "Compacted");
+    let mut line = TextLine::new().with(Slot::Changed, "Compacted");
     line.push(Slot::Plain, format!(" {} of ", messages(found.messages)));
     line.push(Slot::Session, receipt.session.as_str());
     line.push(
@@ -174,10 +174,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 fn messages(number: u64) -> String {
-    Count::new(usize::try_from(number).unwrap_or(usize::MAX), "message").to_string()
+    CountedNoun::new(usize::try_from(number).unwrap_or(usize::MAX), "message").to_string()
 }
 
-fn dry_run(context: &Context, chat: &Chat<'_>, plan: Option<&compact::Plan>, limit: u64) -> Result<(), CommandError> {
+fn dry_run(
+    context: &Context,
+    chat: &SessionChat<'_>,
+    plan: Option<&compact::CompactionPlan>,
+    limit: u64,
+) -> Result<(), CommandError> {
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.compact/1",
@@ -200,12 +205,12 @@ fn dry_run(context: &Context, chat: &Chat<'_>, plan: Option<&compact::Plan>, lim
         None if limit == 0 => "nothing to do: checkpoint.compactAt is 0; --force compacts now".to_owned(),
         None => format!("nothing to do: the chat is below the limit of {limit} tokens; --force compacts now"),
     };
-    context.ui.receipt(Line::plain(text));
+    context.ui.receipt(TextLine::plain(text));
     Ok(())
 }
 
 /// The text of a request beside its messages.
-fn fixed(opened: &Opened, chat: &Chat<'_>) -> Result<String, CommandError> {
+fn fixed(opened: &OpenedRepository, chat: &SessionChat<'_>) -> Result<String, CommandError> {
     let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
     Ok(request::fixed(&opened.scene(), chat, &checkpoint)?)
 }
@@ -213,19 +218,21 @@ fn fixed(opened: &Opened, chat: &Chat<'_>) -> Result<String, CommandError> {
 /// A summary for the checkpoint that is about to be saved, if the chat is too long. Failing is told and is no failure of
 /// the save: everything stays as it was.
 ///
-/// Not within a summarising program, and not when another one compacts at this moment.
-pub(super) fn automatic(context: &Context, opened: &Opened, events: &Events) -> Option<Prepared> {
+/// Not within a summarizing program, and not when another one compacts at this moment.
+pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &Events) -> Option<PreparedSummary> {
     let scene = opened.scene();
     if scene.settings.compact_at == 0 || context.env.flag(compact::MARK) == Some(true) || !chat::may_be_long(&scene) {
         return None;
     }
-    let fixed = Chat::open(&scene).ok().and_then(|chat| fixed(opened, &chat).ok())?;
+    let fixed = SessionChat::open(&scene)
+        .ok()
+        .and_then(|chat| fixed(opened, &chat).ok())?;
     let prepared = compact::prepare(
         &scene,
-        &mut Request {
+        &mut CompactionRequest {
             force: false,
             fixed: &fixed,
-            events: &mut |event| tell(context, events, &event),
+            events: &mut |event| print_outcome(context, events, &event),
         },
     );
     match prepared {
@@ -239,16 +246,16 @@ pub(super) fn automatic(context: &Context, opened: &Opened, events: &Events) -> 
 }
 
 /// Tells whether a checkpoint holds the summary that was made for it.
-pub(super) fn completed(context: &Context, events: &Events, prepared: &Prepared, receipt: &Receipt) {
+pub(super) fn completed(context: &Context, events: &Events, prepared: &PreparedSummary, receipt: &CheckpointReceipt) {
     warn_redactions(context, &prepared.redactions);
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
     if let Some(found) = found {
-        tell(
+        print_outcome(
             context,
             events,
             &compact::complete(receipt.session.as_str(), &receipt.document),
         );
-        context.ui.status(Line::plain(format!(
+        context.ui.status(TextLine::plain(format!(
             "compacted {} of the chat: {} tokens, now {}",
             messages(found.messages),
             found.tokens_before,
@@ -258,27 +265,30 @@ pub(super) fn completed(context: &Context, events: &Events, prepared: &Prepared,
 }
 
 /// Compacts with a checkpoint of its own, if the chat is too long; for commands that save nothing themselves.
-pub(super) fn before_reading(context: &Context, opened: &Opened, events: &Events) {
+pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, events: &Events) {
     let scene = opened.scene();
     if scene.settings.compact_at == 0 || context.env.flag(compact::MARK) == Some(true) || !chat::may_be_long(&scene) {
         return;
     }
-    let Some(fixed) = Chat::open(&scene).ok().and_then(|chat| fixed(opened, &chat).ok()) else {
+    let Some(fixed) = SessionChat::open(&scene)
+        .ok()
+        .and_then(|chat| fixed(opened, &chat).ok())
+    else {
         return;
     };
     let done = compact::compact(
         &scene,
-        &mut Request {
+        &mut CompactionRequest {
             force: false,
             fixed: &fixed,
-            events: &mut |event| tell(context, events, &event),
+            events: &mut |event| print_outcome(context, events, &event),
         },
     );
     match done {
         Ok(Some((outcome, prepared))) => {
             warn_redactions(context, &prepared.redactions);
             let found = &prepared.compaction;
-            context.ui.status(Line::plain(format!(
+            context.ui.status(TextLine::plain(format!(
                 "compacted {} of {}: {} tokens before",
                 messages(found.messages),
                 outcome.receipt().session,
@@ -291,13 +301,16 @@ pub(super) fn before_reading(context: &Context, opened: &Opened, events: &Events
 }
 
 pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
-    let chat = Chat::open(&scene)?;
+    let chat = SessionChat::open(&scene)?;
     let (what, words) = if args.all {
-        (What::All, "messages, summary, context, agent description and record")
+        (
+            ClearScope::All,
+            "messages, summary, context, agent description and record",
+        )
     } else {
-        (What::Messages, "messages")
+        (ClearScope::Messages, "messages")
     };
     let question = format!(
         "clear the {words} of session {} ({})?",
@@ -314,7 +327,7 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
                 "all": args.all,
             }));
         }
-        context.ui.receipt(Line::plain(if nothing {
+        context.ui.receipt(TextLine::plain(if nothing {
             "nothing to clear: there are no messages".to_owned()
         } else {
             format!("Would clear {words} of {} ({})", chat.session, messages(chat.len()))
@@ -322,7 +335,7 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
         return Ok(());
     }
     if !args.yes && !context.ui.confirm(&question, "--yes")? {
-        return Err(CommandError::silent(Kind::Negative));
+        return Err(CommandError::silent(FailureKind::Negative));
     }
     drop(chat);
     let done = clear::clear(&scene, what)?;
@@ -334,7 +347,7 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
         }
         context
             .ui
-            .receipt(Line::plain("nothing to clear: there are no messages"));
+            .receipt(TextLine::plain("nothing to clear: there are no messages"));
         return Ok(());
     };
     let receipt = outcome.receipt();
@@ -352,7 +365,7 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
             "all": args.all,
         }));
     }
-    let mut line = Line::new().with(Slot::Removed, "Cleared");
+    let mut line = TextLine::new().with(Slot::Removed, "Cleared");
     line.push(Slot::Plain, format!(" {words} of "));
     line.push(Slot::Session, receipt.session.as_str());
     context.ui.receipt(line);

@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     message,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     save::warn_redactions,
 };
 use crate::{
-    ops::chat::{self, Chat},
+    ops::chat::{self, SessionChat},
     render::{
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
 };
 
@@ -30,30 +30,30 @@ Examples:
     git checkpoint context show")]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ContextCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum ContextCommand {
     /// Replace the context by a file; '-' is standard input, an empty one removes it
-    Set(Set),
+    Set(ContextSetArgs),
     /// Show the context
-    Show(Show),
+    Show(ContextShowArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Set {
+struct ContextSetArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// The file, Markdown
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
-struct Show {
+struct ContextShowArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 /// The most bytes of such a text: 1 MiB, more than any model reads.
@@ -61,23 +61,27 @@ const LIMIT: u64 = 1 << 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
-        Command::Set(args) => set(&args.whom, &args.file, chat::CONTEXT, "the context", context),
-        Command::Show(args) => show(&args.whom, chat::CONTEXT, "context", context),
+        ContextCommand::Set(args) => set(&args.whom, &args.file, chat::CONTEXT, "the context", context),
+        ContextCommand::Show(args) => show(&args.whom, chat::CONTEXT, "context", context),
     }
 }
 
 /// Replaces one of the texts beside the record by a file.
 pub(super) fn set(
-    whom: &Whom,
+    whom: &IdentityArgs,
     file: &std::path::Path,
     name: &str,
     what: &str,
     context: &mut Context,
 ) -> Result<(), CommandError> {
-    let opened = opened::open(context, whom)?;
+    let opened = opening::open(context, whom)?;
     let bytes = message::input(context, file, what, LIMIT)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| CommandError::new(Kind::Invalid, format!("{what} in '{}' is not UTF-8", file.display())))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        CommandError::new(
+            FailureKind::Invalid,
+            format!("{what} in '{}' is not UTF-8", file.display()),
+        )
+    })?;
     let size = text.len();
     let (session, redactions) = chat::set_text(&message::drafting(&opened), name, text)?;
     warn_redactions(context, &redactions);
@@ -91,7 +95,7 @@ pub(super) fn set(
         }));
     }
     let word = if size == 0 { "Removed" } else { "Set" };
-    let mut line = Line::new()
+    let mut line = TextLine::new()
         .with(Slot::Added, word)
         .with(Slot::Plain, format!(" {what} of "));
     line.push(Slot::Session, session.as_str());
@@ -100,10 +104,10 @@ pub(super) fn set(
     Ok(())
 }
 
-fn show(whom: &Whom, name: &str, what: &str, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, whom)?;
+fn show(whom: &IdentityArgs, name: &str, what: &str, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, whom)?;
     let scene = opened.scene();
-    let chat = Chat::open(&scene)?;
+    let chat = SessionChat::open(&scene)?;
     let text = chat.text(&scene, name)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
@@ -117,7 +121,7 @@ fn show(whom: &Whom, name: &str, what: &str, context: &mut Context) -> Result<()
         Some(text) => context.ui.data(Text::block(&text)),
         None => context
             .ui
-            .status(Line::plain(format!("session {} has no {what}", chat.session))),
+            .status(TextLine::plain(format!("session {} has no {what}", chat.session))),
     }
     Ok(())
 }

@@ -6,19 +6,19 @@ use super::{
     Context,
     error::CommandError,
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     model::selector::{Base, Selector},
     ops::{
         Scene,
-        delete::{self, Deleted},
+        delete::{self, DeletedSession},
         pin,
     },
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::checkpoint::oid,
 };
@@ -26,7 +26,7 @@ use crate::{
 /// Put a session into the trash
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
-/// and branches of the project are not touched, nor are the work tree and the branch that a fork was given: 'git
+/// and branches of the project are not touched, nor are the working tree and the branch that a fork was given: 'git
 /// worktree remove' and 'git branch -D' take those away. To remove content for good, see 'git checkpoint purge'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -75,13 +75,13 @@ pub(super) struct UnpinArgs {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let (deleted, failed) = delete_all(&opened.scene(), &args)?;
     for done in &deleted {
         failure::warn_aftermath(&context.ui, &done.aftermath);
     }
     if context.ui.options().json {
-        let of = |done: &Deleted| {
+        let of = |done: &DeletedSession| {
             json!({
                 "session": done.name,
                 "id": oid(done.tip),
@@ -97,12 +97,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else if context.ui.options().quiet == 0 {
         let mut text = Text::new();
         for done in &deleted {
-            let mut line = Line::new()
+            let mut line = TextLine::new()
                 .with(Slot::Removed, if args.dry_run { "Would delete" } else { "Deleted" })
                 .with(Slot::Plain, " session ");
             line.push(Slot::Session, done.name.as_str());
             if let Some(checkpoints) = done.checkpoints {
-                line.push(Slot::Plain, format!(", {}", Count::new(checkpoints, "checkpoint")));
+                line.push(
+                    Slot::Plain,
+                    format!(", {}", CountedNoun::new(checkpoints, "checkpoint")),
+                );
             }
             line.push(Slot::Plain, ", last ");
             line.push(Slot::Id, oid(done.tip).short());
@@ -122,8 +125,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
 /// Deletes the sessions, or in a dry run finds out what that would take; all are found before one is deleted. Gives what
 /// was done, and the error that stopped it halfway.
-fn delete_all(scene: &Scene<'_>, args: &Args) -> Result<(Vec<Deleted>, Option<CommandError>), CommandError> {
-    let mut found: Vec<Deleted> = Vec::new();
+fn delete_all(scene: &Scene<'_>, args: &Args) -> Result<(Vec<DeletedSession>, Option<CommandError>), CommandError> {
+    let mut found: Vec<DeletedSession> = Vec::new();
     for selector in &args.selectors {
         let planned = delete::delete(scene, &failure::selector(selector)?, true)?;
         // A session may be meant twice, by its name and by another word.
@@ -158,7 +161,7 @@ pub(super) fn unpin(args: UnpinArgs, context: &mut Context) -> Result<(), Comman
 }
 
 fn set(selector: &str, pinned: bool, dry_run: bool, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let found = pin::pin(&opened.scene(), &failure::selector(selector)?, pinned, dry_run)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
@@ -180,7 +183,7 @@ fn set(selector: &str, pinned: bool, dry_run: bool, context: &mut Context) -> Re
             (false, true) => "Unpinned",
             (false, false) => "Not pinned:",
         };
-        let mut line = Line::plain(word).with(Slot::Plain, " ");
+        let mut line = TextLine::plain(word).with(Slot::Plain, " ");
         line.push(Slot::Id, oid(found.id).short());
         if let Some(session) = &found.session {
             line.push(Slot::Plain, " of session ");

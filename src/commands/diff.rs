@@ -4,18 +4,18 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
 };
 use crate::{
     ops::{
-        diff::{self, Diff, Request},
+        diff::{self, DiffOutcome, DiffRequest},
         range::{self, Range},
     },
-    render::{diff as render, patch, text::Line},
-    store::patch::{Format, PatchOptions},
+    render::{diff as render, patch, text::TextLine},
+    store::patch::{PatchFormat, PatchOptions},
 };
 
 /// Show what differs between two checkpoints, or between a checkpoint and the present
@@ -33,7 +33,7 @@ Examples:
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
-    /// The older checkpoint; the newest of the current session by default
+    /// The older checkpoint; the latest of the current session by default
     old: Option<String>,
     /// The newer one; the present by default
     new: Option<String>,
@@ -73,24 +73,25 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if args.range && !args.pathspecs.is_empty() {
-        return Err(
-            CommandError::new(Kind::Usage, "'--range' matches whole commits and takes no pathspecs")
-                .hint("the files alone: leave --range out"),
-        );
+        return Err(CommandError::new(
+            FailureKind::Usage,
+            "'--range' matches whole commits and takes no pathspecs",
+        )
+        .hint("the files alone: leave --range out"));
     }
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     if let (true, Some(old), Some(new)) = (args.range, &args.old, &args.new) {
         let range = range::range(&opened.scene(), &failure::selector(old)?, &failure::selector(new)?)?;
         return matched(&range, args.exit_code, context);
     }
     let format = match () {
-        () if args.stat => Format::Stat,
-        () if args.numstat => Format::NumStat,
-        () if args.name_only => Format::NameOnly,
-        () if args.name_status => Format::NameStatus,
-        () => Format::Patch,
+        () if args.stat => PatchFormat::Stat,
+        () if args.numstat => PatchFormat::NumStat,
+        () if args.name_only => PatchFormat::NameOnly,
+        () if args.name_status => PatchFormat::NameStatus,
+        () => PatchFormat::Patch,
     };
-    let request = Request {
+    let request = DiffRequest {
         old: args.old.as_deref().map(failure::selector).transpose()?,
         new: args.new.as_deref().map(failure::selector).transpose()?,
         patch: PatchOptions {
@@ -98,9 +99,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             nul: args.nul,
             renames: args.renames,
             converted: args.ext_diff,
-            width: (format == Format::Stat).then(|| context.ui.width()),
+            width: (format == PatchFormat::Stat).then(|| context.ui.width()),
             pathspecs: args.pathspecs.read(context)?,
-            folder: Some(context.env.cwd.clone()),
+            directory: Some(context.env.cwd.clone()),
             ..PatchOptions::default()
         },
     };
@@ -113,11 +114,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             context,
             &diff,
             format,
-            args.no_record || args.nul || format != Format::Patch && format != Format::Stat,
+            args.no_record || args.nul || format != PatchFormat::Patch && format != PatchFormat::Stat,
         );
     }
     if args.exit_code && differs {
-        Err(CommandError::silent(Kind::Negative))
+        Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
     }
@@ -126,8 +127,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 /// The commits of two forks.
 fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), CommandError> {
     if context.ui.options().json {
-        let end = |end: &range::End| json!({ "id": end.id, "session": end.session, "head": end.head });
-        let commit = |commit: &range::Matched| json!({ "verdict": commit.verdict, "old": commit.old, "new": commit.new, "subject": commit.subject });
+        let end = |end: &range::RangeSide| json!({ "id": end.id, "session": end.session, "head": end.head });
+        let commit = |commit: &range::MatchedCommit| json!({ "verdict": commit.verdict, "old": commit.old, "new": commit.new, "subject": commit.subject });
         context.ui.json(&json!({
             "schema": "git-checkpoint.range/1",
             "old": end(&range.old),
@@ -139,7 +140,7 @@ fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), 
         let base = range.base.short();
         context
             .ui
-            .status(Line::plain(format!("Neither side has a commit since {base}.")));
+            .status(TextLine::plain(format!("Neither side has a commit since {base}.")));
     } else {
         context.ui.page();
         if context.ui.for_people() {
@@ -150,12 +151,12 @@ fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), 
     }
     let differs = range.commits.iter().any(|commit| commit.verdict != "same");
     if exit_code && differs {
-        return Err(CommandError::silent(Kind::Negative));
+        return Err(CommandError::silent(FailureKind::Negative));
     }
     Ok(())
 }
 
-fn write(context: &mut Context, diff: &Diff, format: Format, no_record: bool) {
+fn write(context: &mut Context, diff: &DiffOutcome, format: PatchFormat, no_record: bool) {
     context.ui.page();
     if diff.without_files {
         context
@@ -169,15 +170,15 @@ fn write(context: &mut Context, diff: &Diff, format: Format, no_record: bool) {
             diff.new.as_ref().map_or("now", |id| id.short()),
         ));
     }
-    // On a terminal the patch is ours to colour, word by word; in a pipe its bytes are git's own.
-    if format == Format::Patch && context.ui.for_people() {
+    // On a terminal the patch is ours to color, word by word; in a pipe its bytes are git's own.
+    if format == PatchFormat::Patch && context.ui.for_people() {
         context.ui.verbatim(&patch::text(&diff.text));
     } else {
         context.ui.bytes(&diff.text);
     }
 }
 
-fn json_of(diff: &Diff) -> serde_json::Value {
+fn json_of(diff: &DiffOutcome) -> serde_json::Value {
     json!({
         "schema": "git-checkpoint.diff/1",
         "old": diff.old,

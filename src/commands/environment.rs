@@ -1,4 +1,4 @@
-//! The single place that reads environment variables, the clock, the current folder and which streams are terminals.
+//! The single place that reads environment variables, the clock, the current directory and which streams are terminals.
 //! It is read once, at the start of a command, into a plain value that is passed down.
 //!
 //! One clock for a whole command keeps a document and its commits alike, and lets tests and importers fix it with
@@ -42,7 +42,7 @@ const KEPT: &[&str] = &[
 /// What a command finds around it.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The current folder, absolute.
+    /// The current directory, absolute.
     pub cwd: PathBuf,
     /// The path of this program, where the system tells.
     pub program: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub struct Terminals {
 /// The environment cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    /// The current folder was removed, or may not be read.
+    /// The current directory was removed, or may not be read.
     #[error("cannot tell the current folder: {}", reason(.0))]
     Folder(std::io::Error),
 }

@@ -13,11 +13,11 @@ use serde_json::json;
 use crate::os;
 use crate::render::escape;
 use crate::render::slot::Slot;
-use crate::render::text::{Line, Text};
+use crate::render::text::{Text, TextLine};
 
-/// What kind of failure. Several kinds may share an exit code; scripts that need more look at [`Kind::code`] in JSON.
+/// What kind of failure. Several kinds may share an exit code; scripts that need more look at [`FailureKind::code`] in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The answer is no: damage found, a difference found, a question declined. No message is needed.
     Negative,
     /// A selector names nothing.
@@ -56,7 +56,7 @@ pub enum Kind {
     BrokenPipe,
 }
 
-impl Kind {
+impl FailureKind {
     /// Every kind, for documentation and tests.
     pub const ALL: [Self; 18] = [
         Self::Negative,
@@ -147,7 +147,7 @@ impl Kind {
 /// Every exit code there is, with what it means and the words in `error.code` that lead to it, by number.
 pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
     let mut out = vec![(0, "done, or there was nothing to do", Vec::new())];
-    for kind in Kind::ALL {
+    for kind in FailureKind::ALL {
         match out.iter_mut().find(|(code, ..)| *code == kind.exit_code()) {
             Some((.., words)) => words.push(kind.code()),
             None => out.push((kind.exit_code(), kind.meaning(), vec![kind.code()])),
@@ -160,7 +160,7 @@ pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
-    kind: Kind,
+    kind: FailureKind,
     message: String,
     causes: Vec<String>,
     hints: Vec<String>,
@@ -170,7 +170,7 @@ pub struct CommandError {
 
 impl CommandError {
     /// With its message: lower case, no full stop, the subject in single quotes.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -181,18 +181,18 @@ impl CommandError {
     }
 
     /// From an error of a lower layer and what caused that. A cause that the message already tells is not repeated.
-    pub fn of(kind: Kind, error: &dyn StdError) -> Self {
+    pub fn of(kind: FailureKind, error: &dyn StdError) -> Self {
         Self::new(kind, error.to_string()).caused_by(error.source())
     }
 
     /// A failure without words: the exit code says it all.
-    pub fn silent(kind: Kind) -> Self {
+    pub fn silent(kind: FailureKind) -> Self {
         Self::new(kind, "")
     }
 
     /// The exit status of a command that was run for the user, passed on without words.
     pub fn passed_on(status: u8) -> Self {
-        Self::silent(Kind::Step).with_code(status)
+        Self::silent(FailureKind::Step).with_code(status)
     }
 
     /// The same with another exit code than that of its kind: for commands that pass on the status of a child, where
@@ -236,7 +236,7 @@ impl CommandError {
     }
 
     /// What kind of failure.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FailureKind {
         self.kind
     }
 
@@ -264,7 +264,7 @@ impl CommandError {
         }
         for line in self.full_message().lines() {
             out.push(
-                Line::new()
+                TextLine::new()
                     .with(Slot::Error, format!("{}:", self.kind.label()))
                     .with(Slot::Plain, format!(" {line}")),
             );
@@ -299,7 +299,7 @@ pub(super) fn hint_lines<'a>(hints: impl IntoIterator<Item = &'a str>) -> Text {
     hints
         .into_iter()
         .flat_map(str::lines)
-        .map(|line| Line::new().with(Slot::Hint, format!("hint: {line}")))
+        .map(|line| TextLine::new().with(Slot::Hint, format!("hint: {line}")))
         .collect()
 }
 
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn text_form() {
-        let error = CommandError::new(Kind::NotFound, "no session 'x\x1b[0m'")
+        let error = CommandError::new(FailureKind::NotFound, "no session 'x\x1b[0m'")
             .hint("list them with \"git checkpoint list\"\nor start one");
         assert_eq!(
             error.render(true).to_string(),
@@ -325,13 +325,13 @@ mod tests {
         );
         assert_eq!(error.render(false).to_string(), "error: no session 'x\\x1b[0m'\n");
         assert_eq!(
-            CommandError::new(Kind::Fatal, "not a repository")
+            CommandError::new(FailureKind::Fatal, "not a repository")
                 .render(true)
                 .to_string(),
             "fatal: not a repository\n"
         );
-        assert_eq!(CommandError::silent(Kind::Negative).render(true), Text::new());
-        let list = CommandError::new(Kind::Ambiguous, "'7f' names several checkpoints\n  7f3a\n  7fb0");
+        assert_eq!(CommandError::silent(FailureKind::Negative).render(true), Text::new());
+        let list = CommandError::new(FailureKind::Ambiguous, "'7f' names several checkpoints\n  7f3a\n  7fb0");
         assert_eq!(
             list.render(true).to_string(),
             "error: '7f' names several checkpoints\nerror:   7f3a\nerror:   7fb0\n"
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn json_form() {
-        let error = CommandError::new(Kind::Locked, "locked by \u{9b}").hint("try again");
+        let error = CommandError::new(FailureKind::Locked, "locked by \u{9b}").hint("try again");
         assert_eq!(
             error.render_json(),
             r#"{"error":{"code":"locked","message":"locked by \u009b","hints":["try again"]}}"#
@@ -351,23 +351,23 @@ mod tests {
     fn causes_are_told_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("cannot read 'a'")]
-        struct Outer(#[source] Inner);
+        struct ErrorReport(#[source] ErrorParts);
         #[derive(Debug, thiserror::Error)]
         #[error("permission denied")]
-        struct Inner;
+        struct ErrorParts;
         assert_eq!(
-            CommandError::of(Kind::Denied, &Outer(Inner)).to_string(),
+            CommandError::of(FailureKind::Denied, &ErrorReport(ErrorParts)).to_string(),
             "cannot read 'a': permission denied"
         );
-        let told = CommandError::new(Kind::Denied, "no: permission denied").caused_by(Some(&Inner));
+        let told = CommandError::new(FailureKind::Denied, "no: permission denied").caused_by(Some(&ErrorParts));
         assert_eq!(told.to_string(), "no: permission denied");
     }
 
     #[test]
     fn codes_are_the_documented_ones() {
-        let words: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|k| k.code()).collect();
-        assert_eq!(words.len(), Kind::ALL.len());
-        let codes: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|k| k.exit_code()).collect();
+        let words: std::collections::BTreeSet<_> = FailureKind::ALL.iter().map(|k| k.code()).collect();
+        assert_eq!(words.len(), FailureKind::ALL.len());
+        let codes: std::collections::BTreeSet<_> = FailureKind::ALL.iter().map(|k| k.exit_code()).collect();
         assert_eq!(
             codes.into_iter().collect::<Vec<_>>(),
             [1, 3, 4, 5, 6, 7, 125, 128, 129, 130, 141]

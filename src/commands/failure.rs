@@ -1,28 +1,30 @@
 //! Failures of the layers below as the command line tells them: kind, exit code, and what to do next.
 
 use super::{
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     ui::Ui,
 };
 use crate::{
     model::selector::{InvalidSelector, Selector},
-    ops::{Candidate, Error, deed::Aftermath},
-    os::Leftover,
+    ops::{Error, SelectorCandidate, ref_transaction::Aftermath},
+    os::CleanupFailure,
     store,
 };
 
 impl From<store::Error> for CommandError {
     fn from(error: store::Error) -> Self {
         let kind = match &error {
-            _ if error.is_transient() => Kind::Locked,
+            _ if error.is_transient() => FailureKind::Locked,
             store::Error::Damaged { .. }
             | store::Error::Head(_)
             | store::Error::Object { .. }
             | store::Error::PackedRefs { .. }
-            | store::Error::Vanished { .. } => Kind::Damaged,
-            store::Error::FormatVersion { .. } | store::Error::Extension { .. } => Kind::Newer,
-            store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Kind::Denied,
-            _ => Kind::Fatal,
+            | store::Error::Vanished { .. } => FailureKind::Damaged,
+            store::Error::FormatVersion { .. } | store::Error::Extension { .. } => FailureKind::Newer,
+            store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                FailureKind::Denied
+            }
+            _ => FailureKind::Fatal,
         };
         let out = Self::of(kind, &error);
         match error.hint() {
@@ -34,7 +36,7 @@ impl From<store::Error> for CommandError {
 
 impl From<InvalidSelector> for CommandError {
     fn from(error: InvalidSelector) -> Self {
-        Self::of(Kind::Usage, &error).hint("see 'git checkpoint --help' for the forms there are")
+        Self::of(FailureKind::Usage, &error).hint("see 'git checkpoint --help' for the forms there are")
     }
 }
 
@@ -44,21 +46,23 @@ impl From<Error> for CommandError {
         match error {
             Error::Store(store::Error::Io {
                 action: "understand", ..
-            }) => of(Kind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew"),
+            }) => {
+                of(FailureKind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew")
+            }
             Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
-            Error::Half { source, remedy } => Self::from(*source).hint(remedy),
+            Error::PartiallyApplied { source, remedy } => Self::from(*source).hint(remedy),
             Error::Damaged { ref subject, ref fault } => {
                 if fault.is_newer() {
-                    return of(Kind::Newer).hint("a newer git-checkpoint wrote it; update this one to read it");
+                    return of(FailureKind::Newer).hint("a newer git-checkpoint wrote it; update this one to read it");
                 }
-                of(Kind::Damaged)
+                of(FailureKind::Damaged)
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
                     .hint("go on from the newest whole checkpoint: git checkpoint repair")
             }
             Error::NotFound { ref text, .. } if text == "-" => {
-                Self::new(Kind::NotFound, "no session was current before in this work tree")
+                Self::new(FailureKind::NotFound, "no session was current before in this work tree")
                     .hint("see what there is: git checkpoint list")
             }
             Error::NotFound {
@@ -66,7 +70,7 @@ impl From<Error> for CommandError {
                 ref text,
             } if candidates.is_empty() => {
                 let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-                let out = of(Kind::NotFound);
+                let out = of(FailureKind::NotFound);
                 let out = if short {
                     out.hint("the beginning of an id needs 4 digits or more")
                 } else {
@@ -74,32 +78,35 @@ impl From<Error> for CommandError {
                 };
                 out.hint("see what there is: git checkpoint list")
             }
-            Error::NotThere { ref candidates, .. } if candidates.is_empty() => {
-                of(Kind::NotFound).hint("see what there is: git checkpoint list")
+            Error::SessionFromEnvNotFound { ref candidates, .. } if candidates.is_empty() => {
+                of(FailureKind::NotFound).hint("see what there is: git checkpoint list")
             }
-            Error::NotFound { ref candidates, .. } | Error::NotThere { ref candidates, .. } => with_candidates(
-                Kind::NotFound,
-                &format!("{error}; did you mean one of these?"),
-                candidates,
-            ),
+            Error::NotFound { ref candidates, .. } | Error::SessionFromEnvNotFound { ref candidates, .. } => {
+                with_candidates(
+                    FailureKind::NotFound,
+                    &format!("{error}; did you mean one of these?"),
+                    candidates,
+                )
+            }
             Error::Ambiguous { ref candidates, .. } => {
-                with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
+                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
             }
             Error::NoItem { ref candidates, .. } if !candidates.is_empty() => with_candidates(
-                Kind::NotFound,
+                FailureKind::NotFound,
                 &format!("{error}; did you mean one of these?"),
                 candidates,
             ),
             Error::NoItem { command, .. } => {
-                of(Kind::NotFound).hint(format!("see them with their numbers: git checkpoint {command} list"))
+                of(FailureKind::NotFound).hint(format!("see them with their numbers: git checkpoint {command} list"))
             }
             Error::AmbiguousItem { ref candidates, .. } => {
-                with_candidates(Kind::Ambiguous, &error.to_string(), candidates).hint("use the id, or its number")
+                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates)
+                    .hint("use the id, or its number")
             }
             Error::ItemId { .. } => {
-                of(Kind::Invalid).hint("use up to 64 letters, digits, '.', '_' and '-', or leave it out")
+                of(FailureKind::Invalid).hint("use up to 64 letters, digits, '.', '_' and '-', or leave it out")
             }
-            Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(Kind::Damaged)
+            Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(FailureKind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
                 .hint("go on from the newest whole checkpoint: git checkpoint repair"),
             Error::NoSession {
@@ -108,7 +115,7 @@ impl From<Error> for CommandError {
                 ref remote,
                 ..
             } => {
-                let out = of(Kind::NotFound).hint("make the first one: git checkpoint save");
+                let out = of(FailureKind::NotFound).hint("make the first one: git checkpoint save");
                 match (fetched, remote) {
                     (Some(fetched), _) => out.hint(format!(
                         "or take up one that was fetched: git checkpoint resume {fetched}"
@@ -119,96 +126,101 @@ impl From<Error> for CommandError {
                     (None, None) => out,
                 }
             }
-            Error::NoSession { any: true, .. } => of(Kind::NotFound)
+            Error::NoSession { any: true, .. } => of(FailureKind::NotFound)
                 .hint("take one up: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
             Error::NoSuchStep { ref session, .. } => {
-                of(Kind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
+                of(FailureKind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
-            Error::Exists { ref name } => of(Kind::Fatal)
+            Error::Exists { ref name } => of(FailureKind::Fatal)
                 .hint(format!("take it up: git checkpoint resume {name}"))
                 .hint("or choose another name"),
-            Error::NameTaken { ref session, .. } => of(Kind::Fatal)
+            Error::NameTaken { ref session, .. } => of(FailureKind::Fatal)
                 .hint("choose another name, or leave --name out")
                 .hint(format!("see its checkpoints: git checkpoint log {session}")),
             Error::NotADate { .. } => {
-                of(Kind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
+                of(FailureKind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
             }
-            Error::Name(_) => of(Kind::Usage),
+            Error::Name(_) => of(FailureKind::Usage),
             Error::NoMessages { .. }
             | Error::Record(_)
             | Error::Json { .. }
             | Error::Attachment { .. }
-            | Error::Secrets(_) => of(Kind::Invalid),
-            Error::TooBroad { .. } => of(Kind::Fatal)
+            | Error::Secrets(_) => of(FailureKind::Invalid),
+            Error::TooBroad { .. } => of(FailureKind::Fatal)
                 .hint("make a repository of the folder you work in, or if you mean it:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
             Error::Finished { ref session, .. } => {
-                of(Kind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
+                of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
-            Error::Contended { .. } | Error::Unsettled => of(Kind::Locked).hint("try again"),
-            Error::Summarizer { .. } => {
-                of(Kind::Fatal).hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand")
-            }
-            Error::RequestTooLong { .. } => of(Kind::Invalid)
+            Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
+            Error::Summarizer { .. } => of(FailureKind::Fatal)
+                .hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand"),
+            Error::RequestTooLong { .. } => of(FailureKind::Invalid)
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Source { ref source, .. } => of(match source.kind() {
-                std::io::ErrorKind::NotFound => Kind::NotFound,
-                std::io::ErrorKind::PermissionDenied => Kind::Denied,
-                _ => Kind::Fatal,
+                std::io::ErrorKind::NotFound => FailureKind::NotFound,
+                std::io::ErrorKind::PermissionDenied => FailureKind::Denied,
+                _ => FailureKind::Fatal,
             }),
-            Error::ManySessions { .. } => of(Kind::Usage).hint("leave the name out, or name the file of one session"),
-            Error::Future { .. } => of(Kind::Refused).hint("set the clock, or prune by number: --keep-last"),
-            Error::Rewriting(_) => of(Kind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
-            Error::NoStep { .. } => of(Kind::NotFound).hint("see the steps: git checkpoint step list"),
-            Error::StepIs { status, .. } => {
+            Error::ManySessions { .. } => {
+                of(FailureKind::Usage).hint("leave the name out, or name the file of one session")
+            }
+            Error::Future { .. } => of(FailureKind::Refused).hint("set the clock, or prune by number: --keep-last"),
+            Error::Rewriting(_) => of(FailureKind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
+            Error::NoStep { .. } => of(FailureKind::NotFound).hint("see the steps: git checkpoint step list"),
+            Error::StepInWrongState { status, .. } => {
                 let hint = match status {
                     crate::model::step::StepStatus::Done => {
                         "take its result back first: git checkpoint step invalidate"
                     }
                     _ => "begin its next try first: git checkpoint step retry",
                 };
-                of(Kind::Refused).hint(hint)
+                of(FailureKind::Refused).hint(hint)
             }
-            Error::StepText { .. } => of(Kind::Invalid).hint("keep long texts in a file and name it in the step"),
-            Error::NoneFailed => of(Kind::NotFound)
+            Error::StepText { .. } => {
+                of(FailureKind::Invalid).hint("keep long texts in a file and name it in the step")
+            }
+            Error::NoneFailed => of(FailureKind::NotFound)
                 .hint("name the step: git checkpoint replay --step <step>, or --run --from <step>")
                 .hint("see the steps: git checkpoint step list"),
-            Error::NoCommand { .. } => of(Kind::NotFound)
+            Error::NoCommand { .. } => of(FailureKind::NotFound)
                 .hint("commands are recorded by: git checkpoint step run -- <command>")
                 .hint("without --run the retry prompt is shown: git checkpoint replay"),
             Error::AlteredCommand { .. } => {
-                of(Kind::Refused).hint("run it by hand: git checkpoint step run --again <step> -- <command>")
+                of(FailureKind::Refused).hint("run it by hand: git checkpoint step run --again <step> -- <command>")
             }
-            Error::ForeignCommands { .. } => of(Kind::Refused)
+            Error::ForeignCommands { .. } => of(FailureKind::Refused)
                 .hint("they would run with your rights; read them first")
                 .hint("then allow them: git checkpoint replay --run --trust"),
-            Error::Child(_) => of(Kind::Step),
+            Error::Child(_) => of(FailureKind::Step),
             Error::FirstOfSession { ref session } => {
-                of(Kind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+                of(FailureKind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
             }
             Error::NoCommits { .. } | Error::Unrelated { .. } => {
-                of(Kind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
+                of(FailureKind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
             }
-            Error::NoPlace { .. } | Error::Random(_) | Error::Journal { .. } => of(Kind::Fatal),
+            Error::PathTaken { .. } | Error::Random(_) | Error::Journal { .. } => of(FailureKind::Fatal),
             Error::Restore(ref error) => restore(error),
-            Error::NoMatch { .. } => of(Kind::NotFound),
-            Error::NoFiles { .. } => of(Kind::NotFound).hint("choose a checkpoint that has files: git checkpoint log"),
+            Error::NoMatch { .. } => of(FailureKind::NotFound),
+            Error::NoFiles { .. } => {
+                of(FailureKind::NotFound).hint("choose a checkpoint that has files: git checkpoint log")
+            }
             Error::NoOption { in_draft: true, .. } => {
-                of(Kind::NotFound).hint("it is in the draft; save it first: git checkpoint save")
+                of(FailureKind::NotFound).hint("it is in the draft; save it first: git checkpoint save")
             }
             Error::NoOption { ref subject, .. } => {
-                of(Kind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
+                of(FailureKind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
             }
-            Error::Interrupted { .. } => of(Kind::Refused)
+            Error::Interrupted { .. } => of(FailureKind::Refused)
                 .hint("finish it: git checkpoint restore --continue")
                 .hint("or go back: git checkpoint restore --abort"),
-            Error::NewerWork { .. } => of(Kind::Refused)
+            Error::NewerWork { .. } => of(FailureKind::Refused)
                 .hint("keep them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
-            Error::NotInterrupted | Error::NothingTo { .. } => of(Kind::Negative),
-            Error::ChangedSince { .. } => of(Kind::Refused),
-            Error::RecordChanged { direction, .. } => of(Kind::Refused)
+            Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
+            Error::ChangedSince { .. } => of(FailureKind::Refused),
+            Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")
                 .hint(format!(
                     "then take it back all the same: git checkpoint {direction} --force"
@@ -219,9 +231,9 @@ impl From<Error> for CommandError {
 
 fn restore(error: &crate::ops::RestoreError) -> CommandError {
     let kind = if error.is_transient() {
-        Kind::Locked
+        FailureKind::Locked
     } else {
-        Kind::Fatal
+        FailureKind::Fatal
     };
     let out = CommandError::of(kind, error);
     match error.hint() {
@@ -231,7 +243,7 @@ fn restore(error: &crate::ops::RestoreError) -> CommandError {
 }
 
 fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
-    let out = CommandError::of(Kind::Fatal, error);
+    let out = CommandError::of(FailureKind::Fatal, error);
     match error.hint() {
         Some(hint) => out.hint(hint),
         None => out,
@@ -239,7 +251,7 @@ fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
 }
 
 /// The message with a line for each candidate, what to type first.
-fn with_candidates(kind: Kind, message: &str, candidates: &[Candidate]) -> CommandError {
+fn with_candidates(kind: FailureKind, message: &str, candidates: &[SelectorCandidate]) -> CommandError {
     let width = candidates.iter().map(|c| c.selector.len()).max().unwrap_or(0);
     let mut out = message.to_owned();
     for candidate in candidates {
@@ -257,7 +269,7 @@ pub(super) fn warn_aftermath(ui: &Ui, aftermath: &Aftermath) {
 }
 
 /// Says which files of ours are still there though they should be gone.
-pub(super) fn warn_leftovers(ui: &Ui, left: &[Leftover]) {
+pub(super) fn warn_leftovers(ui: &Ui, left: &[CleanupFailure]) {
     for file in left {
         ui.warning(&format!("{file}; it does no harm, and the next save tries again"));
     }

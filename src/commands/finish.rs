@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use super::{
     Context,
     error::CommandError,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     save,
 };
 use crate::{
     model::{
-        document::{Kind, Status},
-        record::Failure,
+        document::{CheckpointKind, SessionStatus},
+        record::SessionFailure,
     },
-    ops::save::Request,
+    ops::save::SaveRequest,
 };
 
 /// Save the session for the last time and mark it as completed or failed
@@ -26,7 +26,7 @@ Examples:
     git checkpoint finish --status failed --error-file build.log")]
 pub(super) struct Args {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// How it ended
     #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
     status: String,
@@ -54,12 +54,12 @@ pub(super) struct Args {
 const ERROR_LIMIT: u64 = 1 << 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
-    let mut request = Request::new(Kind::Finish);
+    let opened = opening::open(context, &args.whom)?;
+    let mut request = SaveRequest::new(CheckpointKind::Finish);
     request.status = if args.status == "failed" {
-        Status::Failed
+        SessionStatus::Failed
     } else {
-        Status::Completed
+        SessionStatus::Completed
     };
     request.leave = true;
     request.start = false;
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let text = text.trim();
         let (message, stack) = text.split_once('\n').unwrap_or((text, ""));
         let stack = Some(stack.to_owned()).filter(|stack| !stack.trim().is_empty());
-        request.error = Some(Failure {
+        request.error = Some(SessionFailure {
             message: message.trim_end().to_owned(),
             stack,
         });

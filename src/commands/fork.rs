@@ -6,32 +6,32 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
     restore::with_progress,
 };
 use crate::{
-    model::{document::Document, name::Name},
+    model::{document::Document, name::ShortName},
     ops::{
-        compare::{self, Compared, Since},
-        fork::{self, Forked, Planned, Wanted},
+        compare::{self, Comparison, SideChanges},
+        fork::{self, ForkOutcome, ForkPlan, ForkTarget},
     },
     render::{
         diff, fork as render, patch,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{
         checkpoint::oid,
-        patch::{Format, PatchOptions},
+        patch::{PatchFormat, PatchOptions},
     },
 };
 
 /// Start a session from any checkpoint, and work on in it
 ///
-/// The fork begins with what the checkpoint holds; the source stays as it is. With --worktree it gets a folder of its
+/// The fork begins with what the checkpoint holds; the source stays as it is. With --worktree it gets a directory of its
 /// own, with the files, the staged state and the record as they were.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -49,21 +49,21 @@ pub(super) struct Args {
     selector: String,
     /// The name of the new session; give it several times for several forks
     #[arg(long = "name", value_name = "NAME")]
-    names: Vec<Name>,
+    names: Vec<ShortName>,
     /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
     #[arg(long = "option", value_name = "KEY")]
     options: Vec<String>,
-    /// Make a work tree for it in this folder
+    /// Make a working tree for it in this directory
     #[arg(long = "worktree", value_name = "PATH")]
     worktrees: Vec<PathBuf>,
-    /// The new branch in that work tree; 'checkpoint/' and the session's name, unless given
+    /// The new branch in that working tree; 'checkpoint/' and the session's name, unless given
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
     /// Say what would be made, and make nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 /// Compare two checkpoints, and for forks what each did since they parted
@@ -92,7 +92,7 @@ pub(super) struct CompareArgs {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let count = [
         args.names.len(),
         args.options.len(),
@@ -109,25 +109,25 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     ] {
         if given != 0 && given != count {
             return Err(CommandError::new(
-                Kind::Usage,
+                FailureKind::Usage,
                 format!("{count} forks, but {flag} is given {given} times"),
             ));
         }
     }
     let forks = (0..count)
-        .map(|n| Wanted {
+        .map(|n| ForkTarget {
             name: args.names.get(n).cloned(),
             option: args.options.get(n).cloned(),
             worktree: args.worktrees.get(n).map(|path| plain(&context.env.cwd.join(path))),
             branch: args.branches.get(n).cloned(),
         })
         .collect();
-    let request = fork::Request {
+    let request = fork::ForkRequest {
         selector: failure::selector(&args.selector)?,
         forks,
     };
     if args.dry_run {
-        return told(&fork::plan(&opened.scene(), &request)?, context);
+        return plan_text(&fork::plan(&opened.scene(), &request)?, context);
     }
     let forks = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
     failure::warn_aftermath(&context.ui, &forks.aftermath);
@@ -150,13 +150,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if let Some(made) = incomplete {
         let path = made.path.display();
         return Err(
-            CommandError::new(Kind::Fatal, format!("the files in '{path}' are not complete"))
+            CommandError::new(FailureKind::Fatal, format!("the files in '{path}' are not complete"))
                 .hint(format!("finish it: git -C {path} checkpoint restore --continue")),
         );
     }
     match made.as_slice() {
         [
-            Forked {
+            ForkOutcome {
                 worktree: Some(made), ..
             },
         ] => {
@@ -173,7 +173,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// What a dry run tells.
-fn told(planned: &[Planned], context: &Context) -> Result<(), CommandError> {
+fn plan_text(planned: &[ForkPlan], context: &Context) -> Result<(), CommandError> {
     if context.ui.options().json {
         let forks: Vec<_> = planned
             .iter()
@@ -202,7 +202,7 @@ fn told(planned: &[Planned], context: &Context) -> Result<(), CommandError> {
         return Ok(());
     }
     for planned in planned {
-        let worktree = planned.worktree.as_ref().map(|(path, branch)| render::Worktree {
+        let worktree = planned.worktree.as_ref().map(|(path, branch)| render::ForkWorktreeRow {
             path: path.display().to_string(),
             branch: Some(branch),
             written: None,
@@ -233,8 +233,8 @@ fn plain(path: &Path) -> PathBuf {
     real.unwrap_or_else(|| path.to_owned())
 }
 
-fn text_of(forked: &Forked) -> Text {
-    let worktree = forked.worktree.as_ref().map(|made| render::Worktree {
+fn text_of(forked: &ForkOutcome) -> Text {
+    let worktree = forked.worktree.as_ref().map(|made| render::ForkWorktreeRow {
         path: made.path.display().to_string(),
         branch: made.branch.as_deref(),
         written: Some(made.brought.done.written),
@@ -248,7 +248,7 @@ fn text_of(forked: &Forked) -> Text {
     })
 }
 
-fn json_of(forked: &Forked) -> serde_json::Value {
+fn json_of(forked: &ForkOutcome) -> serde_json::Value {
     json!({
         "id": oid(forked.id),
         "digest": forked.digest,
@@ -266,9 +266,13 @@ fn json_of(forked: &Forked) -> serde_json::Value {
 }
 
 pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
-    let format = if args.patch { Format::Patch } else { Format::Stat };
-    let request = compare::Request {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let format = if args.patch {
+        PatchFormat::Patch
+    } else {
+        PatchFormat::Stat
+    };
+    let request = compare::CompareRequest {
         a: failure::selector(&args.a)?,
         b: failure::selector(&args.b)?,
         patch: PatchOptions {
@@ -276,7 +280,7 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
             renames: args.renames,
             width: (!args.patch).then(|| context.ui.width()),
             pathspecs: args.pathspecs.read(context)?,
-            folder: Some(context.env.cwd.clone()),
+            directory: Some(context.env.cwd.clone()),
             ..PatchOptions::default()
         },
     };
@@ -288,7 +292,7 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
     let (a, b) = (compare::name_of(&compared.a), compare::name_of(&compared.b));
     let mut text = Text::new();
     for (letter, side) in [("A", &compared.a), ("B", &compared.b)] {
-        let mut line = Line::new().with(Slot::Heading, letter).with(Slot::Plain, "  ");
+        let mut line = TextLine::new().with(Slot::Heading, letter).with(Slot::Plain, "  ");
         line.push(Slot::Id, oid(side.checkpoint.entry.id).short());
         if let Some(session) = &side.session {
             line.push(Slot::Plain, "  ");
@@ -312,12 +316,12 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
                 &met,
             ));
         }
-        None => text.push(Line::plain("They come from no common checkpoint.")),
+        None => text.push(TextLine::plain("They come from no common checkpoint.")),
     }
     text.append(diff::record(&compared.diff.record, &a, &b));
     if compared.diff.files.is_empty() {
         let same = if compared.diff.without_files {
-            let lacks = |side: &compare::Side| side.checkpoint.document.snapshot.is_none();
+            let lacks = |side: &compare::ComparedCheckpoint| side.checkpoint.document.snapshot.is_none();
             match (lacks(&compared.a), lacks(&compared.b)) {
                 (true, true) => "neither has files".to_owned(),
                 (true, false) => format!("A has no files: {a} was saved without them"),
@@ -326,10 +330,10 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
         } else {
             "the files are the same".to_owned()
         };
-        text.push(Line::plain(same));
+        text.push(TextLine::plain(same));
     }
     context.ui.data(text);
-    if format == Format::Patch && context.ui.for_people() {
+    if format == PatchFormat::Patch && context.ui.for_people() {
         context.ui.verbatim(&patch::text(&compared.diff.text));
     } else {
         context.ui.bytes(&compared.diff.text);
@@ -337,8 +341,8 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
     Ok(())
 }
 
-fn part<'a>(letter: &'static str, since: &'a Since) -> render::Since<'a> {
-    render::Since {
+fn part<'a>(letter: &'static str, since: &'a SideChanges) -> render::ForkSideChanges<'a> {
+    render::ForkSideChanges {
         letter,
         steps: since.steps,
         record: &since.record,
@@ -346,8 +350,8 @@ fn part<'a>(letter: &'static str, since: &'a Since) -> render::Since<'a> {
     }
 }
 
-fn comparison(compared: &Compared) -> serde_json::Value {
-    let side = |side: &compare::Side| {
+fn comparison(compared: &Comparison) -> serde_json::Value {
+    let side = |side: &compare::ComparedCheckpoint| {
         json!({
             "id": oid(side.checkpoint.entry.id),
             "digest": side.checkpoint.digest,
@@ -355,7 +359,8 @@ fn comparison(compared: &Compared) -> serde_json::Value {
             "subject": side.checkpoint.entry.subject,
         })
     };
-    let since = |since: &Since| json!({ "checkpoints": since.steps, "record": since.record, "files": since.files });
+    let since =
+        |since: &SideChanges| json!({ "checkpoints": since.steps, "record": since.record, "files": since.files });
     json!({
         "schema": "git-checkpoint.compare/1",
         "a": side(&compared.a),

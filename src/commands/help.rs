@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::{
     Context,
     environment::Environment,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     groups::page_lines,
-    opened::{self, Whom},
-    ui::{Options, Streams, Ui},
+    opening::{self, IdentityArgs},
+    ui::{OutputOptions, Streams, Ui},
 };
 use crate::{
     os,
@@ -148,7 +148,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 Ok(())
             }
             None => Err(
-                CommandError::new(Kind::NotFound, format!("there is no schema '{name}'"))
+                CommandError::new(FailureKind::NotFound, format!("there is no schema '{name}'"))
                     .hint("see what there is: git checkpoint help schemas"),
             ),
         },
@@ -243,7 +243,7 @@ fn description(command: &Command) -> Value {
 
 fn unknown(command: &Command, words: &[&str]) -> CommandError {
     let word = words.join(" ");
-    let error = CommandError::new(Kind::NotFound, format!("there is no command or page '{word}'"));
+    let error = CommandError::new(FailureKind::NotFound, format!("there is no command or page '{word}'"));
     let commands = command
         .get_subcommands()
         .filter(|sub| !sub.is_hide_set())
@@ -272,9 +272,9 @@ fn exit_codes() -> String {
 
 /// The settings there are, with the values in force where this stands in a repository.
 fn settings(env: &Environment) -> String {
-    let ui = Ui::new(env, Options::default(), Streams::captured(b"").0);
+    let ui = Ui::new(env, OutputOptions::default(), Streams::captured(b"").0);
     let mut quiet = Context { env: env.clone(), ui };
-    let current = opened::open(&mut quiet, &Whom::default())
+    let current = opening::open(&mut quiet, &IdentityArgs::default())
         .ok()
         .and_then(|opened| config::list(opened.scene().repo).ok());
     let mut out = String::from(

@@ -14,24 +14,24 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Opened, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     model::{hook::Hook, time::Timestamp},
     ops::{
         Scene,
-        hooks::{self as work, Ran},
+        hooks::{self as work, HookOutcome},
     },
     os,
     render::{
         age,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{
         checkpoint::oid,
-        hooks::{self, Done, Manager, Run, State},
+        hooks::{self, HookFileChange, HookRun, HookState, Manager},
     },
 };
 
@@ -47,7 +47,7 @@ const GUARD: &str = "CHECKPOINT_HOOK";
 /// current, or while the variable CHECKPOINT_HOOK is set.
 ///
 /// The note of a commit names the checkpoint that was saved for it; its trailer, which is written before the commit is
-/// there, the one that was newest then.
+/// there, the one that was latest then.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -70,9 +70,9 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum HooksCommand {
     /// Let git call this program after commits
-    Install(Which),
+    Install(HookSelection),
     /// Take the calls away again
-    Uninstall(Which),
+    Uninstall(HookSelection),
     /// Show whether the hooks are at work
     Status,
     /// What the hooks call
@@ -88,7 +88,7 @@ enum HooksCommand {
 
 /// Which hooks; without any those that give a checkpoint for each commit: post-commit, post-rewrite, post-merge.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct HookSelection {
     /// After a commit
     #[arg(long)]
     post_commit: bool,
@@ -112,7 +112,7 @@ struct Which {
     dry_run: bool,
 }
 
-impl Which {
+impl HookSelection {
     fn hooks(&self, default: &[Hook]) -> Vec<Hook> {
         let given = |hook: &Hook| match hook {
             Hook::PostCommit => self.post_commit,
@@ -140,8 +140,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let mut default = Hook::DEFAULT.to_vec();
     if opened.scene().settings.commit_trailer {
         default.push(Hook::CommitMsg);
@@ -149,17 +149,17 @@ fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
     let wanted = &which.hooks(&default);
     let repo = opened.scene().repo;
     crate::store::work_tree(repo)?;
-    let folder = hooks::folder(repo);
+    let directory = hooks::directory(repo);
     let manager = hooks::manager(repo);
     if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {
         return show_snippet(context, manager, wanted, repo);
     }
-    if folder.is_shared {
+    if directory.is_shared {
         return Err(CommandError::new(
-            Kind::Refused,
+            FailureKind::Refused,
             format!(
                 "core.hooksPath '{}' is not of this repository alone: its hooks run in others too",
-                folder.path.display()
+                directory.path.display()
             ),
         )
         .hint("give this repository hooks of its own: git config core.hooksPath .git/hooks")
@@ -167,7 +167,7 @@ fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
     }
     let Some(program) = context.env.program.clone() else {
         return Err(CommandError::new(
-            Kind::Fatal,
+            FailureKind::Fatal,
             "the system does not tell where this program is",
         ));
     };
@@ -198,7 +198,7 @@ fn install(which: &Which, context: &mut Context) -> Result<(), CommandError> {
 }
 
 fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let repo = opened.scene().repo;
     let mut done = Vec::new();
     for hook in wanted {
@@ -209,7 +209,7 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     }
     report(context, "uninstall", &done, dry_run)?;
     for hook in wanted {
-        if let State::Managed(manager) = hooks::state(repo, *hook) {
+        if let HookState::Managed(manager) = hooks::state(repo, *hook) {
             context.ui.warning(&format!(
                 "{} still calls it: take '{}' out of its configuration",
                 manager.name(),
@@ -220,14 +220,14 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     Ok(())
 }
 
-fn report(context: &Context, what: &str, done: &[(Hook, Done)], dry_run: bool) -> Result<(), CommandError> {
-    let word = |done: &Done| match done {
-        Done::Created => "created",
-        Done::Added => "added",
-        Done::Chained => "chained",
-        Done::Unchanged => "unchanged",
-        Done::Restored => "restored",
-        Done::Removed => "removed",
+fn report(context: &Context, what: &str, done: &[(Hook, HookFileChange)], dry_run: bool) -> Result<(), CommandError> {
+    let word = |done: &HookFileChange| match done {
+        HookFileChange::Created => "created",
+        HookFileChange::Added => "added",
+        HookFileChange::Chained => "chained",
+        HookFileChange::Unchanged => "unchanged",
+        HookFileChange::Restored => "restored",
+        HookFileChange::Removed => "removed",
     };
     if context.ui.options().json {
         let rows: Vec<_> = done
@@ -244,23 +244,25 @@ fn report(context: &Context, what: &str, done: &[(Hook, Done)], dry_run: bool) -
     let mut text = Text::new();
     for (hook, done) in done {
         let says = match done {
-            Done::Unchanged if what == "install" => "is installed already",
-            Done::Unchanged => continue,
-            Done::Created | Done::Added | Done::Chained if dry_run => "would be installed",
-            Done::Restored | Done::Removed if dry_run => "would be taken out",
-            Done::Created => "installed",
-            Done::Added => "installed; your own hook runs after it",
-            Done::Chained => "installed; your own hook is kept beside it and runs after it",
-            Done::Restored => "taken out; your own hook is as it was",
-            Done::Removed => "removed",
+            HookFileChange::Unchanged if what == "install" => "is installed already",
+            HookFileChange::Unchanged => continue,
+            HookFileChange::Created | HookFileChange::Added | HookFileChange::Chained if dry_run => {
+                "would be installed"
+            }
+            HookFileChange::Restored | HookFileChange::Removed if dry_run => "would be taken out",
+            HookFileChange::Created => "installed",
+            HookFileChange::Added => "installed; your own hook runs after it",
+            HookFileChange::Chained => "installed; your own hook is kept beside it and runs after it",
+            HookFileChange::Restored => "taken out; your own hook is as it was",
+            HookFileChange::Removed => "removed",
         };
-        let mut line = Line::new().with(Slot::Heading, hook.name());
+        let mut line = TextLine::new().with(Slot::Heading, hook.name());
         line.pad_to(15);
         line.push(Slot::Plain, says);
         text.push(line);
     }
-    if done.iter().all(|(_, done)| *done == Done::Unchanged) && what == "uninstall" {
-        text.push(Line::plain("No hook calls git-checkpoint."));
+    if done.iter().all(|(_, done)| *done == HookFileChange::Unchanged) && what == "uninstall" {
+        text.push(TextLine::plain("No hook calls git-checkpoint."));
     }
     context.ui.data(text);
     Ok(())
@@ -276,10 +278,10 @@ fn show_snippet(
     let missing: Vec<Hook> = wanted
         .iter()
         .copied()
-        .filter(|hook| !matches!(hooks::state(repo, *hook), State::Active | State::Managed(_)))
+        .filter(|hook| !matches!(hooks::state(repo, *hook), HookState::Active | HookState::Managed(_)))
         .collect();
     if missing.is_empty() {
-        let done: Vec<_> = wanted.iter().map(|hook| (*hook, Done::Unchanged)).collect();
+        let done: Vec<_> = wanted.iter().map(|hook| (*hook, HookFileChange::Unchanged)).collect();
         return report(context, "install", &done, false);
     }
     let (place, text) = snippet(manager, &missing);
@@ -295,7 +297,7 @@ fn show_snippet(
         context.ui.data(Text::block(&text));
     }
     Err(CommandError::new(
-        Kind::Negative,
+        FailureKind::Negative,
         format!("{} manages the hooks here, so none was written", manager.name()),
     )
     .hint(format!("put the lines above into {place}")))
@@ -342,19 +344,19 @@ fn snippet(manager: Manager, missing: &[Hook]) -> (String, String) {
 }
 
 fn status(context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
-    let states: Vec<(Hook, State)> = Hook::ALL
+    let states: Vec<(Hook, HookState)> = Hook::ALL
         .into_iter()
         .map(|hook| (hook, hooks::state(scene.repo, hook)))
         .collect();
     let last = hooks::last(scene.repo);
     let manager = hooks::manager(scene.repo);
-    let works = |state: &State| matches!(state, State::Active | State::Managed(_));
+    let works = |state: &HookState| matches!(state, HookState::Active | HookState::Managed(_));
     let all = states
         .iter()
         .all(|(hook, state)| works(state) || !Hook::DEFAULT.contains(hook));
-    let broken = states.iter().any(|(_, state)| matches!(state, State::Broken(_)));
+    let broken = states.iter().any(|(_, state)| matches!(state, HookState::Broken(_)));
     if context.ui.options().json {
         let rows: Vec<_> = states
             .iter()
@@ -367,7 +369,7 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
             "schema": "git-checkpoint.hooks/1",
             "action": "status",
             "active": all && !broken,
-            "folder": hooks::folder(scene.repo).path.display().to_string(),
+            "folder": hooks::directory(scene.repo).path.display().to_string(),
             "manager": manager.map(Manager::name),
             "hooks": rows,
             "last_run": last,
@@ -375,13 +377,13 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
     } else if context.ui.options().quiet == 0 {
         let mut text = Text::new();
         for (hook, state) in &states {
-            let mut line = Line::new().with(Slot::Heading, hook.name());
+            let mut line = TextLine::new().with(Slot::Heading, hook.name());
             line.pad_to(15);
             let (word, why) = words(state);
             let slot = match state {
-                State::Active | State::Managed(_) => Slot::Good,
-                State::Absent => Slot::Plain,
-                State::Broken(_) => Slot::Bad,
+                HookState::Active | HookState::Managed(_) => Slot::Good,
+                HookState::Absent => Slot::Plain,
+                HookState::Broken(_) => Slot::Bad,
             };
             line.push(slot, word);
             if let Some(why) = why {
@@ -390,7 +392,7 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
             text.push(line);
         }
         if let Some(last) = &last {
-            let mut line = Line::new().with(Slot::Heading, "last run");
+            let mut line = TextLine::new().with(Slot::Heading, "last run");
             line.pad_to(15);
             line.append(&told(last, scene.now));
             text.push(line);
@@ -403,21 +405,21 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
     context
         .ui
         .hint("Hooks", "install them with: git checkpoint hooks install");
-    Err(CommandError::silent(Kind::Negative))
+    Err(CommandError::silent(FailureKind::Negative))
 }
 
-fn words(state: &State) -> (&'static str, Option<String>) {
+fn words(state: &HookState) -> (&'static str, Option<String>) {
     match state {
-        State::Active => ("active", None),
-        State::Managed(manager) => ("active", Some(format!("through {}", manager.name()))),
-        State::Absent => ("not installed", None),
-        State::Broken(why) => ("not working", Some(why.clone())),
+        HookState::Active => ("active", None),
+        HookState::Managed(manager) => ("active", Some(format!("through {}", manager.name()))),
+        HookState::Absent => ("not installed", None),
+        HookState::Broken(why) => ("not working", Some(why.clone())),
     }
 }
 
 /// What a run did, in one line.
-fn told(run: &Run, now: Timestamp) -> Line {
-    let mut line = Line::plain(format!("{} {}: ", run.hook, age::age(run.at, now)));
+fn told(run: &HookRun, now: Timestamp) -> TextLine {
+    let mut line = TextLine::plain(format!("{} {}: ", run.hook, age::age(run.at, now)));
     match run.outcome.as_str() {
         "saved" => {
             line.push(Slot::Plain, "saved ");
@@ -435,20 +437,20 @@ fn told(run: &Run, now: Timestamp) -> Line {
 }
 
 /// What `status` says about the hooks: nothing unless some are installed or the last run went wrong.
-pub(super) fn summary(scene: &Scene<'_>) -> Vec<Line> {
+pub(super) fn summary(scene: &Scene<'_>) -> Vec<TextLine> {
     let mut lines = Vec::new();
     let mut active = Vec::new();
     for hook in Hook::ALL {
         match hooks::state(scene.repo, hook) {
-            State::Active | State::Managed(_) => active.push(hook.name()),
-            State::Absent => {}
-            State::Broken(why) => {
-                lines.push(Line::new().with(Slot::Bad, format!("{} does not work: {why}", hook.name())));
+            HookState::Active | HookState::Managed(_) => active.push(hook.name()),
+            HookState::Absent => {}
+            HookState::Broken(why) => {
+                lines.push(TextLine::new().with(Slot::Bad, format!("{} does not work: {why}", hook.name())));
             }
         }
     }
     if !active.is_empty() {
-        lines.insert(0, Line::plain(active.join(", ")));
+        lines.insert(0, TextLine::plain(active.join(", ")));
     }
     if let Some(last) = hooks::last(scene.repo)
         && matches!(last.outcome.as_str(), "failed" | "running")
@@ -462,8 +464,8 @@ pub(super) fn summary(scene: &Scene<'_>) -> Vec<Line> {
 fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), CommandError> {
     let is_worker = context.env.text(GUARD).as_deref() == Some("worker");
     let Some(hook) = Hook::parse(hook) else { return Ok(()) };
-    let mut opened = opened::at(&context.env, &Whom::default(), context.env.now)?;
-    // By now the index that a commit was made from is the work tree's, or is gone.
+    let mut opened = opening::at(&context.env, &IdentityArgs::default(), context.env.now)?;
+    // By now the index that a commit was made from is the working tree's, or is gone.
     let temporary = opened
         .scene()
         .index
@@ -502,8 +504,8 @@ fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), Comman
     Ok(())
 }
 
-fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) -> Run {
-    Run {
+fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) -> HookRun {
+    HookRun {
         hook: hook.name().to_owned(),
         at,
         outcome: outcome.to_owned(),
@@ -514,7 +516,7 @@ fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) 
 }
 
 /// The worker: saves, and notes how it went.
-fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &Opened) -> Result<(), CommandError> {
+fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &OpenedRepository) -> Result<(), CommandError> {
     let begun = Instant::now();
     let scene = opened.scene();
     let scene = Scene {
@@ -523,16 +525,16 @@ fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &Opened) -> Result
     };
     hooks::note(scene.repo, &note(hook, scene.now, "running", String::new(), begun))?;
     let (outcome, what) = match work::run(&scene, hook, args, input) {
-        Ok(Ran::Saved(id)) => ("saved", oid(id).to_string()),
-        Ok(Ran::SavedOnly(id, why)) => (
+        Ok(HookOutcome::Saved(id)) => ("saved", oid(id).to_string()),
+        Ok(HookOutcome::SavedOnly(id, why)) => (
             "failed",
             format!(
                 "saved {}, but the commit's note of it could not be written: {why}",
                 oid(id).short()
             ),
         ),
-        Ok(Ran::Unchanged) => ("unchanged", "there was nothing new".to_owned()),
-        Ok(Ran::Skipped(why)) => ("skipped", why.to_owned()),
+        Ok(HookOutcome::Unchanged) => ("unchanged", "there was nothing new".to_owned()),
+        Ok(HookOutcome::Skipped(why)) => ("skipped", why.to_owned()),
         Err(error) => ("failed", error.to_string()),
     };
     hooks::note(scene.repo, &note(hook, scene.now, outcome, what, begun))?;

@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
-    formats::{System, Weight},
-    ops::import::{self, Item, Outcome, What},
+    formats::{ProblemSeverity, System},
+    ops::import::{self, ImportItem, ImportOutcome, ImportStatus},
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::checkpoint::oid,
 };
@@ -26,7 +26,7 @@ const NAMED: usize = 10;
 
 /// Take over sessions from other tools
 ///
-/// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session folders leave, and chats as JSON or
+/// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session directories leave, and chats as JSON or
 /// JSON lines. Each foreign session becomes a session here, its checkpoints a chain in their order, with the times they
 /// had; what has no place in the record is kept in 'extra', and files of free form beside it. Sources are only read.
 /// What is here already is not imported again; 'git checkpoint undo' takes an import back.
@@ -44,26 +44,26 @@ Examples:
   A file whose name tells nothing:
     git checkpoint import --from dagent old/a.json")]
 pub(super) struct Args {
-    /// Files and folders to read; with --all the projects to look in
+    /// Files and directories to read; with --all the projects to look in
     #[arg(value_name = "PATH", required_unless_present = "all")]
     paths: Vec<PathBuf>,
     /// The system that wrote them, when the files do not tell
     #[arg(long, value_name = "SYSTEM", value_parser = ["claude-mpm", "opencastle", "claude-flow", "ai-agents", "dagent", "folder", "json", "jsonl"])]
     from: Option<String>,
-    /// Look where the known systems usually leave their files, below each PATH or in this work tree
+    /// Look where the known systems usually leave their files, below each PATH or in this working tree
     #[arg(long)]
     all: bool,
     /// Say what would come in, what would not and why, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(
+    let opened = opening::open(
         context,
-        &Whom {
+        &IdentityArgs {
             session: None,
             agent: args.whom.agent.clone(),
         },
@@ -77,7 +77,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if paths.is_empty() {
         paths.push((crate::store::work_tree(scene.repo)?.to_owned(), ".".to_owned()));
     }
-    let request = import::Request {
+    let request = import::ImportRequest {
         from: args.from.as_deref().and_then(System::named),
         paths,
         name: args.whom.session.clone(),
@@ -105,28 +105,31 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// The exit code, and what to do next.
-fn conclude(outcome: &Outcome, args: &Args, context: &Context) -> Result<(), CommandError> {
+fn conclude(outcome: &ImportOutcome, args: &Args, context: &Context) -> Result<(), CommandError> {
     if outcome.items.is_empty() {
-        let broken = outcome.problems.iter().any(|problem| problem.weight == Weight::Broken);
+        let broken = outcome
+            .problems
+            .iter()
+            .any(|problem| problem.weight == ProblemSeverity::Broken);
         return Err(if broken {
-            CommandError::new(Kind::Invalid, "nothing could be imported")
+            CommandError::new(FailureKind::Invalid, "nothing could be imported")
         } else if args.all {
             let places: Vec<&str> = System::ALL.iter().flat_map(|system| system.places()).copied().collect();
-            CommandError::new(Kind::NotFound, "no tool has left a session in its usual place")
+            CommandError::new(FailureKind::NotFound, "no tool has left a session in its usual place")
                 .hint(format!("looked for {}", places.join(", ")))
                 .hint("elsewhere: git checkpoint import <path>")
         } else {
-            CommandError::new(Kind::NotFound, "no session of a known system was found")
+            CommandError::new(FailureKind::NotFound, "no session of a known system was found")
                 .hint("name the system if the files do not tell it: git checkpoint import --from <system> <path>")
         });
     }
     if outcome.imported() > 0 && !args.dry_run {
-        let newest = outcome
+        let latest = outcome
             .items
             .iter()
-            .filter(|item| matches!(item.what, What::New | What::Grown))
+            .filter(|item| matches!(item.what, ImportStatus::New | ImportStatus::Grown))
             .max_by_key(|item| item.at);
-        if let Some(item) = newest {
+        if let Some(item) = latest {
             context.ui.hint(
                 "Import",
                 &format!(
@@ -137,104 +140,104 @@ fn conclude(outcome: &Outcome, args: &Args, context: &Context) -> Result<(), Com
         }
     }
     if outcome.is_partial() {
-        return Err(CommandError::silent(Kind::Partial));
+        return Err(CommandError::silent(FailureKind::Partial));
     }
     Ok(())
 }
 
-fn text(outcome: &Outcome, dry_run: bool) -> Text {
+fn text(outcome: &ImportOutcome, dry_run: bool) -> Text {
     let mut text = Text::new();
     for item in &outcome.items {
         text.append(item_text(item, dry_run));
     }
     if outcome.items.len() > 1 {
-        let of = |what: fn(&What) -> bool| outcome.items.iter().filter(|item| what(&item.what)).count();
-        let same = of(|what| *what == What::Same);
-        let refused = of(|what| matches!(what, What::Refused(_)));
+        let of = |what: fn(&ImportStatus) -> bool| outcome.items.iter().filter(|item| what(&item.what)).count();
+        let same = of(|what| *what == ImportStatus::Same);
+        let refused = of(|what| matches!(what, ImportStatus::Refused(_)));
         let verb = if dry_run { "to import" } else { "imported" };
-        let mut words = format!("{} {verb}", Count::new(outcome.imported(), "session"));
+        let mut words = format!("{} {verb}", CountedNoun::new(outcome.imported(), "session"));
         for (count, what) in [(same, "here already"), (refused, "refused")] {
             if count > 0 {
                 words.push_str(&format!(", {count} {what}"));
             }
         }
-        text.push(Line::plain(words));
+        text.push(TextLine::plain(words));
     }
     text
 }
 
-fn item_text(item: &Item, dry_run: bool) -> Text {
+fn item_text(item: &ImportItem, dry_run: bool) -> Text {
     let mut text = Text::new();
     let (slot, word) = match (&item.what, dry_run) {
-        (What::New, false) => (Slot::Good, "Imported"),
-        (What::New, true) => (Slot::Good, "Would import"),
-        (What::Grown, false) => (Slot::Good, "Added to"),
-        (What::Grown, true) => (Slot::Good, "Would add to"),
-        (What::Same, _) => (Slot::Dim, "Here already:"),
-        (What::Refused(_), _) => (Slot::Warning, "Not imported:"),
+        (ImportStatus::New, false) => (Slot::Good, "Imported"),
+        (ImportStatus::New, true) => (Slot::Good, "Would import"),
+        (ImportStatus::Grown, false) => (Slot::Good, "Added to"),
+        (ImportStatus::Grown, true) => (Slot::Good, "Would add to"),
+        (ImportStatus::Same, _) => (Slot::Dim, "Here already:"),
+        (ImportStatus::Refused(_), _) => (Slot::Warning, "Not imported:"),
     };
-    let mut line = Line::new().with(slot, word).with(Slot::Plain, " session ");
+    let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " session ");
     line.push(Slot::Session, item.name.as_str());
     if let Some(tip) = item.tip {
         line.push(Slot::Plain, " at ");
         line.push(Slot::Id, oid(tip).short());
     }
     text.push(line);
-    let mut detail = |label: &str, value: Line| {
-        let mut line = Line::plain("  ").with(Slot::Heading, label);
+    let mut detail = |label: &str, value: TextLine| {
+        let mut line = TextLine::plain("  ").with(Slot::Heading, label);
         line.pad_to(12);
         line.append(&value);
         text.push(line);
     };
-    if let What::Refused(why) = &item.what {
-        detail("why", Line::plain(why));
+    if let ImportStatus::Refused(why) = &item.what {
+        detail("why", TextLine::plain(why));
     }
     let first = item.sources.first().map(String::as_str).unwrap_or_default();
-    let mut from = Line::plain(format!("{} '{}', ", item.system, item.foreign_id)).with(Slot::Path, first);
+    let mut from = TextLine::plain(format!("{} '{}', ", item.system, item.foreign_id)).with(Slot::Path, first);
     if item.sources.len() > 1 {
         from.push(Slot::Plain, format!(" and {} more", item.sources.len() - 1));
     }
     detail("from", from);
-    if matches!(item.what, What::New | What::Grown) {
-        let mut words = format!("{}, {}", item.status, Count::new(item.checkpoints, "checkpoint"));
+    if matches!(item.what, ImportStatus::New | ImportStatus::Grown) {
+        let mut words = format!("{}, {}", item.status, CountedNoun::new(item.checkpoints, "checkpoint"));
         if item.messages > 0 {
-            words.push_str(&format!(", {}", Count::new(item.messages, "message")));
+            words.push_str(&format!(", {}", CountedNoun::new(item.messages, "message")));
         }
-        detail("holds", Line::plain(words));
+        detail("holds", TextLine::plain(words));
         let summary = item.summary.lines().next().unwrap_or_default();
         if !summary.is_empty() {
-            detail("summary", Line::plain(summary));
+            detail("summary", TextLine::plain(summary));
         }
     }
     text
 }
 
 /// What did not come in and what is odd, on standard error.
-fn warn(outcome: &Outcome, context: &Context) {
+fn warn(outcome: &ImportOutcome, context: &Context) {
     for problem in &outcome.problems {
         let line = format!("{}: {}", problem.path, problem.what);
         match problem.weight {
-            Weight::Broken => context.ui.warning(&line),
-            Weight::Note => context.ui.status(Line::plain(format!("note: {line}"))),
+            ProblemSeverity::Broken => context.ui.warning(&line),
+            ProblemSeverity::Note => context.ui.status(TextLine::plain(format!("note: {line}"))),
         }
     }
     if !outcome.unknown.is_empty() {
-        let count = Count::new(outcome.unknown.len(), "file");
+        let count = CountedNoun::new(outcome.unknown.len(), "file");
         context
             .ui
-            .status(Line::plain(format!("note: {count} of no known system:")));
+            .status(TextLine::plain(format!("note: {count} of no known system:")));
         for path in outcome.unknown.iter().take(NAMED) {
-            context.ui.status(Line::plain("  ").with(Slot::Path, path));
+            context.ui.status(TextLine::plain("  ").with(Slot::Path, path));
         }
         if outcome.unknown.len() > NAMED {
             context
                 .ui
-                .status(Line::plain(format!("  and {} more", outcome.unknown.len() - NAMED)));
+                .status(TextLine::plain(format!("  and {} more", outcome.unknown.len() - NAMED)));
         }
     }
     let replaced = outcome.redactions.iter().filter(|redaction| redaction.replaced).count();
     if !outcome.redactions.is_empty() {
-        let count = Count::new(outcome.redactions.len(), "secret");
+        let count = CountedNoun::new(outcome.redactions.len(), "secret");
         let what = if replaced > 0 {
             "replaced by markers"
         } else {
@@ -246,13 +249,13 @@ fn warn(outcome: &Outcome, context: &Context) {
     }
 }
 
-fn json_of(outcome: &Outcome, dry_run: bool) -> serde_json::Value {
-    let item = |item: &Item| {
+fn json_of(outcome: &ImportOutcome, dry_run: bool) -> serde_json::Value {
+    let item = |item: &ImportItem| {
         let (what, why) = match &item.what {
-            What::New => ("new", None),
-            What::Grown => ("grown", None),
-            What::Same => ("same", None),
-            What::Refused(why) => ("refused", Some(why)),
+            ImportStatus::New => ("new", None),
+            ImportStatus::Grown => ("grown", None),
+            ImportStatus::Same => ("same", None),
+            ImportStatus::Refused(why) => ("refused", Some(why)),
         };
         json!({
             "session": item.name,
@@ -269,7 +272,7 @@ fn json_of(outcome: &Outcome, dry_run: bool) -> serde_json::Value {
             "at": item.at,
         })
     };
-    let redaction = |redaction: &crate::ops::redact::Redaction| json!({ "kind": redaction.kind, "place": redaction.place, "replaced": redaction.replaced });
+    let redaction = |redaction: &crate::ops::redact::RedactedSecret| json!({ "kind": redaction.kind, "place": redaction.place, "replaced": redaction.replaced });
     json!({
         "schema": "git-checkpoint.import/1",
         "dry_run": dry_run,

@@ -2,23 +2,23 @@
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     model::{id::Oid, time::Timestamp},
-    ops::list::{self, Filter, Row, Standing},
+    ops::list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
     render::{
         age::DateStyle,
         format::Template,
-        sessions::{List, SessionRow},
+        sessions::{SessionRow, SessionTable},
     },
     store::checkpoint::oid,
 };
 
-/// List the sessions, newest first
+/// List the sessions, latest first
 ///
-/// '@' marks the current session of this work tree, '!' a damaged one. An active session that was silent for longer than
+/// '@' marks the current session of this working tree, '!' a damaged one. An active session that was silent for longer than
 /// checkpoint.interruptedAfter is shown as interrupted.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -73,15 +73,15 @@ pub(super) struct FormatArg {
 }
 
 /// Formats by their names.
-pub(super) type Named = [(&'static str, &'static str)];
+pub(super) type NamedFormats = [(&'static str, &'static str)];
 
 impl FormatArg {
     /// The format asked for, with these atoms; `named` are the formats that have a name.
-    pub(super) fn template(&self, atoms: &[&str], named: &Named) -> Result<Option<Template>, CommandError> {
+    pub(super) fn template(&self, atoms: &[&str], named: &NamedFormats) -> Result<Option<Template>, CommandError> {
         let parse = |text: &String| {
             let found = named.iter().find(|(name, _)| name == text);
             let text = found.map_or(text.as_str(), |(_, form)| form);
-            Template::parse(text, atoms).map_err(|e| CommandError::of(Kind::Usage, &e))
+            Template::parse(text, atoms).map_err(|e| CommandError::of(FailureKind::Usage, &e))
         };
         self.format.as_ref().map(parse).transpose()
     }
@@ -124,19 +124,19 @@ impl DateArg {
             "iso-strict"
         };
         DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| {
-            CommandError::of(Kind::Usage, &e)
+            CommandError::of(FailureKind::Usage, &e)
                 .hint("there are relative, iso, iso-strict, short, unix, human and format:<as in strftime>")
         })
     }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
-    let filter = Filter {
+    let filter = SessionFilter {
         agent: args.agent,
-        status: args.status.and_then(|s| s.parse::<Standing>().ok()),
+        status: args.status.and_then(|s| s.parse::<SessionStanding>().ok()),
         task: args.task,
         branch: args.branch,
         grep: args.grep,
@@ -145,7 +145,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         all: args.all,
     };
     let rows = list::sessions(&scene, &filter)?;
-    let view = List {
+    let view = SessionTable {
         schema: "git-checkpoint.list/1",
         sessions: rows.into_iter().map(row).collect(),
     };
@@ -164,7 +164,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if view.sessions.is_empty() {
         context
             .ui
-            .status(crate::render::text::Line::plain("There are no sessions to show."));
+            .status(crate::render::text::TextLine::plain("There are no sessions to show."));
         return Ok(());
     }
     context.ui.page();
@@ -212,7 +212,7 @@ fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now
     }
 }
 
-pub(super) fn row(row: Row) -> SessionRow {
+pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
     let mut view = SessionRow {
         session: row.name,
         current: row.current,

@@ -7,24 +7,24 @@ use super::{
     error::CommandError,
     failure,
     list::{DateArg, FormatArg, date_atom, id_atom},
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     model::{operation::LogLine, selector::Selector, time::Timestamp},
     ops::{self, list},
     render::{
         age::DateStyle,
-        count::Count,
+        count::CountedNoun,
         graph,
-        sessions::{Log, LogRow, LogTable},
+        sessions::{CheckpointLog, LogRow, LogTable},
         slot::Slot,
-        table::{Column, Table},
-        text::Line,
+        table::{TableColumn, TextTable},
+        text::TextLine,
     },
-    store::checkpoint::{Entry, oid},
+    store::checkpoint::{CheckpointCommit, oid},
 };
 
-/// Show the checkpoints of a session, newest first
+/// Show the checkpoints of a session, latest first
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// A short line each
     #[arg(long, conflicts_with_all = ["graph", "format"])]
     oneline: bool,
-    /// Show the session log instead: what 'note' wrote, newest first
+    /// Show the session log instead: what 'note' wrote, latest first
     #[arg(long, conflicts_with_all = ["graph", "format", "oneline"])]
     notes: bool,
     /// Draw what came of what, with the forks of the session and its source
@@ -59,7 +59,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
     let selector = args.session.as_deref().map(failure::selector).transpose()?;
@@ -81,7 +81,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             checkpoints.push(row(entry));
         }
     })?;
-    let view = Log {
+    let view = CheckpointLog {
         schema: "git-checkpoint.log/1",
         session: log.session,
         checkpoints,
@@ -115,7 +115,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
 fn draw(
     context: &mut Context,
-    opened: &Opened,
+    opened: &OpenedRepository,
     selector: Option<&Selector>,
     limit: Option<usize>,
     dates: &DateStyle,
@@ -128,7 +128,7 @@ fn draw(
         .iter()
         .zip(&rows)
         .zip(&ids)
-        .map(|((node, row), previous)| graph::Node {
+        .map(|((node, row), previous)| graph::GraphNode {
             row,
             session: &node.session,
             is_tip: node.is_tip,
@@ -145,7 +145,7 @@ fn draw(
 /// The session log.
 fn notes(
     context: &mut Context,
-    opened: &Opened,
+    opened: &OpenedRepository,
     selector: Option<&Selector>,
     args: &Args,
     dates: &DateStyle,
@@ -155,7 +155,7 @@ fn notes(
     if found.unreadable > 0 {
         context.ui.warning(&format!(
             "{} of the session log cannot be understood",
-            Count::new(found.unreadable, "line")
+            CountedNoun::new(found.unreadable, "line")
         ));
     }
     if context.ui.options().json {
@@ -170,16 +170,16 @@ fn notes(
     if found.lines.is_empty() {
         context
             .ui
-            .status(Line::plain(format!("session '{}' has no notes", found.session)));
+            .status(TextLine::plain(format!("session '{}' has no notes", found.session)));
         return Ok(());
     }
     context.ui.page();
-    let mut table = Table::new([
-        Column::left(""),
-        Column::left(""),
-        Column::left("").flexible(20),
-        Column::left(""),
-        Column::left(""),
+    let mut table = TextTable::new([
+        TableColumn::left(""),
+        TableColumn::left(""),
+        TableColumn::left("").flexible(20),
+        TableColumn::left(""),
+        TableColumn::left(""),
     ]);
     for (line, saved) in &found.lines {
         let slot = match line.level.as_str() {
@@ -188,11 +188,11 @@ fn notes(
             _ => Slot::Dim,
         };
         table.row([
-            Line::new().with(Slot::Date, dates.show(line.at, scene.now)),
-            Line::new().with(slot, &line.level),
-            Line::plain(&line.message),
-            Line::new().with(Slot::Person, line.agent.as_deref().unwrap_or_default()),
-            Line::new().with(Slot::Dim, if *saved { "" } else { "not saved" }),
+            TextLine::new().with(Slot::Date, dates.show(line.at, scene.now)),
+            TextLine::new().with(slot, &line.level),
+            TextLine::plain(&line.message),
+            TextLine::new().with(Slot::Person, line.agent.as_deref().unwrap_or_default()),
+            TextLine::new().with(Slot::Dim, if *saved { "" } else { "not saved" }),
         ]);
     }
     context.ui.data(table.render(context.ui.table_width()));
@@ -215,7 +215,14 @@ const ATOMS: [&str; 10] = [
     "session", "id", "date", "kind", "name", "trigger", "summary", "author", "agent", "digest",
 ];
 
-fn atom(log: &Log, row: &LogRow, name: &str, form: Option<&str>, dates: &DateStyle, now: Timestamp) -> String {
+fn atom(
+    log: &CheckpointLog,
+    row: &LogRow,
+    name: &str,
+    form: Option<&str>,
+    dates: &DateStyle,
+    now: Timestamp,
+) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     match name {
         "session" => log.session.clone(),
@@ -231,12 +238,12 @@ fn atom(log: &Log, row: &LogRow, name: &str, form: Option<&str>, dates: &DateSty
     }
 }
 
-fn row(entry: Entry) -> LogRow {
+fn row(entry: CheckpointCommit) -> LogRow {
     let trailers = entry.trailers;
     LogRow {
         id: oid(entry.id),
         at: entry.time,
-        kind: trailers.kind.map(crate::model::document::Kind::word),
+        kind: trailers.kind.map(crate::model::document::CheckpointKind::word),
         name: trailers.name,
         trigger: trailers.trigger,
         summary: entry.subject,

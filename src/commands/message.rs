@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     save::{read_file, warn_redactions},
 };
 use crate::{
@@ -20,11 +20,11 @@ use crate::{
     },
     ops::{
         Error, Scene,
-        chat::{self, Chat, New, import},
-        redact::Redaction,
+        chat::{self, NewMessage, SessionChat, import},
+        redact::RedactedSecret,
         select,
     },
-    render::{chat as render, count::Count, slot::Slot, text::Line},
+    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
 };
 
 /// Add messages to the chat of the session, and read them
@@ -44,25 +44,25 @@ Examples:
     git checkpoint message import transcript.jsonl")]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: MessageCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum MessageCommand {
     /// Add a message
-    Add(Add),
+    Add(MessageAddArgs),
     /// List the messages, one a line
-    List(List),
+    List(MessageListArgs),
     /// Show messages in full
-    Show(Show),
+    Show(MessageShowArgs),
     /// Add the messages of a file in JSONL: {role, content, timestamp}
     Import(Import),
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+struct MessageAddArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// Who speaks
     #[arg(long, value_name = "ROLE", value_parser = ["user", "assistant", "system", "tool"])]
     role: String,
@@ -81,13 +81,13 @@ struct Add {
 }
 
 #[derive(Debug, clap::Args)]
-struct List {
+struct MessageListArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// With the messages that a summary stands for
     #[arg(long)]
     full: bool,
-    /// Only the newest so many
+    /// Only the latest so many
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
     /// The chat as this checkpoint holds it; without one with what is not saved yet
@@ -96,9 +96,9 @@ struct List {
 }
 
 #[derive(Debug, clap::Args)]
-struct Show {
+struct MessageShowArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// With the messages that a summary stands for
     #[arg(long)]
     full: bool,
@@ -113,7 +113,7 @@ struct Show {
 #[derive(Debug, clap::Args)]
 struct Import {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// The file; '-' is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -130,15 +130,15 @@ const TOLD: usize = 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
-        Command::Add(args) => add(args, context),
-        Command::List(args) => list(args, context),
-        Command::Show(args) => show(args, context),
-        Command::Import(args) => import(args, context),
+        MessageCommand::Add(args) => add(args, context),
+        MessageCommand::List(args) => list(args, context),
+        MessageCommand::Show(args) => show(args, context),
+        MessageCommand::Import(args) => import(args, context),
     }
 }
 
 /// The scene of a command that only adds to the draft.
-pub(super) fn drafting(opened: &Opened) -> Scene<'_> {
+pub(super) fn drafting(opened: &OpenedRepository) -> Scene<'_> {
     let scene = opened.scene();
     Scene {
         wait: scene.wait.min(DRAFT_WAIT),
@@ -146,21 +146,24 @@ pub(super) fn drafting(opened: &Opened) -> Scene<'_> {
     }
 }
 
-fn add(args: Add, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
-    let role = Role::parse(&args.role).ok_or_else(|| CommandError::new(Kind::Usage, "unknown role"))?;
+fn add(args: MessageAddArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
+    let role = Role::parse(&args.role).ok_or_else(|| CommandError::new(FailureKind::Usage, "unknown role"))?;
     let meta = match &args.meta {
         None => Map::new(),
         Some(text) => match json_of("--meta", text.as_bytes())? {
             Value::Object(meta) => meta,
-            _ => return Err(CommandError::new(Kind::Usage, "--meta must be a JSON object")),
+            _ => return Err(CommandError::new(FailureKind::Usage, "--meta must be a JSON object")),
         },
     };
     let mut content = match &args.blocks {
         Some(path) => {
             let value = json_of("the blocks", &input(context, path, "the blocks", MESSAGE)?)?;
             if !value.is_array() && !value.is_string() {
-                return Err(CommandError::new(Kind::Invalid, "the blocks must be a JSON list"));
+                return Err(CommandError::new(
+                    FailureKind::Invalid,
+                    "the blocks must be a JSON list",
+                ));
             }
             value
         }
@@ -169,7 +172,7 @@ fn add(args: Add, context: &mut Context) -> Result<(), CommandError> {
     for path in &args.images {
         content = with_image(content, picture(context, path)?);
     }
-    let new = New {
+    let new = NewMessage {
         role,
         content,
         meta,
@@ -187,7 +190,9 @@ fn add(args: Add, context: &mut Context) -> Result<(), CommandError> {
             "redactions": added.redactions.len(),
         }));
     }
-    let mut line = Line::new().with(Slot::Added, "Added").with(Slot::Plain, " message ");
+    let mut line = TextLine::new()
+        .with(Slot::Added, "Added")
+        .with(Slot::Plain, " message ");
     line.push(Slot::Id, &added.message.id);
     line.push(Slot::Plain, format!(" of {} to ", role.word()));
     line.push(Slot::Session, added.session.as_str());
@@ -215,9 +220,8 @@ fn picture(context: &Context, path: &std::path::Path) -> Result<Value, CommandEr
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
         _ => {
             let message = format!("'{}' is no PNG, JPEG, GIF or WebP", path.display());
-            return Err(
-                CommandError::new(Kind::Invalid, message).hint("attach other files with: git checkpoint save --attach")
-            );
+            return Err(CommandError::new(FailureKind::Invalid, message)
+                .hint("attach other files with: git checkpoint save --attach"));
         }
     };
     Ok(json!({ "type": "image", "source": { "type": "base64", "media_type": media, "data": base64::encode(&bytes) } }))
@@ -264,19 +268,19 @@ fn json_of(what: &str, bytes: &[u8]) -> Result<Value, CommandError> {
 }
 
 /// The chat of the session that is meant, or as a checkpoint holds it.
-fn chosen<'r>(opened: &'r Opened, selector: Option<&str>) -> Result<Chat<'r>, CommandError> {
+fn chosen<'r>(opened: &'r OpenedRepository, selector: Option<&str>) -> Result<SessionChat<'r>, CommandError> {
     let scene = opened.scene();
     let Some(text) = selector else {
-        return Ok(Chat::open(&scene)?);
+        return Ok(SessionChat::open(&scene)?);
     };
     let found = select::checkpoint(&scene, &failure::selector(text)?)?;
     let document = found.checkpoint.document;
     let name = found.session.unwrap_or_else(|| document.session.name.clone());
-    Ok(Chat::at(&scene, name, document)?)
+    Ok(SessionChat::at(&scene, name, document)?)
 }
 
-fn list(args: List, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
     let chat = chosen(&opened, args.selector.as_deref())?;
     let from = if args.full { 0 } else { chat.live() };
     let from = args
@@ -286,7 +290,7 @@ fn list(args: List, context: &mut Context) -> Result<(), CommandError> {
         return json_list(context, &chat, from, None);
     }
     if chat.is_empty() {
-        context.ui.status(Line::plain("there are no messages yet"));
+        context.ui.status(TextLine::plain("there are no messages yet"));
         return Ok(());
     }
     context.ui.page();
@@ -295,9 +299,9 @@ fn list(args: List, context: &mut Context) -> Result<(), CommandError> {
         let number = usize::try_from(from).unwrap_or(usize::MAX);
         let line = format!(
             "{} before are summarised; see them with --full",
-            Count::new(number, "message")
+            CountedNoun::new(number, "message")
         );
-        context.ui.data(Line::new().with(Slot::Dim, line));
+        context.ui.data(TextLine::new().with(Slot::Dim, line));
     }
     chat.each(from, |at, message| {
         context.ui.data(render::row(at + 1, &message, width));
@@ -307,7 +311,7 @@ fn list(args: List, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn warn_unreadable(context: &Context, chat: &Chat<'_>) {
+fn warn_unreadable(context: &Context, chat: &SessionChat<'_>) {
     if !chat.unreadable.is_empty() {
         let lines: Vec<_> = chat.unreadable.iter().map(ToString::to_string).collect();
         context.ui.warning(&format!(
@@ -317,7 +321,12 @@ fn warn_unreadable(context: &Context, chat: &Chat<'_>) {
     }
 }
 
-fn json_list(context: &Context, chat: &Chat<'_>, from: u64, which: Option<&[String]>) -> Result<(), CommandError> {
+fn json_list(
+    context: &Context,
+    chat: &SessionChat<'_>,
+    from: u64,
+    which: Option<&[String]>,
+) -> Result<(), CommandError> {
     let mut messages = Vec::new();
     chat.each(from, |at, mut message| {
         if which.is_none_or(|which| is_named(which, at, &message)) {
@@ -351,17 +360,17 @@ fn missing(which: Option<&[String]>, found: usize) -> Result<(), CommandError> {
     match which {
         Some(which) if !which.is_empty() && found == 0 => {
             let message = format!("no message '{}'", which.join("', '").escape_debug());
-            Err(CommandError::new(Kind::NotFound, message)
+            Err(CommandError::new(FailureKind::NotFound, message)
                 .hint("see what there is: git checkpoint message list --full"))
         }
         _ => Ok(()),
     }
 }
 
-fn show(args: Show, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+fn show(args: MessageShowArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
     let chat = chosen(&opened, args.selector.as_deref())?;
-    // What is named is meant, summarised or not.
+    // What is named is meant, summarized or not.
     let from = if args.full || !args.which.is_empty() {
         0
     } else {
@@ -385,7 +394,7 @@ fn show(args: Show, context: &mut Context) -> Result<(), CommandError> {
 }
 
 fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let bytes = input(context, &args.file, "the messages", FILE)?;
     let done = import::import(&drafting(&opened), &bytes).map_err(|error| {
         let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
@@ -417,14 +426,14 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
             "known": done.known,
             "repaired": done.report.repaired.iter().map(|(line, what)| json!({ "line": line, "what": what })).collect::<Vec<_>>(),
             "skipped": done.report.skipped.iter().map(|(line, why)| json!({ "line": line, "why": why })).collect::<Vec<_>>(),
-            "redactions": done.redactions.iter().filter(|found: &&Redaction| found.replaced).count(),
+            "redactions": done.redactions.iter().filter(|found: &&RedactedSecret| found.replaced).count(),
         }));
     }
     let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let mut line = Line::new().with(Slot::Added, "Imported");
+    let mut line = TextLine::new().with(Slot::Added, "Imported");
     line.push(
         Slot::Plain,
-        format!(" {} to ", Count::new(number(done.added), "message")),
+        format!(" {} to ", CountedNoun::new(number(done.added), "message")),
     );
     line.push(Slot::Session, done.session.as_str());
     if done.known > 0 {
@@ -438,7 +447,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
 }
 
 /// Tells what was repaired and what was skipped, the first of each.
-fn report(context: &Context, report: &import::Report) {
+fn report(context: &Context, report: &import::FileFindings) {
     let repaired = report
         .repaired
         .iter()

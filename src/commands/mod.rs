@@ -25,7 +25,7 @@ mod import;
 mod list;
 mod log;
 mod message;
-mod opened;
+mod opening;
 mod parse;
 mod pathspecs;
 mod prune;
@@ -58,12 +58,12 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::{
     environment::Environment,
-    error::{CommandError, Kind},
-    ui::{Options, Streams, Ui, When},
+    error::{CommandError, FailureKind},
+    ui::{ColorChoice, OutputOptions, Streams, Ui},
 };
 use crate::{
     os,
-    render::text::{Line, Text},
+    render::text::{Text, TextLine},
 };
 
 /// Save and resume work sessions, with the exact state of the files, in your own repository
@@ -80,14 +80,14 @@ use crate::{
 )]
 struct Cli<C: Subcommand = Command> {
     #[command(flatten)]
-    globals: Globals,
+    globals: GlobalArgs,
     #[command(subcommand)]
     command: Option<C>,
 }
 
 /// Options of every command.
 #[derive(Debug, Default, clap::Args)]
-struct Globals {
+struct GlobalArgs {
     /// Print one JSON document, or with '=lines' one object a line for what is listed; errors are JSON too
     #[arg(
         long,
@@ -100,7 +100,7 @@ struct Globals {
         value_parser = ["document", "lines"],
     )]
     json: Option<String>,
-    /// When to use colour
+    /// When to use color
     #[arg(
         long,
         global = true,
@@ -236,9 +236,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let env = match Environment::read() {
         Ok(env) => env,
         Err(error) => {
-            // Without a current folder there is no repository; the rest of the environment does not matter any more.
-            let ui = Ui::new(&Environment::unknown(), Options::default(), Streams::standard());
-            let error = CommandError::of(Kind::Fatal, &error).hint("it may have been removed; go to another one: cd");
+            // Without a current directory there is no repository; the rest of the environment does not matter any more.
+            let ui = Ui::new(&Environment::unknown(), OutputOptions::default(), Streams::standard());
+            let error =
+                CommandError::of(FailureKind::Fatal, &error).hint("it may have been removed; go to another one: cd");
             ui.error(&error);
             return error.exit_code();
         }
@@ -254,8 +255,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         .iter()
         .take_while(|arg| *arg != "--")
         .find_map(|arg| match arg.to_str()? {
-            "--color" => Some(When::Always),
-            arg => When::parse(arg.strip_prefix("--color=")?),
+            "--color" => Some(ColorChoice::Always),
+            arg => ColorChoice::parse(arg.strip_prefix("--color=")?),
         });
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
     let cli = match parse::parse(&env, &args) {
@@ -263,10 +264,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             let ui = Ui::new(
                 &env,
-                Options {
+                OutputOptions {
                     color,
                     json,
-                    ..Options::default()
+                    ..OutputOptions::default()
                 },
                 Streams::standard(),
             );
@@ -286,9 +287,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let took = begun.elapsed().as_millis();
     for said in os::trace::taken() {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
-        context.ui.detail(said.level, Line::plain(line));
+        context.ui.detail(said.level, TextLine::plain(line));
     }
-    context.ui.detail(1, Line::plain(format!("It took {took} ms.")));
+    context.ui.detail(1, TextLine::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
 }
 
@@ -298,9 +299,9 @@ fn program(env: &Environment) -> clap::Command {
     groups::grouped(Cli::<Command>::command(), columns.clamp(40, 80))
 }
 
-fn options(globals: &Globals) -> Options {
-    Options {
-        color: globals.color.as_deref().and_then(When::parse),
+fn options(globals: &GlobalArgs) -> OutputOptions {
+    OutputOptions {
+        color: globals.color.as_deref().and_then(ColorChoice::parse),
         no_pager: globals.no_pager,
         progress: either(globals.progress, globals.no_progress),
         quiet: globals.quiet,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Subcommand};
 
-use super::{Cli, Command, Globals, environment::Environment, program};
+use super::{Cli, Command, GlobalArgs, environment::Environment, program};
 
 /// Understands the arguments.
 ///
@@ -32,10 +32,10 @@ fn quick(args: &[OsString]) -> Result<Cli, clap::Error> {
     if args.iter().skip(1).any(is_for_all) {
         return understood(&matches(Cli::<NoCommand>::command(), named, args)?);
     }
-    let bare = matches(Bare::<NoCommand>::command(), named, args)?;
+    let bare = matches(BareValueParser::<NoCommand>::command(), named, args)?;
     Ok(Cli {
-        globals: Globals::default(),
-        command: Bare::<Command>::from_arg_matches(&bare)?.command,
+        globals: GlobalArgs::default(),
+        command: BareValueParser::<Command>::from_arg_matches(&bare)?.command,
     })
 }
 
@@ -92,7 +92,7 @@ fn is_for_all(arg: &OsString) -> bool {
     infer_long_args = true,
     disable_help_subcommand = true
 )]
-struct Bare<C: Subcommand> {
+struct BareValueParser<C: Subcommand> {
     #[command(subcommand)]
     command: Option<C>,
 }

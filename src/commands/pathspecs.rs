@@ -13,7 +13,7 @@ use std::{
 use super::{
     Context,
     environment::Environment,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     message,
 };
 use crate::{
@@ -72,7 +72,7 @@ impl Pathspecs {
     /// The pathspecs, in git's own form.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not everything.
+    /// [`FailureKind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not everything.
     pub(super) fn read(&self, context: &Context) -> Result<Vec<OsString>, CommandError> {
         let given = match &self.pathspec_from_file {
             None => self.given.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect(),
@@ -80,18 +80,20 @@ impl Pathspecs {
                 let bytes = input(context, file)?;
                 let specs = parse(&bytes, self.pathspec_file_nul).map_err(|line| {
                     let line = String::from_utf8_lossy(&line).into_owned();
-                    CommandError::new(Kind::Invalid, format!("line is badly quoted: '{line}'"))
+                    CommandError::new(FailureKind::Invalid, format!("line is badly quoted: '{line}'"))
                         .hint("quote as git does, or end pathspecs with NUL and use --pathspec-file-nul")
                 })?;
                 if specs.is_empty() {
                     let name = file.display();
-                    return Err(CommandError::new(Kind::Invalid, format!("'{name}' holds no pathspec"))
-                        .hint("for all files leave --pathspec-from-file out"));
+                    return Err(
+                        CommandError::new(FailureKind::Invalid, format!("'{name}' holds no pathspec"))
+                            .hint("for all files leave --pathspec-from-file out"),
+                    );
                 }
                 specs
             }
         };
-        let mode = Mode::of(&context.env);
+        let mode = PathspecMode::of(&context.env);
         Ok(given.iter().map(|spec| os::os_string(&mode.applied(spec))).collect())
     }
 
@@ -109,7 +111,7 @@ fn input(context: &Context, file: &Path) -> Result<Vec<u8>, CommandError> {
     }
     let failed = |why: String| {
         let message = format!("cannot read the pathspecs '{}': {why}", file.display());
-        CommandError::new(Kind::Invalid, message)
+        CommandError::new(FailureKind::Invalid, message)
     };
     let mut bytes = Vec::new();
     File::open(context.env.cwd.join(file))
@@ -137,14 +139,14 @@ fn parse(bytes: &[u8], nul: bool) -> Result<Vec<Vec<u8>>, Vec<u8>> {
 
 /// How git's variables want pathspecs to be read, as `git --literal-pathspecs` and its like set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Mode {
+struct PathspecMode {
     literal: bool,
     glob: bool,
     noglob: bool,
     icase: bool,
 }
 
-impl Mode {
+impl PathspecMode {
     fn of(env: &Environment) -> Self {
         let is_set = |name: &str| env.flag(name) == Some(true);
         Self {
@@ -229,17 +231,17 @@ mod tests {
 
     #[test]
     fn variables_are_put_into_words() {
-        let applied = |mode: Mode, spec: &str| String::from_utf8(mode.applied(spec.as_bytes())).unwrap();
-        let none = Mode::default();
+        let applied = |mode: PathspecMode, spec: &str| String::from_utf8(mode.applied(spec.as_bytes())).unwrap();
+        let none = PathspecMode::default();
         assert_eq!(applied(none, ":/a"), ":/a");
-        let literal = Mode { literal: true, ..none };
+        let literal = PathspecMode { literal: true, ..none };
         assert_eq!(applied(literal, ":*"), ":(literal):*");
-        let glob = Mode { glob: true, ..none };
+        let glob = PathspecMode { glob: true, ..none };
         assert_eq!(applied(glob, "*.c"), ":(glob)*.c");
         assert_eq!(applied(glob, ":!*.c"), ":(exclude,glob)*.c");
         assert_eq!(applied(glob, ":/!:*.c"), ":(top,exclude,glob)*.c");
         assert_eq!(applied(glob, ":(literal)*"), ":(literal)*");
-        let noglob = Mode {
+        let noglob = PathspecMode {
             noglob: true,
             icase: true,
             ..none

@@ -8,18 +8,18 @@ use super::{
     Context,
     error::CommandError,
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     ops::{
         Scene,
-        prune::{self, Gone, Pruned, Rules},
+        prune::{self, PruneOutcome, PrunedRef, RetentionRules},
     },
     render::{
         age,
-        count::{Count, Size},
+        count::{ByteSize, CountedNoun},
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{self, checkpoint::oid},
 };
@@ -29,7 +29,7 @@ const LISTED: usize = 20;
 
 /// Drop checkpoints that are not to be kept any more
 ///
-/// Without a rule everything is kept. The newest checkpoint of a session and its first always stay; named, pinned,
+/// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
 /// forked-from and shared ones stay unless --force is given. Documents, dates and digests of what stays do not change,
 /// and old ids still select. What goes moves to the trash, so that 'git checkpoint undo' brings it back until --trash
 /// empties that; the disk is freed by git's own garbage collection, which is never run from here. Rules not given are
@@ -46,10 +46,10 @@ Examples:
     git config checkpoint.keepLast 50
     git config checkpoint.autoPrune true")]
 pub(super) struct Args {
-    /// Keep this many newest checkpoints of each session
+    /// Keep this many latest checkpoints of each session
     #[arg(long, value_name = "N")]
     keep_last: Option<usize>,
-    /// Keep this many newest sessions; active and current ones stay in any case
+    /// Keep this many latest sessions; active and current ones stay in any case
     #[arg(long, value_name = "N")]
     max_sessions: Option<usize>,
     /// Take only what is older, such as 30d or 12h
@@ -67,7 +67,7 @@ pub(super) struct Args {
     /// Remove failed sessions
     #[arg(long, overrides_with = "keep_failed")]
     drop_failed: bool,
-    /// Remove autosaves that a later checkpoint stands for; undo brings back the newest of each work tree
+    /// Remove autosaves that a later checkpoint stands for; undo brings back the latest of each working tree
     #[arg(long)]
     autosaves: bool,
     /// Empty the trash, for good
@@ -82,16 +82,16 @@ pub(super) struct Args {
 }
 
 /// The rules of the settings.
-fn of_settings(scene: &Scene<'_>) -> Rules {
+fn of_settings(scene: &Scene<'_>) -> RetentionRules {
     let settings = scene.settings;
     let number = |n: u64| usize::try_from(n).ok().filter(|n| *n > 0);
-    Rules {
+    RetentionRules {
         keep_last: number(settings.keep_last),
         max_sessions: number(settings.keep_sessions),
         older_than: Some(settings.keep_for).filter(|age| !age.is_zero()),
         completed: settings.keep_completed,
         failed: settings.keep_failed,
-        ..Rules::default()
+        ..RetentionRules::default()
     }
 }
 
@@ -99,7 +99,7 @@ fn of_settings(scene: &Scene<'_>) -> Rules {
 const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let set = of_settings(&scene);
     let either = |keep: bool, drop: bool| match (keep, drop) {
@@ -107,7 +107,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (_, true) => Some(false),
         _ => None,
     };
-    let rules = Rules {
+    let rules = RetentionRules {
         keep_last: args.keep_last.or(set.keep_last),
         max_sessions: args.max_sessions.or(set.max_sessions),
         older_than: args.older_than.or(set.older_than),
@@ -180,34 +180,37 @@ pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
     }
 }
 
-fn summary(pruned: &Pruned, dry_run: bool) -> Line {
+fn summary(pruned: &PruneOutcome, dry_run: bool) -> TextLine {
     let mut parts = Vec::new();
     let mut part = |n: usize, one: &str| {
         if n > 0 {
-            parts.push(Count::new(n, one).to_string());
+            parts.push(CountedNoun::new(n, one).to_string());
         }
     };
     part(pruned.goes.len(), "checkpoint");
     part(pruned.sessions.len(), "session");
     part(pruned.autosaves.len(), "autosave");
     if !pruned.trash.is_empty() {
-        parts.push(format!("{} of trash", Count::new(pruned.trash.len(), "piece")));
+        parts.push(format!("{} of trash", CountedNoun::new(pruned.trash.len(), "piece")));
     }
     let verb = if dry_run { "Would prune " } else { "Pruned " };
-    let mut line = Line::new()
+    let mut line = TextLine::new()
         .with(Slot::Removed, verb)
         .with(Slot::Plain, parts.join(", "));
-    line.push(Slot::Plain, format!("; {} stay", Count::new(pruned.kept, "checkpoint")));
+    line.push(
+        Slot::Plain,
+        format!("; {} stay", CountedNoun::new(pruned.kept, "checkpoint")),
+    );
     if let Some(bytes) = pruned.frees.filter(|bytes| *bytes > 0) {
-        line.push(Slot::Plain, format!("; frees {}", Size(bytes)));
+        line.push(Slot::Plain, format!("; frees {}", ByteSize(bytes)));
     }
     line
 }
 
-fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Text {
+fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Scene<'_>) -> Text {
     let mut text = Text::new();
     if pruned.is_empty() {
-        text.push(Line::plain(if rules.is_empty() {
+        text.push(TextLine::plain(if rules.is_empty() {
             "Nothing to prune: without a rule everything is kept."
         } else {
             "Nothing to prune."
@@ -216,7 +219,7 @@ fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Tex
         text.push(summary(pruned, dry_run));
     }
     for goes in pruned.goes.iter().take(LISTED) {
-        let mut line = Line::plain("  goes   ").with(Slot::Id, oid(goes.entry.id).short());
+        let mut line = TextLine::plain("  goes   ").with(Slot::Id, oid(goes.entry.id).short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Session, goes.session.as_str());
         line.push(Slot::Plain, "  ");
@@ -225,12 +228,15 @@ fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Tex
         text.push(line.cut(78));
     }
     more(&mut text, pruned.goes.len());
-    let mut gone = |what: &str, list: &[Gone]| {
+    let mut gone = |what: &str, list: &[PrunedRef]| {
         for gone in list.iter().take(LISTED) {
-            let mut line = Line::plain("  goes   ").with(Slot::Id, oid(gone.id).short());
+            let mut line = TextLine::plain("  goes   ").with(Slot::Id, oid(gone.id).short());
             line.push(Slot::Plain, format!("  {what} "));
             line.push(Slot::Session, &gone.name);
-            line.push(Slot::Plain, format!(", {}", Count::new(gone.checkpoints, "checkpoint")));
+            line.push(
+                Slot::Plain,
+                format!(", {}", CountedNoun::new(gone.checkpoints, "checkpoint")),
+            );
             text.push(line);
         }
         more(&mut text, list.len());
@@ -239,7 +245,7 @@ fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Tex
     gone("autosave", &pruned.autosaves);
     gone("trash", &pruned.trash);
     for stays in pruned.stays.iter().take(LISTED) {
-        let mut line = Line::plain("  stays  ").with(Slot::Id, oid(stays.entry.id).short());
+        let mut line = TextLine::plain("  stays  ").with(Slot::Id, oid(stays.entry.id).short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Session, stays.session.as_str());
         line.push(Slot::Caution, format!("  {}", stays.why.word()));
@@ -248,8 +254,8 @@ fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Tex
     }
     more(&mut text, pruned.stays.len());
     if !pruned.moved.is_empty() {
-        let names: Vec<&str> = pruned.moved.iter().map(crate::model::name::Name::as_str).collect();
-        text.push(Line::plain(format!(
+        let names: Vec<&str> = pruned.moved.iter().map(crate::model::name::ShortName::as_str).collect();
+        text.push(TextLine::plain(format!(
             "  moves  forks of what is written again: {}",
             names.join(", ")
         )));
@@ -259,16 +265,16 @@ fn text(pruned: &Pruned, rules: &Rules, dry_run: bool, scene: &Scene<'_>) -> Tex
 
 fn more(text: &mut Text, number: usize) {
     if number > LISTED {
-        text.push(Line::plain(format!(
+        text.push(TextLine::plain(format!(
             "         and {} more (--json lists all)",
             number - LISTED
         )));
     }
 }
 
-fn json_of(pruned: &Pruned, dry_run: bool) -> serde_json::Value {
-    let gone = |list: &[Gone]| -> Vec<serde_json::Value> {
-        let of = |gone: &Gone| json!({ "name": gone.name, "id": oid(gone.id), "checkpoints": gone.checkpoints });
+fn json_of(pruned: &PruneOutcome, dry_run: bool) -> serde_json::Value {
+    let gone = |list: &[PrunedRef]| -> Vec<serde_json::Value> {
+        let of = |gone: &PrunedRef| json!({ "name": gone.name, "id": oid(gone.id), "checkpoints": gone.checkpoints });
         list.iter().map(of).collect()
     };
     let goes: Vec<_> = pruned

@@ -2,23 +2,23 @@
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
-    restore::folder,
+    restore::directory,
 };
 use crate::{
     model::path::RepoPath,
-    ops::purge::{self, Meant, Purged, Request, What},
-    render::purge::{COLLECT, Path, Receipt, Ref, Remote},
+    ops::purge::{self, PurgeOutcome, PurgeRequest, PurgeScope, PurgeTarget},
+    render::purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
 };
 
 /// Remove files, a checkpoint or a session from everything that is kept, for good
 ///
 /// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
 /// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
-/// work tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
+/// working tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
 ///
 /// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
 /// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.
@@ -58,15 +58,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let what = match &args.selector {
-        Some(selector) => What::Selected(failure::selector(selector)?),
-        None => What::Paths {
+        Some(selector) => PurgeTarget::Selected(failure::selector(selector)?),
+        None => PurgeTarget::Paths {
             specs: args.pathspecs.bytes(context)?.into_iter().map(RepoPath::new).collect(),
-            folder: folder(context, &opened)?,
+            directory: directory(context, &opened)?,
         },
     };
-    let request = |dry_run| Request {
+    let request = |dry_run| PurgeRequest {
         what: what.clone(),
         dry_run,
     };
@@ -87,7 +87,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return report(context, &planned);
     }
     if !args.yes && !context.ui.confirm(&view(&planned).question(), "--yes")? {
-        return Err(CommandError::new(Kind::Negative, "nothing was removed"));
+        return Err(CommandError::new(FailureKind::Negative, "nothing was removed"));
     }
     let purged = {
         let _counting = context.ui.counting("Purging");
@@ -111,7 +111,7 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
     }
 }
 
-fn report(context: &mut Context, purged: &Purged) -> Result<(), CommandError> {
+fn report(context: &mut Context, purged: &PurgeOutcome) -> Result<(), CommandError> {
     let receipt = view(purged);
     if context.ui.options().json {
         context.ui.json(&receipt)?;
@@ -127,11 +127,11 @@ fn report(context: &mut Context, purged: &Purged) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn view(purged: &Purged) -> Receipt<'_> {
+fn view(purged: &PurgeOutcome) -> PurgeReceipt<'_> {
     let (of, subject) = match &purged.meant {
-        Meant::Paths => ("files", None),
-        Meant::Checkpoint { id, .. } => ("checkpoint", Some(id.short().to_owned())),
-        Meant::Session { name } => ("session", Some(name.to_string())),
+        PurgeScope::Paths => ("files", None),
+        PurgeScope::Checkpoint { id, .. } => ("checkpoint", Some(id.short().to_owned())),
+        PurgeScope::Session { name } => ("session", Some(name.to_string())),
     };
     let remote = |on: &purge::OnRemote| {
         let name = format!("refs/checkpoints/{}", on.session);
@@ -141,7 +141,7 @@ fn view(purged: &Purged) -> Receipt<'_> {
             format!("git push --force {} {name}", on.remote)
         }
     };
-    Receipt {
+    PurgeReceipt {
         schema: "git-checkpoint.purge/1",
         outcome: match (purged.is_empty(), purged.dry_run) {
             (true, _) => "nothing",
@@ -153,7 +153,7 @@ fn view(purged: &Purged) -> Receipt<'_> {
         paths: purged
             .paths
             .iter()
-            .map(|(path, contents)| Path {
+            .map(|(path, contents)| PurgedPath {
                 path,
                 contents: contents.iter().collect(),
             })
@@ -166,7 +166,7 @@ fn view(purged: &Purged) -> Receipt<'_> {
         refs: purged
             .refs
             .iter()
-            .map(|moved| Ref {
+            .map(|moved| PurgedRef {
                 name: &moved.name,
                 old: &moved.old,
                 new: moved.new.as_ref(),
@@ -177,13 +177,13 @@ fn view(purged: &Purged) -> Receipt<'_> {
         remotes: purged
             .remotes
             .iter()
-            .map(|on| Remote {
+            .map(|on| RemoteSession {
                 remote: &on.remote,
                 session: &on.session,
                 command: remote(on),
             })
             .collect(),
-        forks: purged.forks.iter().map(crate::model::name::Name::as_str).collect(),
+        forks: purged.forks.iter().map(crate::model::name::ShortName::as_str).collect(),
         still_held: &purged.still_held,
         on_disk: &purged.on_disk,
         collect: (!purged.is_empty()).then_some(COLLECT),

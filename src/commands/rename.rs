@@ -6,12 +6,12 @@ use super::{
     Context,
     error::CommandError,
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     ops::switch,
-    render::{slot::Slot, text::Line},
+    render::{slot::Slot, text::TextLine},
     store::checkpoint::oid,
 };
 
@@ -27,14 +27,14 @@ pub(super) struct Args {
     /// The session
     session: String,
     /// Its new name
-    to: Name,
+    to: ShortName,
     /// Say what would happen, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let renamed = switch::rename(
         &opened.scene(),
         &failure::selector(&args.session)?,
@@ -53,7 +53,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }));
     }
     let word = if args.dry_run { "Would rename" } else { "Renamed" };
-    let line = Line::plain(word)
+    let line = TextLine::plain(word)
         .with(Slot::Plain, " session ")
         .with(Slot::Session, from.as_str());
     context

@@ -1,25 +1,25 @@
-//! `repair`: a damaged session goes on from its newest whole checkpoint.
+//! `repair`: a damaged session goes on from its latest whole checkpoint.
 
 use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs},
 };
 use crate::{
-    model::name::Name,
-    ops::repair::{self, Repaired},
+    model::name::ShortName,
+    ops::repair::{self, RepairedSession},
     render::{
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::checkpoint::oid,
 };
 
-/// Let a damaged session go on from its newest whole checkpoint
+/// Let a damaged session go on from its latest whole checkpoint
 ///
-/// What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git folder's
+/// What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git directory's
 /// checkpoint/quarantine. Sessions that are whole are left alone. Exits with 1 when a session has no whole checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -30,14 +30,14 @@ Examples:
     git checkpoint repair auth-refactor")]
 pub(super) struct Args {
     /// The session; every damaged one by default
-    session: Option<Name>,
+    session: Option<ShortName>,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let repaired = repair::repair(&opened.scene(), args.session.as_ref(), args.dry_run)?;
     for session in &repaired {
         super::failure::warn_leftovers(&context.ui, &session.leftovers);
@@ -54,13 +54,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context.ui.data(text(&repaired, args.dry_run));
     }
     if hopeless {
-        Err(CommandError::silent(Kind::Negative))
+        Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
     }
 }
 
-fn json_of(session: &Repaired) -> serde_json::Value {
+fn json_of(session: &RepairedSession) -> serde_json::Value {
     json!({
         "session": session.session,
         "before": session.from.map(oid),
@@ -69,21 +69,21 @@ fn json_of(session: &Repaired) -> serde_json::Value {
     })
 }
 
-fn text(repaired: &[Repaired], dry_run: bool) -> Text {
+fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
     let mut text = Text::new();
     if repaired.is_empty() {
-        text.push(Line::plain("Nothing is damaged."));
+        text.push(TextLine::plain("Nothing is damaged."));
     }
     for session in repaired {
         let Some(to) = session.to else {
-            let line = Line::new()
+            let line = TextLine::new()
                 .with(Slot::Bad, "No whole checkpoint of ")
                 .with(Slot::Session, &session.session);
             text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
             continue;
         };
         let verb = if dry_run { "Would set " } else { "Set " };
-        let mut line = Line::plain(verb).with(Slot::Session, &session.session);
+        let mut line = TextLine::plain(verb).with(Slot::Session, &session.session);
         if let Some(from) = session.from {
             line.push(Slot::Plain, " from ");
             line.push(Slot::Id, oid(from).short());
@@ -93,7 +93,7 @@ fn text(repaired: &[Repaired], dry_run: bool) -> Text {
         line.push(Slot::Plain, ", its newest whole checkpoint");
         text.push(line);
         if let Some(kept) = &session.kept {
-            text.push(Line::plain("  what was there is kept as ").with(Slot::Path, kept));
+            text.push(TextLine::plain("  what was there is kept as ").with(Slot::Path, kept));
         }
     }
     text

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     step::{OWN_FAILURE, ended, passed_on, told, warn},
 };
 use crate::{
     model::{selector::Selector, step::Step},
-    ops::replay::{self, Action, Replayed, Request, RunRequest},
+    ops::replay::{self, ReplayAction, ReplayOutcome, ReplayRequest, RunRequest},
     os::{self, child::Stream},
-    render::{retry::Prompt, slot::Slot, step as render, text::Line},
+    render::{retry::RetryPrompt, slot::Slot, step as render, text::TextLine},
 };
 
 /// Show what the next try of a failed step should know, or run it again
@@ -63,20 +63,20 @@ pub(super) struct Args {
     #[arg(long, requires = "run")]
     trust: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
     if args.run {
         return again(&args, selector, context, &opened).map_err(|error| match error.kind() {
-            Kind::Step if error.is_silent() => error,
-            Kind::NotFound | Kind::Ambiguous | Kind::Refused => error,
+            FailureKind::Step if error.is_silent() => error,
+            FailureKind::NotFound | FailureKind::Ambiguous | FailureKind::Refused => error,
             _ => error.with_code(OWN_FAILURE),
         });
     }
-    let request = Request {
+    let request = ReplayRequest {
         selector,
         step: args.step,
         objective: args.objective,
@@ -96,10 +96,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "finished": retry.finished,
         }));
     }
-    let seed = os::random_token()
-        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot get random bytes: {}", os::reason(&e))))?;
-    let prompt = Prompt {
-        session: shown.session.as_ref().map(crate::model::name::Name::as_str),
+    let seed = os::random_token().map_err(|e| {
+        CommandError::new(
+            FailureKind::Fatal,
+            format!("cannot get random bytes: {}", os::reason(&e)),
+        )
+    })?;
+    let prompt = RetryPrompt {
+        session: shown.session.as_ref().map(crate::model::name::ShortName::as_str),
         retry: &shown.retry,
         seed: &seed,
     };
@@ -112,7 +116,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-fn again(args: &Args, selector: Option<Selector>, context: &mut Context, opened: &Opened) -> Result<(), CommandError> {
+fn again(
+    args: &Args,
+    selector: Option<Selector>,
+    context: &mut Context,
+    opened: &OpenedRepository,
+) -> Result<(), CommandError> {
     let request = RunRequest {
         selector,
         from: args.from.clone(),
@@ -121,8 +130,8 @@ fn again(args: &Args, selector: Option<Selector>, context: &mut Context, opened:
         foreground: context.ui.terminals().input,
     };
     let ui = &context.ui;
-    let mut tell = |step: &Step, action: Action| {
-        if action != Action::NotReached {
+    let mut tell = |step: &Step, action: ReplayAction| {
+        if action != ReplayAction::NotReached {
             ui.status(planned(step, action));
         }
     };
@@ -135,7 +144,7 @@ fn again(args: &Args, selector: Option<Selector>, context: &mut Context, opened:
             context.ui.status(ended(&item.step));
         } else if args.dry_run && !context.ui.options().json {
             context.ui.data(planned(&item.step, item.action));
-        } else if item.action == Action::NotReached {
+        } else if item.action == ReplayAction::NotReached {
             context.ui.status(planned(&item.step, item.action));
         }
     }
@@ -145,23 +154,23 @@ fn again(args: &Args, selector: Option<Selector>, context: &mut Context, opened:
     passed_on(replayed.status)
 }
 
-fn planned(step: &Step, action: Action) -> Line {
-    let mut line = Line::new();
+fn planned(step: &Step, action: ReplayAction) -> TextLine {
+    let mut line = TextLine::new();
     let slot = match action {
-        Action::Run | Action::Either => Slot::Changed,
-        Action::Reuse => Slot::Good,
-        Action::NoCommand | Action::NotReached => Slot::Dim,
+        ReplayAction::Run | ReplayAction::Either => Slot::Changed,
+        ReplayAction::Reuse => Slot::Good,
+        ReplayAction::NoCommand | ReplayAction::NotReached => Slot::Dim,
     };
     line.push(slot, action.word());
     line.push(Slot::Plain, ": ");
     line.append(&render::line(step));
-    if let (Action::Run | Action::Either, Some(command)) = (action, &step.command) {
+    if let (ReplayAction::Run | ReplayAction::Either, Some(command)) = (action, &step.command) {
         line.push(Slot::Plain, format!(": {}", command.shown()));
     }
     line
 }
 
-fn json_of(replayed: &Replayed, dry_run: bool) -> serde_json::Value {
+fn json_of(replayed: &ReplayOutcome, dry_run: bool) -> serde_json::Value {
     json!({
         "schema": "git-checkpoint.replay-run/1",
         "session": replayed.session,

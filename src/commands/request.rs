@@ -9,21 +9,21 @@ use super::{
     compact::{self, Events},
     error::CommandError,
     message,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     ops::chat::{
-        Chat,
-        request::{self, Built, Request},
+        SessionChat,
+        request::{self, ContextRequest, TokenRequest},
     },
     render::{
         chat as render,
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        table::{Column, Table},
-        text::{Line, Text},
+        table::{TableColumn, TextTable},
+        text::{Text, TextLine},
     },
-    tokens::models::Counting,
+    tokens::models::TokenMethod,
 };
 
 /// Build a request to a model from what the session holds
@@ -42,7 +42,7 @@ Examples:
     git checkpoint request - --max-tokens 20000 < question.md")]
 pub(super) struct Args {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// Show only how many tokens each part has
     #[arg(long)]
     preview: bool,
@@ -60,19 +60,19 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let user = match args.message.as_deref() {
         None => None,
         given => Some(message::text(context, given, "the message")?),
     };
     compact::before_reading(context, &opened, &args.events);
     let scene = opened.scene();
-    let chat = Chat::open(&scene)?;
-    let counting = Counting::of(args.model.as_deref());
+    let chat = SessionChat::open(&scene)?;
+    let counting = TokenMethod::of(args.model.as_deref());
     let limit = args.max_tokens.unwrap_or(scene.settings.compact_at);
     let built = request::build(
         &scene,
-        Request {
+        ContextRequest {
             checkpoint: render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref()),
             user,
             limit,
@@ -84,7 +84,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let number = usize::try_from(built.left_out).unwrap_or(usize::MAX);
         context.ui.warning(&format!(
             "{} left out, the oldest: the request may have {limit} tokens",
-            Count::new(number, "message")
+            CountedNoun::new(number, "message")
         ));
     }
     if context.ui.options().json {
@@ -99,7 +99,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         text.push_str(&format!("# User prompt\n\n{}\n", built.user.text.trim_end()));
     }
     context.ui.bytes(text.as_bytes());
-    context.ui.status(Line::plain(format!(
+    context.ui.status(TextLine::plain(format!(
         "{} tokens, {}",
         built.total,
         how(&built, &counting)
@@ -107,7 +107,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-fn how(built: &Built, counting: &Counting) -> String {
+fn how(built: &TokenRequest, counting: &TokenMethod) -> String {
     if counting.source.is_empty() {
         format!("{} ({})", built.method.word(), counting.encoding.name())
     } else {
@@ -115,48 +115,52 @@ fn how(built: &Built, counting: &Counting) -> String {
     }
 }
 
-fn preview(built: &Built, counting: &Counting) -> Text {
-    let mut table = Table::new([Column::left("part"), Column::right("tokens"), Column::left("")]);
+fn preview(built: &TokenRequest, counting: &TokenMethod) -> Text {
+    let mut table = TextTable::new([
+        TableColumn::left("part"),
+        TableColumn::right("tokens"),
+        TableColumn::left(""),
+    ]);
     let notes = [
         ("agent", built.agent.tokens, String::new()),
         ("context", built.context.tokens, String::new()),
-        ("checkpoint", built.checkpoint.tokens, summarised(built)),
+        ("checkpoint", built.checkpoint.tokens, summarized(built)),
         ("messages", built.messages.tokens, included(built)),
         ("user prompt", built.user.tokens, String::new()),
         ("total", built.total, how(built, counting)),
     ];
     for (part, tokens, note) in notes {
         table.row([
-            Line::new().with(Slot::Heading, part),
-            Line::plain(tokens.to_string()),
-            Line::new().with(Slot::Dim, note),
+            TextLine::new().with(Slot::Heading, part),
+            TextLine::plain(tokens.to_string()),
+            TextLine::new().with(Slot::Dim, note),
         ]);
     }
     table.render(usize::MAX)
 }
 
-fn summarised(built: &Built) -> String {
-    match built.summarised {
+fn summarized(built: &TokenRequest) -> String {
+    match built.summarized {
         0 => String::new(),
         n => format!(
             "with a summary of {}",
-            Count::new(usize::try_from(n).unwrap_or(usize::MAX), "message")
+            CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), "message")
         ),
     }
 }
 
-fn included(built: &Built) -> String {
+fn included(built: &TokenRequest) -> String {
     match built.left_out {
-        0 => Count::new(usize::try_from(built.included).unwrap_or(usize::MAX), "message").to_string(),
+        0 => CountedNoun::new(usize::try_from(built.included).unwrap_or(usize::MAX), "message").to_string(),
         left => format!("{} of {}", built.included, built.included + left),
     }
 }
 
 fn json_of(
     context: &Context,
-    chat: &Chat<'_>,
-    built: &Built,
-    counting: &Counting,
+    chat: &SessionChat<'_>,
+    built: &TokenRequest,
+    counting: &TokenMethod,
     preview: bool,
 ) -> Result<(), CommandError> {
     let mut value = json!({
@@ -173,7 +177,7 @@ fn json_of(
         "method": built.method.word(),
         "encoding": counting.encoding.name(),
         "source": Some(counting.source).filter(|source| !source.is_empty()),
-        "messages": { "included": built.included, "left_out": built.left_out, "summarised": built.summarised },
+        "messages": { "included": built.included, "left_out": built.left_out, "summarised": built.summarized },
     });
     if !preview {
         value["system"] = built.system().into();

@@ -4,9 +4,9 @@ use std::{path::Path, sync::Mutex};
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
 };
 use crate::{
@@ -14,12 +14,15 @@ use crate::{
     ops::{
         apply,
         refuse::Refusal,
-        restore::{self, RecordIs, Restored},
-        undo::{self, Direction, TakenBack},
+        restore::{self, RecordFate, RestoreOutcome},
+        undo::{self, Direction, UndoOutcome},
     },
     render::{
         age,
-        restore::{Conflict, Counts, Failed, From, Moved, Receipt, Refused, WorkTree},
+        restore::{
+            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, RefusalRow, RestoreCounts, RestoreReceipt,
+            WorktreeRow,
+        },
     },
     store::{self, checkpoint::oid},
 };
@@ -79,7 +82,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "selector")]
     abort: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 /// Merge the changes that a checkpoint holds into the present files
@@ -108,14 +111,14 @@ pub(super) struct ApplyArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
-/// Take back the last restore, apply, fork, rename, finish or delete of this work tree
+/// Take back the last restore, apply, fork, rename, finish or delete of this working tree
 ///
 /// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
 /// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
-/// work tree, whatever session was current; --dry-run tells what is next in it.
+/// working tree, whatever session was current; --dry-run tells what is next in it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -125,7 +128,7 @@ Examples:
     git checkpoint undo --dry-run")]
 pub(super) struct UndoArgs {
     #[command(flatten)]
-    how: How,
+    how: RestoreMethod,
 }
 
 /// Do again what 'undo' took back
@@ -136,11 +139,11 @@ Examples:
     git checkpoint redo")]
 pub(super) struct RedoArgs {
     #[command(flatten)]
-    how: How,
+    how: RestoreMethod,
 }
 
 #[derive(Debug, clap::Args)]
-struct How {
+struct RestoreMethod {
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -150,7 +153,7 @@ struct How {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let restored = bringing(context, &opened, |progress| {
         let how = restore::Resume {
             force: args.force,
@@ -162,10 +165,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if args.abort {
             return Ok(restore::abort(&opened.scene(), how, progress)?);
         }
-        let request = restore::Request {
+        let request = restore::RestoreRequest {
             selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
             pathspecs: args.pathspecs.bytes(context)?,
-            folder: folder(context, &opened)?,
+            directory: directory(context, &opened)?,
             dry_run: args.dry_run,
             index: args.index,
             files: !args.record_only,
@@ -192,22 +195,22 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     report(
         context,
         &opened,
-        &Report {
+        &RestoreView {
             restored: Some(&restored),
             paths: &paths,
             force: &format!("git checkpoint restore {what}{flags} --force{paths}"),
-            ..Report::default()
+            ..RestoreView::default()
         },
     )
 }
 
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let applied = bringing(context, &opened, |progress| {
-        let request = apply::Request {
+        let request = apply::ApplyRequest {
             selector: failure::selector(&args.selector)?,
             pathspecs: args.pathspecs.bytes(context)?,
-            folder: folder(context, &opened)?,
+            directory: directory(context, &opened)?,
             dry_run: args.dry_run,
             force: args.force,
         };
@@ -218,12 +221,12 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     report(
         context,
         &opened,
-        &Report {
+        &RestoreView {
             restored: Some(&applied.restored),
             paths: &paths,
             conflicts,
             force: &format!("git checkpoint apply {} --force{paths}", quoted(&args.selector)),
-            ..Report::default()
+            ..RestoreView::default()
         },
     )?;
     if conflicts.is_empty() || applied.restored.dry_run {
@@ -249,7 +252,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
             ),
         );
     }
-    Err(CommandError::silent(Kind::Negative))
+    Err(CommandError::silent(FailureKind::Negative))
 }
 
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
@@ -260,9 +263,9 @@ pub(super) fn redo(args: RedoArgs, context: &mut Context) -> Result<(), CommandE
     take(args.how, Direction::Redo, context)
 }
 
-fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
-    let request = undo::Request {
+fn take(how: RestoreMethod, direction: Direction, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let request = undo::UndoRequest {
         direction,
         dry_run: how.dry_run,
         force: how.force,
@@ -274,12 +277,12 @@ fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), Com
     report(
         context,
         &opened,
-        &Report {
+        &RestoreView {
             restored: taken.files.as_ref(),
             taken: Some(&taken),
             dry_run: how.dry_run,
             force: &force,
-            ..Report::default()
+            ..RestoreView::default()
         },
     )
 }
@@ -287,7 +290,7 @@ fn take(how: How, direction: Direction, context: &mut Context) -> Result<(), Com
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
 fn bringing<T>(
     context: &Context,
-    opened: &Opened,
+    opened: &OpenedRepository,
     run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
     let unfinished = || restore::interrupted(&opened.scene()).unwrap_or_default();
@@ -319,8 +322,8 @@ pub(super) fn with_progress<T>(
     })
 }
 
-/// The current folder, relative to the root of the work tree; the root if it is outside.
-pub(super) fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, CommandError> {
+/// The current directory, relative to the root of the working tree; the root if it is outside.
+pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<RepoPath, CommandError> {
     let root = store::work_tree(opened.scene().repo)?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&context.env.cwd);
@@ -330,9 +333,9 @@ pub(super) fn folder(context: &Context, opened: &Opened) -> Result<RepoPath, Com
 
 /// What is reported.
 #[derive(Default)]
-struct Report<'a> {
-    restored: Option<&'a Restored>,
-    taken: Option<&'a TakenBack>,
+struct RestoreView<'a> {
+    restored: Option<&'a RestoreOutcome>,
+    taken: Option<&'a UndoOutcome>,
     conflicts: &'a [(RepoPath, MergeVerdict)],
     /// Of an undo that changes no files.
     dry_run: bool,
@@ -342,7 +345,7 @@ struct Report<'a> {
     force: &'a str,
 }
 
-fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result<(), CommandError> {
+fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView<'_>) -> Result<(), CommandError> {
     let brought = report.restored.and_then(|restored| restored.brought.as_ref());
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
@@ -370,9 +373,9 @@ fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result
         "refused" => Err(refusal(&receipt, report)),
         "incomplete" => {
             let kind = if receipt.failed.is_empty() && receipt.stopped.is_none() {
-                Kind::Locked
+                FailureKind::Locked
             } else {
-                Kind::Fatal
+                FailureKind::Fatal
             };
             Err(
                 CommandError::new(kind, format!("the {} is not finished", receipt.operation))
@@ -398,7 +401,7 @@ fn report(context: &mut Context, opened: &Opened, report: &Report<'_>) -> Result
     }
 }
 
-fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
+fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandError {
     let mut message = format!("refusing to {}", receipt.operation);
     for refused in &receipt.refusals {
         message.push_str(&format!("\n{}", refused.text));
@@ -410,8 +413,8 @@ fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
             message.push_str(&format!("\n  ... and {} more", refused.paths.len() - 20));
         }
     }
-    let mut error = CommandError::new(Kind::Refused, message);
-    let refusals = report.restored.map(Restored::refusals).unwrap_or_default();
+    let mut error = CommandError::new(FailureKind::Refused, message);
+    let refusals = report.restored.map(RestoreOutcome::refusals).unwrap_or_default();
     let selector = receipt
         .from
         .as_ref()
@@ -451,7 +454,7 @@ fn refusal(receipt: &Receipt<'_>, report: &Report<'_>) -> CommandError {
 }
 
 /// What was staged in the checkpoint and does not come back, and how it does.
-fn unstaged(restored: &Restored, paths: &str) -> Option<String> {
+fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
     let (left, from) = (restored.unstaged, restored.from.as_ref()?);
     let counts = [(left.staged, "staged"), (left.unmerged, "unmerged")];
     let words: Vec<_> = counts
@@ -471,26 +474,27 @@ fn unstaged(restored: &Restored, paths: &str) -> Option<String> {
     }
 }
 
-fn stays(taken: &TakenBack) -> Vec<WorkTree<'_>> {
+fn stays(taken: &UndoOutcome) -> Vec<WorktreeRow<'_>> {
     let stays = taken.stays.iter();
-    stays.map(|(path, branch)| WorkTree { path, branch }).collect()
+    stays.map(|(path, branch)| WorktreeRow { path, branch }).collect()
 }
 
-fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
+fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>) -> RestoreReceipt<'a> {
     let restored = report.restored;
     let brought = restored.and_then(|restored| restored.brought.as_ref());
-    let refusals = restored.map(Restored::refusals).unwrap_or_default();
+    let refusals = restored.map(RestoreOutcome::refusals).unwrap_or_default();
     let done = brought.map(|brought| &brought.done);
     let dry_run = report.dry_run || restored.is_some_and(|restored| restored.dry_run);
     let record = match restored.map(|restored| &restored.record) {
         _ if report.taken.is_some_and(|taken| taken.record) => "restored",
-        None | Some(RecordIs::NotMeant) => "not-meant",
-        Some(RecordIs::Restored(_)) => "restored",
-        Some(RecordIs::Same) => "same",
-        Some(RecordIs::OfAnotherSession) => "of-another-session",
+        None | Some(RecordFate::NotMeant) => "not-meant",
+        Some(RecordFate::Restored(_)) => "restored",
+        Some(RecordFate::Same) => "same",
+        Some(RecordFate::OfAnotherSession) => "of-another-session",
     };
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
-    let idle = brought.is_none_or(crate::ops::bring::Brought::is_nothing) && record != "restored" && refs.is_empty();
+    let idle =
+        brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing) && record != "restored" && refs.is_empty();
     // An abort takes the journal away as well, and conflicts are worth being told as a plan.
     let is_plain =
         report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
@@ -503,37 +507,39 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
         () => "done",
     };
     let now = opened.scene().now;
-    Receipt {
+    RestoreReceipt {
         schema: "git-checkpoint.restore/1",
         operation: match report.taken {
             Some(taken) => taken.direction.word(),
             None => restored.map_or("restore", |restored| &restored.operation),
         },
         outcome,
-        from: restored.and_then(|restored| restored.from.as_ref()).map(|from| From {
-            id: oid(from.id),
-            digest: None,
-            session: from.session.as_ref().map(crate::model::name::Name::as_str),
-            summary: from
-                .document
-                .record
-                .summary
-                .as_deref()
-                .unwrap_or_default()
-                .lines()
-                .next()
-                .unwrap_or_default(),
-            age: age::age(from.document.created_at, now),
-        }),
+        from: restored
+            .and_then(|restored| restored.from.as_ref())
+            .map(|from| CheckpointOrigin {
+                id: oid(from.id),
+                digest: None,
+                session: from.session.as_ref().map(crate::model::name::ShortName::as_str),
+                summary: from
+                    .document
+                    .record
+                    .summary
+                    .as_deref()
+                    .unwrap_or_default()
+                    .lines()
+                    .next()
+                    .unwrap_or_default(),
+                age: age::age(from.document.created_at, now),
+            }),
         what: report.taken.map(|taken| taken.entry.what.as_str()),
         safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
         plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
         refusals: refusals.iter().map(refused).collect(),
-        files: done.map_or_else(Counts::default, |done| Counts {
+        files: done.map_or_else(RestoreCounts::default, |done| RestoreCounts {
             written: done.written,
             deleted: done.deleted,
             modes: done.modes,
-            folders: done.folders,
+            directories: done.directories,
         }),
         index: brought.map_or(0, |brought| brought.index.paths.len()),
         index_lacking: brought
@@ -543,7 +549,7 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
         record,
         refs: refs
             .iter()
-            .map(|(name, from, to)| Moved {
+            .map(|(name, from, to)| MovedRef {
                 name: name.clone(),
                 from: from.clone(),
                 to: to.clone(),
@@ -553,7 +559,7 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
         conflicts: report
             .conflicts
             .iter()
-            .map(|(path, verdict)| Conflict {
+            .map(|(path, verdict)| MergeConflictRow {
                 path: path.clone(),
                 why: verdict.words(),
             })
@@ -563,7 +569,7 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
             .map(|done| {
                 done.failed
                     .iter()
-                    .map(|(path, why)| Failed {
+                    .map(|(path, why)| FailedPath {
                         path: path.clone(),
                         why: why.clone(),
                     })
@@ -575,8 +581,8 @@ fn receipt<'a>(opened: &Opened, report: &'a Report<'a>) -> Receipt<'a> {
     }
 }
 
-fn refused(refusal: &Refusal) -> Refused {
-    Refused {
+fn refused(refusal: &Refusal) -> RefusalRow {
+    RefusalRow {
         text: refusal.to_string(),
         paths: refusal
             .paths()

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
     list::{self, DateArg},
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     share,
 };
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
     },
     ops::{
         autosave::Offer,
-        list::{Row, Standing},
-        resume::{self, Chosen, Resumed},
+        list::{SessionStanding, SessionSummaryRow},
+        resume::{self, ChoiceReason, ResumeOutcome},
         select,
         share::pull,
         step,
@@ -27,21 +27,21 @@ use crate::{
     os,
     render::{
         age, checkpoint, markdown,
-        prompt::{LEAST, Prompt},
+        prompt::{LEAST, ResumePrompt},
         report,
-        sessions::List,
+        sessions::SessionTable,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{self, checkpoint::oid},
 };
 
 /// Take a session up again: its record, and what changed since
 ///
-/// Changes no file. Without a session: the current one, else the newest that was paused or interrupted on this branch,
+/// Changes no file. Without a session: the current one, else the latest that was paused or interrupted on this branch,
 /// else the newest. On a terminal you are asked when there are several.
 ///
-/// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the newest checkpoint. It is taken up
+/// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is taken up
 /// as a checkpoint of its own: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it
 /// loses nothing and changes no file.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,7 @@ pub(super) struct Args {
     /// The most characters of a prompt, 1000 at least
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
-    /// Take up an autosave that is newer than the newest checkpoint without asking, as is done without a terminal
+    /// Take up an autosave that is newer than the latest checkpoint without asking, as is done without a terminal
     #[arg(long, overrides_with = "no_recover")]
     recover: bool,
     /// Leave an autosave that is newer alone
@@ -97,7 +97,7 @@ fn most(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let dates = args.date.style(context)?;
     if args.list {
         return candidates(context, &opened, &dates);
@@ -122,14 +122,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let resumed = recover(context, &opened, &args, resumed)?;
     print(context, &opened, &args, &resumed)?;
     if args.fail_on_drift && resumed.report.drift.drifted {
-        return Err(CommandError::silent(Kind::Drift));
+        return Err(CommandError::silent(FailureKind::Drift));
     }
     Ok(())
 }
 
 /// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
 /// this repository.
-fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Selector, CommandError> {
+fn fetched(context: &Context, opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
     let scene = opened.scene();
     let Base::Word(word) = &selector.base else {
         return Ok(selector);
@@ -153,7 +153,12 @@ fn fetched(context: &Context, opened: &Opened, selector: Selector) -> Result<Sel
 }
 
 /// Takes up a newer autosave if that is wanted.
-fn recover(context: &Context, opened: &Opened, args: &Args, resumed: Resumed) -> Result<Resumed, CommandError> {
+fn recover(
+    context: &Context,
+    opened: &OpenedRepository,
+    args: &Args,
+    resumed: ResumeOutcome,
+) -> Result<ResumeOutcome, CommandError> {
     let scene = opened.scene();
     let Some(offer) = resumed.autosave.clone().filter(|_| !args.no_recover) else {
         return Ok(resumed);
@@ -172,14 +177,19 @@ fn recover(context: &Context, opened: &Opened, args: &Args, resumed: Resumed) ->
     }
 }
 
-fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> Result<(), CommandError> {
+fn print(
+    context: &Context,
+    opened: &OpenedRepository,
+    args: &Args,
+    resumed: &ResumeOutcome,
+) -> Result<(), CommandError> {
     if context.ui.options().json || args.format == "json" {
         return context.ui.json(&json_of(resumed));
     }
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
             "the newest checkpoint is damaged ({fault}); {} passed over",
-            crate::render::count::Count::new(*lost, "checkpoint")
+            crate::render::count::CountedNoun::new(*lost, "checkpoint")
         ));
     }
     let now = opened.scene().now;
@@ -208,7 +218,7 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
             .bytes(prompt(resumed, &steps(context, opened, resumed), now, args.max_chars)?.as_bytes()),
         _ => context.ui.data(text(resumed, args.brief, context.ui.width(), now)),
     }
-    let lost = |saved: &crate::model::report::Saved| saved.missing + saved.reverted > 0;
+    let lost = |saved: &crate::model::report::SavedFiles| saved.missing + saved.reverted > 0;
     if resumed.report.saved.as_ref().is_some_and(lost) {
         let name = if resumed.is_tip {
             resumed.session.to_string()
@@ -223,21 +233,21 @@ fn print(context: &Context, opened: &Opened, args: &Args, resumed: &Resumed) -> 
         );
     }
     match resumed.chosen {
-        Chosen::OnBranch => context.ui.hint(
+        ChoiceReason::OnBranch => context.ui.hint(
             "Chosen",
             "the newest session paused or interrupted on this branch was taken",
         ),
-        Chosen::Newest => context.ui.hint(
+        ChoiceReason::Newest => context.ui.hint(
             "Chosen",
             "the newest session was taken; 'git checkpoint list' shows others",
         ),
-        Chosen::Named | Chosen::Current => {}
+        ChoiceReason::Named | ChoiceReason::Current => {}
     }
     Ok(())
 }
 
 /// Headings, the change report as a table, the record as lists.
-fn markdown(resumed: &Resumed, now: Timestamp) -> String {
+fn markdown(resumed: &ResumeOutcome, now: Timestamp) -> String {
     let document = &resumed.checkpoint.document;
     let mut out = format!(
         "# Session {}\n\nCheckpoint {}, saved {} by {} on {}.\n\n",
@@ -258,9 +268,9 @@ fn markdown(resumed: &Resumed, now: Timestamp) -> String {
     out
 }
 
-/// The steps of what was resumed, unsaved ones too where that is the newest checkpoint. Without them the rest is still
+/// The steps of what was resumed, unsaved ones too where that is the latest checkpoint. Without them the rest is still
 /// worth having.
-fn steps(context: &Context, opened: &Opened, resumed: &Resumed) -> Vec<Step> {
+fn steps(context: &Context, opened: &OpenedRepository, resumed: &ResumeOutcome) -> Vec<Step> {
     let word = if resumed.is_tip {
         resumed.session.to_string()
     } else {
@@ -279,11 +289,15 @@ fn steps(context: &Context, opened: &Opened, resumed: &Resumed) -> Vec<Step> {
     }
 }
 
-fn prompt(resumed: &Resumed, steps: &[Step], now: Timestamp, limit: usize) -> Result<String, CommandError> {
-    let token = os::random_token()
-        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot get random bytes: {}", os::reason(&e))))?;
+fn prompt(resumed: &ResumeOutcome, steps: &[Step], now: Timestamp, limit: usize) -> Result<String, CommandError> {
+    let token = os::random_token().map_err(|e| {
+        CommandError::new(
+            FailureKind::Fatal,
+            format!("cannot get random bytes: {}", os::reason(&e)),
+        )
+    })?;
     let id = oid(resumed.checkpoint.entry.id);
-    let prompt = Prompt {
+    let prompt = ResumePrompt {
         session: resumed.session.as_str(),
         checkpoint: id.short(),
         fetched: &resumed.fetched,
@@ -296,10 +310,10 @@ fn prompt(resumed: &Resumed, steps: &[Step], now: Timestamp, limit: usize) -> Re
     Ok(prompt.text(limit))
 }
 
-fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) -> Result<(), CommandError> {
+fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
     let (rows, _) = resume::candidates(&scene)?;
-    let view = List {
+    let view = SessionTable {
         schema: "git-checkpoint.list/1",
         sessions: rows.into_iter().map(list::row).collect(),
     };
@@ -314,24 +328,24 @@ fn candidates(context: &mut Context, opened: &Opened, dates: &age::DateStyle) ->
 }
 
 /// Asks which session is meant when several are and somebody is there to answer.
-fn ask(context: &Context, opened: &Opened) -> Result<Option<Selector>, CommandError> {
+fn ask(context: &Context, opened: &OpenedRepository) -> Result<Option<Selector>, CommandError> {
     let scene = opened.scene();
     let (rows, chosen) = resume::candidates(&scene)?;
-    if rows.len() < 2 || chosen == Chosen::Current || !context.ui.can_ask() {
+    if rows.len() < 2 || chosen == ChoiceReason::Current || !context.ui.can_ask() {
         return Ok(None);
     }
-    let choices: Vec<Line> = rows.iter().map(|row| choice(row, scene.now)).collect();
+    let choices: Vec<TextLine> = rows.iter().map(|row| choice(row, scene.now)).collect();
     let answer = context
         .ui
         .choose("Which session?", &choices, "name it: git checkpoint resume <session>")?;
     let Some(at) = answer else {
-        return Err(CommandError::silent(Kind::Negative));
+        return Err(CommandError::silent(FailureKind::Negative));
     };
     failure::selector(&rows[at].name).map(Some)
 }
 
-fn choice(row: &Row, now: Timestamp) -> Line {
-    let mut line = Line::new().with(Slot::Session, &row.name);
+fn choice(row: &SessionSummaryRow, now: Timestamp) -> TextLine {
+    let mut line = TextLine::new().with(Slot::Session, &row.name);
     if let Ok((entry, standing)) = &row.tip {
         line.push(Slot::Plain, format!("  {}  ", standing.word()));
         line.push(Slot::Date, age::age(entry.time, now));
@@ -340,10 +354,10 @@ fn choice(row: &Row, now: Timestamp) -> Line {
     line
 }
 
-fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text {
+fn text(resumed: &ResumeOutcome, brief: bool, columns: usize, now: Timestamp) -> Text {
     let document = &resumed.checkpoint.document;
     let mut text = Text::new();
-    let mut first = Line::plain("Session ").with(Slot::Session, resumed.session.as_str());
+    let mut first = TextLine::plain("Session ").with(Slot::Session, resumed.session.as_str());
     first.push(Slot::Plain, ", checkpoint ");
     first.push(Slot::Id, oid(resumed.checkpoint.entry.id).short());
     if !resumed.is_tip {
@@ -351,12 +365,12 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
     }
     text.push(first);
     // Whoever imported it need not be who did the work.
-    let did = if document.kind == crate::model::document::Kind::Import {
+    let did = if document.kind == crate::model::document::CheckpointKind::Import {
         "Imported "
     } else {
         "Saved "
     };
-    let mut saved = Line::plain(did).with(Slot::Date, age::age(document.created_at, now));
+    let mut saved = TextLine::plain(did).with(Slot::Date, age::age(document.created_at, now));
     saved.push(Slot::Plain, " by ");
     saved.push(Slot::Person, &resumed.checkpoint.entry.author);
     saved.push(Slot::Plain, format!(" on {}", document.host));
@@ -365,21 +379,21 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         saved.push(Slot::Person, agent);
     }
     match resumed.standing {
-        Standing::Interrupted => saved.push(Slot::Caution, ", interrupted"),
-        Standing::Stated(status) if status.is_finished() => {
+        SessionStanding::Interrupted => saved.push(Slot::Caution, ", interrupted"),
+        SessionStanding::Stated(status) if status.is_finished() => {
             saved.push(Slot::Caution, format!(", was {}: it is active again", status.word()));
         }
-        Standing::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
+        SessionStanding::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
     }
     if !resumed.fetched.is_empty() {
         saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
     }
     text.push(saved);
     if let Some(task) = &document.session.task {
-        text.push(Line::plain("Task: ").with(Slot::Plain, task));
+        text.push(TextLine::plain("Task: ").with(Slot::Plain, task));
     }
     if let Some(said) = &resumed.said {
-        text.push(Line::new());
+        text.push(TextLine::new());
         text.append(Text::wrapped(&said.summary, 4, columns));
         let since = format!(
             "(said {} in {}; this one has no message)",
@@ -389,10 +403,10 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         text.append(Text::wrapped(&since, 4, columns));
     }
     if let Some(summary) = &document.record.summary {
-        text.push(Line::new());
+        text.push(TextLine::new());
         text.append(Text::wrapped(summary, 4, columns));
     }
-    text.push(Line::new());
+    text.push(TextLine::new());
     text.append(report::text(&resumed.report, columns));
     if brief {
         let record = crate::model::record::Record {
@@ -404,14 +418,14 @@ fn text(resumed: &Resumed, brief: bool, columns: usize, now: Timestamp) -> Text 
         text.append(checkpoint::record(&document.record, columns, false));
     }
     if resumed.draft > 0 {
-        text.push(Line::new());
-        let changes = crate::render::count::Count::new(resumed.draft, "change");
-        text.push(Line::plain(format!(
+        text.push(TextLine::new());
+        let changes = crate::render::count::CountedNoun::new(resumed.draft, "change");
+        text.push(TextLine::plain(format!(
             "{changes} of the draft not saved yet: 'git checkpoint save' saves them"
         )));
     }
-    text.push(Line::new());
-    text.push(Line::plain("No file was changed."));
+    text.push(TextLine::new());
+    text.push(TextLine::plain("No file was changed."));
     text
 }
 
@@ -419,7 +433,7 @@ fn offer_of(offer: &Offer) -> serde_json::Value {
     json!({ "id": oid(offer.id), "at": offer.at, "draft_operations": offer.changes })
 }
 
-fn json_of(resumed: &Resumed) -> serde_json::Value {
+fn json_of(resumed: &ResumeOutcome) -> serde_json::Value {
     let checkpoint = &resumed.checkpoint;
     json!({
         "schema": "git-checkpoint.resume/1",
@@ -429,7 +443,7 @@ fn json_of(resumed: &Resumed) -> serde_json::Value {
         "digest": checkpoint.digest,
         "is_newest": resumed.is_tip,
         "status_before": resumed.standing.word(),
-        "interrupted": resumed.standing == Standing::Interrupted,
+        "interrupted": resumed.standing == SessionStanding::Interrupted,
         "fetched_from": resumed.fetched,
         "draft_operations": resumed.draft,
         "autosave": resumed.autosave.as_ref().map(offer_of),

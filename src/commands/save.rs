@@ -7,22 +7,22 @@ use serde_json::{Map, Value, json};
 use super::{
     Context,
     compact::{self, Events},
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     usage, views,
 };
 use crate::{
     model::{
-        document::{Kind as CheckpointKind, Status},
+        document::{CheckpointKind, SessionStatus},
         json,
-        name::Name,
+        name::ShortName,
     },
     ops::{
-        chat::Change,
-        receipt::Outcome,
-        redact::Redaction,
-        save::{self, Request},
+        chat::ChatChange,
+        receipt::CheckpointOutcome,
+        redact::RedactedSecret,
+        save::{self, SaveRequest},
         share,
     },
     os,
@@ -49,7 +49,7 @@ Examples:
 What the members of a record are called and hold: 'git checkpoint help schemas document'.")]
 pub(super) struct Args {
     #[command(flatten)]
-    common: Common,
+    common: SaveFlags,
     /// Save even when nothing is new
     #[arg(long)]
     allow_empty: bool,
@@ -67,13 +67,13 @@ Examples:
     git checkpoint pause -m 'half of the migration' -a 'schema written' -n 'port the queries' -b 'needs staging access'")]
 pub(super) struct PauseArgs {
     #[command(flatten)]
-    common: Common,
+    common: SaveFlags,
 }
 
 #[derive(Debug, clap::Args)]
-struct Common {
+struct SaveFlags {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// What this checkpoint is about
     #[arg(
         allow_hyphen_values = true,
@@ -101,7 +101,7 @@ struct Common {
     todos: Vec<String>,
     /// A name for the checkpoint, unique in its session
     #[arg(long, value_name = "NAME")]
-    name: Option<Name>,
+    name: Option<ShortName>,
     /// The occasion, such as 'before-delegation'
     #[arg(long, value_name = "WORD")]
     trigger: Option<String>,
@@ -149,20 +149,20 @@ pub(super) fn step(text: &str) -> Result<(u32, u32), String> {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let mut request = Request::new(CheckpointKind::Save);
+    let mut request = SaveRequest::new(CheckpointKind::Save);
     request.allow_empty = args.allow_empty;
     save(args.common, request, context)
 }
 
 pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), CommandError> {
-    let mut request = Request::new(CheckpointKind::Pause);
-    request.status = Status::Paused;
+    let mut request = SaveRequest::new(CheckpointKind::Pause);
+    request.status = SessionStatus::Paused;
     request.leave = true;
     save(args.common, request, context)
 }
 
-fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
     if let Some(path) = &args.record {
         let record = read_json(context, path, "the record")?;
         warn_unknown(context, &record);
@@ -207,21 +207,25 @@ fn save(args: Common, mut request: Request, context: &mut Context) -> Result<(),
     if !args.dry_run
         && let Some(prepared) = compact::automatic(context, &opened, &args.events)
     {
-        request.chat = Change::Compact(Box::new(prepared));
+        request.chat = ChatChange::Compact(Box::new(prepared));
     }
     report_and(context, &opened, request, &args.events, args.push)
 }
 
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
-pub(super) fn report(context: &mut Context, opened: &Opened, request: Request) -> Result<(), CommandError> {
+pub(super) fn report(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    request: SaveRequest,
+) -> Result<(), CommandError> {
     report_and(context, opened, request, &Events::default(), false)
 }
 
 /// The same; told of a compaction, and with `push` the session is pushed.
 fn report_and(
     context: &mut Context,
-    opened: &Opened,
-    request: Request,
+    opened: &OpenedRepository,
+    request: SaveRequest,
     events: &Events,
     push: bool,
 ) -> Result<(), CommandError> {
@@ -231,7 +235,7 @@ fn report_and(
         save::save(&opened.scene(), request)?
     };
     let receipt = outcome.receipt();
-    if let Change::Compact(prepared) = change {
+    if let ChatChange::Compact(prepared) = change {
         compact::completed(context, events, &prepared, receipt);
     }
     let ids = views::Ids::of(receipt);
@@ -269,7 +273,7 @@ fn report_and(
     } else if !context.ui.options().json && context.ui.options().quiet == 0 {
         context.ui.data(view.text());
     }
-    if matches!(outcome, Outcome::Saved(_)) {
+    if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
     }
     if push {
@@ -278,29 +282,34 @@ fn report_and(
         return partial(receipt.is_partial());
     }
     match outcome {
-        Outcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
-        Outcome::Saved(_) if !receipt.status().is_finished() => {
+        CheckpointOutcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
+        CheckpointOutcome::Saved(_) if !receipt.status().is_finished() => {
             let then = format!("continue later with: git checkpoint resume {}", receipt.session);
             context.ui.hint("Save", &then);
         }
-        Outcome::Saved(_) | Outcome::Planned(_) => {}
+        CheckpointOutcome::Saved(_) | CheckpointOutcome::Planned(_) => {}
     }
     partial(receipt.is_partial())
 }
 
 fn partial(is_partial: bool) -> Result<(), CommandError> {
     if is_partial {
-        Err(CommandError::silent(Kind::Partial))
+        Err(CommandError::silent(FailureKind::Partial))
     } else {
         Ok(())
     }
 }
 
 /// Pushes what was saved. As JSON, one document tells of both.
-fn send(context: &Context, opened: &Opened, session: &Name, view: &impl serde::Serialize) -> Result<(), CommandError> {
-    let request = share::push::Request {
+fn send(
+    context: &Context,
+    opened: &OpenedRepository,
+    session: &ShortName,
+    view: &impl serde::Serialize,
+) -> Result<(), CommandError> {
+    let request = share::push::PushRequest {
         remote: None,
-        which: share::push::Which::Named(vec![failure::selector(session.as_str())?]),
+        which: share::push::PushSelection::Named(vec![failure::selector(session.as_str())?]),
         autosaves: false,
         dry_run: false,
         allow_secrets: false,
@@ -315,9 +324,9 @@ fn send(context: &Context, opened: &Opened, session: &Name, view: &impl serde::S
 }
 
 /// Says what secrets were found, and that they are gone.
-pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
+pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
     let (replaced, noticed): (Vec<_>, Vec<_>) = found.iter().partition(|r| r.replaced);
-    let list = |found: &[&Redaction]| {
+    let list = |found: &[&RedactedSecret]| {
         found
             .iter()
             .map(|r| format!("{} in {}", r.kind, r.place))
@@ -325,7 +334,7 @@ pub(super) fn warn_redactions(context: &Context, found: &[Redaction]) {
             .join("\n  ")
     };
     if !replaced.is_empty() {
-        let what = crate::render::count::Count::new(replaced.len(), "secret");
+        let what = crate::render::count::CountedNoun::new(replaced.len(), "secret");
         let was = if replaced.len() == 1 { "was" } else { "were" };
         context
             .ui
@@ -382,14 +391,19 @@ pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -
     })
 }
 
-fn attachments(context: &Context, opened: &Opened, paths: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
+fn attachments(
+    context: &Context,
+    opened: &OpenedRepository,
+    paths: &[PathBuf],
+) -> Result<Vec<(String, Vec<u8>)>, CommandError> {
     let limit = opened.scene().settings.max_file_size;
     let mut out = Vec::new();
     for path in paths {
         let name = path
             .file_name()
             .map(|name| crate::model::path::RepoPath::new(name.as_encoded_bytes()).quoted());
-        let name = name.ok_or_else(|| CommandError::new(Kind::Usage, format!("'{}' is not a file", path.display())))?;
+        let name =
+            name.ok_or_else(|| CommandError::new(FailureKind::Usage, format!("'{}' is not a file", path.display())))?;
         out.push((name, read_file(context, path, limit, "the attachment")?));
     }
     Ok(out)
@@ -405,7 +419,7 @@ pub(super) fn read_file(
     let full = context.env.cwd.join(path);
     let fail = |reason: String| {
         CommandError::new(
-            Kind::Invalid,
+            FailureKind::Invalid,
             format!("cannot read {what} '{}': {reason}", path.display()),
         )
     };

@@ -7,8 +7,8 @@ mod completion;
 mod guides;
 mod html;
 mod install;
-mod live;
 mod man;
+mod value_source;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use self::completion::{Shell, candidates, lines};
-use self::install::{Action, Places, Step};
+use self::install::{InstallAction, InstallPaths, InstallStep};
 use super::Context;
 use super::environment::Environment;
-use super::error::{CommandError, Kind};
+use super::error::{CommandError, FailureKind};
 use super::ui::Ui;
 use crate::os;
-use crate::render::count::Count;
+use crate::render::count::CountedNoun;
 use crate::render::slot::Slot;
-use crate::render::text::Line;
+use crate::render::text::TextLine;
 
 /// What can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Target {
+enum SetupTarget {
     /// manual pages, for `git checkpoint --help`
     Man,
     /// completion of `git checkpoint <TAB>`
@@ -49,11 +49,11 @@ enum Target {
 pub(super) struct Args {
     /// What to set up; everything if left out
     #[arg(value_name = "WHAT")]
-    what: Vec<Target>,
+    what: Vec<SetupTarget>,
     /// Only for this shell; may be repeated
     #[arg(long, value_name = "SHELL")]
     shell: Vec<Shell>,
-    /// Install below this folder for all users, such as /usr/local
+    /// Install below this directory for all users, such as /usr/local
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     prefix: Option<PathBuf>,
     /// Take away what was installed
@@ -85,12 +85,12 @@ Examples:
 /// Runs it.
 ///
 /// # Errors
-/// [`Kind::Refused`] when a file is in the way that this program did not write; the others are installed all the same.
+/// [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are installed all the same.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let Context { env, ui } = context;
     let command = super::program(env);
     if let Some(index) = args.candidates {
-        let found = candidates(&command, args.words, index, &env.cwd, &live::live(env));
+        let found = candidates(&command, args.words, index, &env.cwd, &value_source::live(env));
         ui.bytes(lines(&found).as_bytes());
         return Ok(());
     }
@@ -100,19 +100,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let steps = plan(&args, &command, env)?;
     if !args.dry_run {
-        steps.iter().try_for_each(Step::run)?;
+        steps.iter().try_for_each(InstallStep::run)?;
         os::trace::changed();
     }
     report(&args, &steps, ui)?;
-    let foreign: Vec<&Step> = steps.iter().filter(|s| s.action == Action::Foreign).collect();
+    let foreign: Vec<&InstallStep> = steps.iter().filter(|s| s.action == InstallAction::Foreign).collect();
     let Some(first) = foreign.first() else {
         hints(&args, &steps, env, ui);
         return Ok(());
     };
-    let count = Count::new(foreign.len(), "file");
+    let count = CountedNoun::new(foreign.len(), "file");
     let verb = if args.uninstall { "remove" } else { "replace" };
     Err(CommandError::new(
-        Kind::Refused,
+        FailureKind::Refused,
         format!(
             "will not {verb} {count} that 'git checkpoint setup' did not write, such as '{}'",
             first.path.display()
@@ -122,33 +122,36 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// What has to be done, in the order in which it is told.
-fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<Step>, CommandError> {
-    let places = Places::new(env, args.prefix.clone());
-    let wanted = |target| args.what.is_empty() && target != Target::Html || args.what.contains(&target);
+fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<InstallStep>, CommandError> {
+    let places = InstallPaths::new(env, args.prefix.clone());
+    let wanted = |target| args.what.is_empty() && target != SetupTarget::Html || args.what.contains(&target);
     let step = |path, content| {
         if args.uninstall {
-            Step::remove(path)
+            InstallStep::remove(path)
         } else {
-            Step::install(path, content)
+            InstallStep::install(path, content)
         }
     };
     let mut out = Vec::new();
     // A shell that is named asks for its completion only.
-    if wanted(Target::Man) && (args.shell.is_empty() || !args.what.is_empty()) {
-        let folder = places.man()?;
+    if wanted(SetupTarget::Man) && (args.shell.is_empty() || !args.what.is_empty()) {
+        let directory = places.man()?;
         let version = command.get_version().unwrap_or(env!("CARGO_PKG_VERSION"));
         for page in man::pages(command).into_iter().chain(guides::pages(version)) {
             let section = page.file.rsplit('.').next().unwrap_or("1");
-            out.push(step(folder.join(format!("man{section}")).join(&page.file), page.text)?);
+            out.push(step(
+                directory.join(format!("man{section}")).join(&page.file),
+                page.text,
+            )?);
         }
     }
-    if wanted(Target::Html) {
-        let folder = places.html()?;
+    if wanted(SetupTarget::Html) {
+        let directory = places.html()?;
         for page in html::pages(command) {
-            out.push(step(folder.join(&page.file), page.text)?);
+            out.push(step(directory.join(&page.file), page.text)?);
         }
     }
-    if wanted(Target::Completion) {
+    if wanted(SetupTarget::Completion) {
         for shell in Shell::ALL
             .into_iter()
             .filter(|s| args.shell.is_empty() || args.shell.contains(s))
@@ -159,7 +162,7 @@ fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<S
     Ok(out)
 }
 
-fn report(args: &Args, steps: &[Step], ui: &Ui) -> Result<(), CommandError> {
+fn report(args: &Args, steps: &[InstallStep], ui: &Ui) -> Result<(), CommandError> {
     if ui.options().json {
         let files: Vec<_> = steps
             .iter()
@@ -167,8 +170,8 @@ fn report(args: &Args, steps: &[Step], ui: &Ui) -> Result<(), CommandError> {
             .collect();
         return ui.json(&json!({ "schema": "git-checkpoint.setup/1", "dry_run": args.dry_run, "files": files }));
     }
-    // Two dozen pages are one line: files of one folder with which the same is done.
-    let mut rest = steps.iter().filter(|s| s.action != Action::Absent).peekable();
+    // Two dozen pages are one line: files of one directory with which the same is done.
+    let mut rest = steps.iter().filter(|s| s.action != InstallAction::Absent).peekable();
     while let Some(step) = rest.next() {
         let mut count = 1;
         while rest
@@ -178,25 +181,30 @@ fn report(args: &Args, steps: &[Step], ui: &Ui) -> Result<(), CommandError> {
             count += 1;
         }
         let slot = match step.action {
-            Action::Write | Action::Replace => Slot::Added,
-            Action::Remove => Slot::Removed,
-            Action::Foreign => Slot::Caution,
-            Action::Keep | Action::Absent => Slot::Dim,
+            InstallAction::Write | InstallAction::Replace => Slot::Added,
+            InstallAction::Remove => Slot::Removed,
+            InstallAction::Foreign => Slot::Caution,
+            InstallAction::Keep | InstallAction::Absent => Slot::Dim,
         };
-        let folder = step.path.parent().unwrap_or(&step.path);
+        let directory = step.path.parent().unwrap_or(&step.path);
         let what = match count {
             1 => step.path.display().to_string(),
-            _ => format!("{} in {}", Count::new(count, "page"), folder.display()),
+            _ => format!("{} in {}", CountedNoun::new(count, "page"), directory.display()),
         };
         ui.receipt(
-            Line::new()
+            TextLine::new()
                 .with(slot, format!("{:<8}", step.action.word()))
                 .with(Slot::Path, what),
         );
     }
     let changed = steps
         .iter()
-        .filter(|s| matches!(s.action, Action::Write | Action::Replace | Action::Remove))
+        .filter(|s| {
+            matches!(
+                s.action,
+                InstallAction::Write | InstallAction::Replace | InstallAction::Remove
+            )
+        })
         .count();
     let verb = match (args.dry_run, args.uninstall) {
         (false, false) => "installed",
@@ -207,18 +215,18 @@ fn report(args: &Args, steps: &[Step], ui: &Ui) -> Result<(), CommandError> {
     let text = if changed == 0 {
         "nothing to do".to_owned()
     } else {
-        format!("{verb} {}", Count::new(changed, "file"))
+        format!("{verb} {}", CountedNoun::new(changed, "file"))
     };
-    ui.receipt(Line::plain(text));
+    ui.receipt(TextLine::plain(text));
     Ok(())
 }
 
 /// What the user may have to do so that the files are found.
-fn hints(args: &Args, steps: &[Step], env: &Environment, ui: &Ui) {
+fn hints(args: &Args, steps: &[InstallStep], env: &Environment, ui: &Ui) {
     if args.uninstall || args.dry_run {
         return;
     }
-    let folders: Vec<PathBuf> = env
+    let directories: Vec<PathBuf> = env
         .variable("PATH")
         .map(|p| std::env::split_paths(p).collect())
         .unwrap_or_default();
@@ -228,7 +236,7 @@ fn hints(args: &Args, steps: &[Step], env: &Environment, ui: &Ui) {
         .map(|base| base.join("bin"));
     if let Some(beside) = beside
         && args.prefix.is_none()
-        && !folders.iter().any(|f| f.parent() == beside.parent())
+        && !directories.iter().any(|f| f.parent() == beside.parent())
     {
         ui.warning(&format!(
             "no folder beside '{}' is in PATH, so that man does not find the pages",
@@ -239,14 +247,14 @@ fn hints(args: &Args, steps: &[Step], env: &Environment, ui: &Ui) {
         .iter()
         .find(|s| s.path.ends_with(Shell::Zsh.file()))
         .and_then(|s| s.path.parent());
-    if let Some(folder) = zsh
+    if let Some(directory) = zsh
         && args.prefix.is_none()
     {
         ui.hint(
             "Setup",
             &format!(
                 "zsh looks there after this line in ~/.zshrc, before compinit:\n  fpath=({} $fpath)",
-                folder.display()
+                directory.display()
             ),
         );
     }

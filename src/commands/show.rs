@@ -7,12 +7,12 @@ use super::{
     error::CommandError,
     failure,
     list::DateArg,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     record,
 };
 use crate::{
     ops::{fork, show},
-    render::{checkpoint::Shown, receipt::SkippedPath},
+    render::{checkpoint::CheckpointView, receipt::SkippedPath},
     store::checkpoint::oid,
 };
 
@@ -27,7 +27,7 @@ Examples:
   The stored document, byte for byte:
     git checkpoint show auth-refactor --raw | sha256sum")]
 pub(super) struct Args {
-    /// The checkpoint; the newest of the current session by default
+    /// The checkpoint; the latest of the current session by default
     #[arg(default_value = "@")]
     selector: String,
     /// Print the stored document, byte for byte
@@ -47,7 +47,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
     let selector = failure::selector(&args.selector)?;
@@ -95,9 +95,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     let parent = checkpoint.previous().map(oid);
-    let view = Shown {
+    let view = CheckpointView {
         id: &id,
-        session: shown.selected.session.as_ref().map(crate::model::name::Name::as_str),
+        session: shown
+            .selected
+            .session
+            .as_ref()
+            .map(crate::model::name::ShortName::as_str),
         fetched: shown.selected.remote.as_deref(),
         parent: parent.as_ref(),
         author: format!("{} <{}>", checkpoint.entry.author, checkpoint.entry.email),

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use super::{
     Context,
     error::CommandError,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
     views,
 };
-use crate::{model::name::Name, ops};
+use crate::{model::name::ShortName, ops};
 
-/// Start a session and make it the current one of this work tree
+/// Start a session and make it the current one of this working tree
 ///
 /// A session is a line of work: one chain of checkpoints under one ref. Nothing but the session itself is saved yet.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ Examples:
     git checkpoint start auth-refactor --agent claude --task 'move login' --if-missing")]
 pub(super) struct Args {
     /// The session's name: lower-case letters, digits, '.', '_' and '-'
-    name: Option<Name>,
+    name: Option<ShortName>,
     /// The agent that works in it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -50,11 +50,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let whom = Whom {
+    let whom = IdentityArgs {
         session: None,
         agent: args.agent.clone(),
     };
-    let opened = opened::open(context, &whom)?;
+    let opened = opening::open(context, &whom)?;
     let mut session = Map::new();
     let members = [
         ("task", args.task),
@@ -70,7 +70,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if !args.issues.is_empty() {
         session.insert("issues".to_owned(), args.issues.into());
     }
-    let request = ops::start::Request {
+    let request = ops::start::StartRequest {
         name: args.name,
         session: Value::Object(session),
         if_missing: args.if_missing,

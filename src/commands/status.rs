@@ -1,11 +1,11 @@
-//! `status`: how things stand in this work tree.
+//! `status`: how things stand in this working tree.
 
 use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs},
     share::remote::{state_json, words},
     views,
 };
@@ -13,14 +13,14 @@ use crate::{
     model::time::Timestamp,
     ops::{
         Error,
-        chat::Standing,
+        chat::ChatLength,
         events::TRIGGERS,
-        status::{self, Current, Status},
+        status::{self, CurrentSession, StatusReport},
     },
     render::{
         age, receipt,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{checkpoint::oid, watch::Watcher},
 };
@@ -40,13 +40,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let status = {
         let _counting = context.ui.counting("Looking at files");
         status::status(&scene)?
     };
-    let dirty = status.session.as_ref().is_none_or(Current::is_dirty);
+    let dirty = status.session.as_ref().is_none_or(CurrentSession::is_dirty);
     let unknown = crate::store::config::unknown(scene.repo);
     if context.ui.options().json {
         let mut view = json_of(&status, dirty);
@@ -104,7 +104,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     if args.exit_code && dirty {
-        Err(CommandError::silent(Kind::Negative))
+        Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
     }
@@ -119,7 +119,7 @@ fn meant(key: &str) -> String {
         .unwrap_or_default()
 }
 
-fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
+fn json_of(status: &StatusReport, dirty: bool) -> serde_json::Value {
     let session = status.session.as_ref().map(|current| {
         json!({
             "session": current.name,
@@ -140,7 +140,7 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
                 .collect::<Vec<_>>(),
             "chat": {
                 "messages": current.chat.messages,
-                "summarised": current.chat.summarised,
+                "summarised": current.chat.summarized,
                 "unsaved": current.chat.waiting,
                 "tokens": current.chat.tokens,
                 "method": if current.chat.exact { "exact" } else { "estimated" },
@@ -164,23 +164,23 @@ fn json_of(status: &Status, dirty: bool) -> serde_json::Value {
     })
 }
 
-/// What there is to say about the watcher of this work tree.
-fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<Line> {
+/// What there is to say about the watcher of this working tree.
+fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<TextLine> {
     let (alive, state) = match watcher {
-        Watcher::Alive(None) => return Some(Line::plain("begins")),
+        Watcher::Alive(None) => return Some(TextLine::plain("begins")),
         Watcher::Alive(Some(state)) => (true, state),
         Watcher::Gone(state) => (false, state),
     };
     if alive && let Some(failure) = &state.failure {
         let text = format!("fails since {}: {}", age::age(failure.since, now), failure.message);
-        return Some(Line::new().with(Slot::Bad, text).cut(69));
+        return Some(TextLine::new().with(Slot::Bad, text).cut(69));
     }
     let saved = match &state.saved {
         Some(saved) => format!("last autosave {}", age::age(saved.at, now)),
         None => "no autosave yet".to_owned(),
     };
     if alive {
-        return Some(Line::plain(format!(
+        return Some(TextLine::plain(format!(
             "every {}, {saved}",
             age::duration(state.real_interval / 1000)
         )));
@@ -190,7 +190,7 @@ fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<Line> {
         Some(_) => "the watched process has ended",
         None => "was cut off",
     };
-    Some(Line::new().with(Slot::Caution, format!("{what}; {saved}: 'git checkpoint resume'")))
+    Some(TextLine::new().with(Slot::Caution, format!("{what}; {saved}: 'git checkpoint resume'")))
 }
 
 fn watcher_json(watcher: &Watcher) -> serde_json::Value {
@@ -206,7 +206,7 @@ fn absent(error: &Error) -> Vec<String> {
     let text = error.to_string();
     // The label says it already.
     let mut lines = vec![text.strip_prefix("session ").unwrap_or(&text).to_owned()];
-    if let Error::NotThere { candidates, .. } = error
+    if let Error::SessionFromEnvNotFound { candidates, .. } = error
         && !candidates.is_empty()
     {
         let near: Vec<_> = candidates.iter().map(|near| format!("'{}'", near.selector)).collect();
@@ -216,10 +216,10 @@ fn absent(error: &Error) -> Vec<String> {
     lines
 }
 
-fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]) -> Text {
+fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &[TextLine]) -> Text {
     let mut text = Text::new();
-    let mut row = |label: &str, value: Line| {
-        let mut line = Line::new().with(Slot::Heading, label);
+    let mut row = |label: &str, value: TextLine| {
+        let mut line = TextLine::new().with(Slot::Heading, label);
         line.pad_to(11);
         line.append(&value);
         text.push(line);
@@ -227,53 +227,56 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
     match &status.session {
         None if status.damaged.is_some() => {
             let (name, fault) = status.damaged.clone().unwrap_or_default();
-            let mut line = Line::new().with(Slot::Session, name.as_str());
+            let mut line = TextLine::new().with(Slot::Session, name.as_str());
             line.push(Slot::Bad, ", damaged: ");
             line.push(Slot::Plain, fault);
             row("session", line);
-            row("fix", Line::plain(format!("git checkpoint repair {name}")));
+            row("fix", TextLine::plain(format!("git checkpoint repair {name}")));
         }
         None if status.absent.is_some() => {
             for (at, line) in status.absent.iter().flat_map(absent).enumerate() {
-                row(if at == 0 { "session" } else { "" }, Line::plain(line));
+                row(if at == 0 { "session" } else { "" }, TextLine::plain(line));
             }
         }
         None if status.sessions == 0 => row(
             "session",
-            Line::plain("none yet; 'git checkpoint save' makes the first"),
+            TextLine::plain("none yet; 'git checkpoint save' makes the first"),
         ),
         None if status.sessions == status.finished => {
             let others = receipt_count(status.sessions);
             row(
                 "session",
-                Line::plain(format!(
+                TextLine::plain(format!(
                     "none is current; {others}, finished: 'git checkpoint start' begins one"
                 )),
             );
-            row("", Line::plain("'git checkpoint resume' makes the newest active again"));
+            row(
+                "",
+                TextLine::plain("'git checkpoint resume' makes the newest active again"),
+            );
         }
         None => {
             let others = receipt_count(status.sessions);
             row(
                 "session",
-                Line::plain(format!(
+                TextLine::plain(format!(
                     "none is current; {others}: 'git checkpoint resume' takes one up"
                 )),
             );
         }
         Some(current) => {
-            let mut line = Line::new().with(Slot::Session, current.name.as_str());
+            let mut line = TextLine::new().with(Slot::Session, current.name.as_str());
             line.push(Slot::Plain, format!(", {}", current.standing.word()));
             row("session", line);
             let start = format!("start {}", current.name);
             let summary = current.document.record.summary.as_deref().unwrap_or(&start);
-            let mut line = Line::new().with(Slot::Id, oid(current.tip).short());
+            let mut line = TextLine::new().with(Slot::Id, oid(current.tip).short());
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
             row("newest", line.cut(69));
             if let Some(task) = &current.document.session.task {
-                row("task", Line::plain(task).cut(69));
+                row("task", TextLine::plain(task).cut(69));
             }
             if current.chat.messages > 0 || current.chat.waiting {
                 row("chat", chat_line(&current.chat));
@@ -281,9 +284,9 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
             if current.draft > 0 {
                 row(
                     "draft",
-                    Line::plain(format!(
+                    TextLine::plain(format!(
                         "{} not saved yet",
-                        crate::render::count::Count::new(current.draft, "change")
+                        crate::render::count::CountedNoun::new(current.draft, "change")
                     )),
                 );
                 for line in changes(current) {
@@ -298,9 +301,9 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
     if let Some(operation) = &status.interrupted {
         row(
             "pending",
-            Line::new().with(Slot::Bad, format!("a {operation} was interrupted:")),
+            TextLine::new().with(Slot::Bad, format!("a {operation} was interrupted:")),
         );
-        row("", Line::plain("git checkpoint restore --continue, or --abort"));
+        row("", TextLine::plain("git checkpoint restore --continue, or --abort"));
     }
     if let Some(line) = status.watcher.as_ref().and_then(|w| watcher(w, now, host)) {
         row("watch", line);
@@ -311,17 +314,17 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {
         let line = match (dirty, current.changed) {
-            (false, _) => Line::new().with(Slot::Good, "everything is saved"),
+            (false, _) => TextLine::new().with(Slot::Good, "everything is saved"),
             (true, Some(n)) if n > 0 => {
-                let files = crate::render::count::Count::new(n, "file");
-                Line::new().with(Slot::Caution, format!("{files} changed since the newest checkpoint"))
+                let files = crate::render::count::CountedNoun::new(n, "file");
+                TextLine::new().with(Slot::Caution, format!("{files} changed since the newest checkpoint"))
             }
-            // A new fork in its own work tree, or a commit of what was saved already.
-            _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => Line::new().with(
+            // A new fork in its own working tree, or a commit of what was saved already.
+            _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => TextLine::new().with(
                 Slot::Caution,
                 "the files are saved; only branch, commit or index are not as then",
             ),
-            _ => Line::new().with(Slot::Caution, "there is something to save"),
+            _ => TextLine::new().with(Slot::Caution, "there is something to save"),
         };
         row("to save", line);
     }
@@ -329,10 +332,10 @@ fn text(status: &Status, dirty: bool, now: Timestamp, host: &str, hooks: &[Line]
 }
 
 /// The chat: how many messages and tokens, and what was summarised.
-fn chat_line(chat: &Standing) -> Line {
+fn chat_line(chat: &ChatLength) -> TextLine {
     let count =
-        |n: u64, one| crate::render::count::Count::new(usize::try_from(n).unwrap_or(usize::MAX), one).to_string();
-    let mut line = Line::plain(count(chat.messages, "message"));
+        |n: u64, one| crate::render::count::CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), one).to_string();
+    let mut line = TextLine::plain(count(chat.messages, "message"));
     if chat.waiting {
         line.push(Slot::Caution, " and unsaved ones");
     }
@@ -354,8 +357,8 @@ fn chat_line(chat: &Standing) -> Line {
 const SHOWN: usize = 10;
 
 /// What the draft changes in the record that is saved.
-fn changes(current: &Current) -> Vec<Line> {
-    let mut lines: Vec<Line> = current
+fn changes(current: &CurrentSession) -> Vec<TextLine> {
+    let mut lines: Vec<TextLine> = current
         .record
         .iter()
         .take(SHOWN)
@@ -365,22 +368,22 @@ fn changes(current: &Current) -> Vec<Line> {
             } else {
                 ("-", Slot::Removed)
             };
-            let mut line = Line::new().with(slot, format!("{sign} {}", change.item));
+            let mut line = TextLine::new().with(slot, format!("{sign} {}", change.item));
             line.pad_to(13);
             line.push(Slot::Plain, format!(" {}", change.text));
             line.cut(69)
         })
         .collect();
     if current.record.len() > SHOWN {
-        lines.push(Line::new().with(Slot::Dim, format!("... {} more", current.record.len() - SHOWN)));
+        lines.push(TextLine::new().with(Slot::Dim, format!("... {} more", current.record.len() - SHOWN)));
     }
     if current.notes > 0 {
-        let notes = crate::render::count::Count::new(current.notes, "note");
-        lines.push(Line::new().with(Slot::Added, format!("+ {notes}")));
+        let notes = crate::render::count::CountedNoun::new(current.notes, "note");
+        lines.push(TextLine::new().with(Slot::Added, format!("+ {notes}")));
     }
     if current.steps > 0 {
-        let steps = crate::render::count::Count::new(current.steps, "step");
-        lines.push(Line::new().with(Slot::Added, format!("+ {steps}")));
+        let steps = crate::render::count::CountedNoun::new(current.steps, "step");
+        lines.push(TextLine::new().with(Slot::Added, format!("+ {steps}")));
     }
     lines
 }
@@ -389,6 +392,6 @@ fn receipt_count(sessions: usize) -> String {
     format!(
         "there {} {}",
         if sessions == 1 { "is" } else { "are" },
-        crate::render::count::Count::new(sessions, "session")
+        crate::render::count::CountedNoun::new(sessions, "session")
     )
 }

@@ -10,31 +10,31 @@ use std::{
 use serde_json::json;
 
 pub(super) use args::Args;
-use args::{Command, DoneArgs, FailArgs, ListArgs, RunArgs, ShowArgs, StartArgs};
+use args::{DoneArgs, FailArgs, RunArgs, ShowArgs, StartArgs, StepCommand, StepListArgs};
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Opened, Whom},
+    opening::{self, IdentityArgs, OpenedRepository},
     save,
 };
 use crate::{
     model::{
         path::RepoPath,
-        step::{Output, Step, TEXT_LIMIT},
+        step::{Step, StepOutput, TEXT_LIMIT},
     },
     ops::{
         self,
-        events::Event,
-        redact::Redaction,
+        events::EventOutcome,
+        redact::RedactedSecret,
         step::{
-            self, Done, Noted, Retry, Start,
-            run::{self, Which},
+            self, NextAttempt, Start, StepOutcome, StepReceipt,
+            run::{self, StepChoice},
         },
     },
     os::child::Stream,
-    render::{receipt, slot::Slot, step as render, text::Line},
+    render::{receipt, slot::Slot, step as render, text::TextLine},
     store::{self, checkpoint::oid},
 };
 
@@ -43,38 +43,38 @@ pub(super) const OWN_FAILURE: u8 = 125;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
-        Command::Start(args) => start(args, context),
-        Command::Done(args) => done(args, context),
-        Command::Fail(args) => fail(args, context),
-        Command::Retry(args) => {
-            let opened = opened::open(context, &args.whom)?;
-            let wanted = Retry {
+        StepCommand::Start(args) => start(args, context),
+        StepCommand::Done(args) => done(args, context),
+        StepCommand::Fail(args) => fail(args, context),
+        StepCommand::Retry(args) => {
+            let opened = opening::open(context, &args.whom)?;
+            let wanted = NextAttempt {
                 objective: args.objective,
                 corrections: args.corrections,
             };
             let noted = step::retry(&opened.scene(), &args.step, &wanted)?;
             report(context, &noted, "begun again")
         }
-        Command::Invalidate(args) => {
-            let opened = opened::open(context, &args.whom)?;
+        StepCommand::Invalidate(args) => {
+            let opened = opening::open(context, &args.whom)?;
             let noted = step::invalidate(&opened.scene(), &args.step, &args.reason)?;
             report(context, &noted, "taken back")
         }
-        Command::Run(args) => run_command(args, context).map_err(|error| match error.kind() {
+        StepCommand::Run(args) => run_command(args, context).map_err(|error| match error.kind() {
             // Passed on: not a failure of ours.
-            Kind::Step if error.is_silent() => error,
+            FailureKind::Step if error.is_silent() => error,
             _ => error.with_code(OWN_FAILURE),
         }),
-        Command::List(args) => list(args, context),
-        Command::Show(args) => show(args, context),
+        StepCommand::List(args) => list(args, context),
+        StepCommand::Show(args) => show(args, context),
     }
 }
 
 fn start(args: StartArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.about.whom)?;
+    let opened = opening::open(context, &args.about.whom)?;
     let prompt = args.prompt.map(|path| text_file(context, &path)).transpose()?;
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(Kind::Usage, "a step needs a title"));
+        return Err(CommandError::new(FailureKind::Usage, "a step needs a title"));
     }
     let wanted = Start {
         title: args.title,
@@ -121,14 +121,14 @@ fn text_or_input(context: &Context, text: Option<String>) -> Result<Option<Strin
 }
 
 fn done(args: DoneArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let mut outputs = Vec::new();
     for (change, files) in [("created", &args.created), ("modified", &args.modified)] {
         for file in files {
             outputs.push(output(context, &opened, change, file)?);
         }
     }
-    let wanted = Done {
+    let wanted = StepOutcome {
         context: Some(args.context),
         output: text_or_input(context, args.output)?,
         outputs,
@@ -139,7 +139,7 @@ fn done(args: DoneArgs, context: &mut Context) -> Result<(), CommandError> {
 }
 
 fn fail(args: FailArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     let output = text_or_input(context, args.output)?;
     let noted = step::fail(&opened.scene(), &args.step, &args.error, output.as_deref())?;
     report(context, &noted, "failed")?;
@@ -149,8 +149,13 @@ fn fail(args: FailArgs, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// `PATH[=DESC]`; the path is below the current folder, and is kept as it is below the top.
-fn output(context: &Context, opened: &Opened, change: &str, given: &OsString) -> Result<Output, CommandError> {
+/// `PATH[=DESC]`; the path is below the current directory, and is kept as it is below the top.
+fn output(
+    context: &Context,
+    opened: &OpenedRepository,
+    change: &str,
+    given: &OsString,
+) -> Result<StepOutput, CommandError> {
     let bytes = given.as_encoded_bytes();
     let (path, text) = match bytes.iter().position(|b| *b == b'=') {
         Some(at) => (
@@ -160,19 +165,19 @@ fn output(context: &Context, opened: &Opened, change: &str, given: &OsString) ->
         None => (bytes, None),
     };
     let path = String::from_utf8_lossy(path).into_owned();
-    Ok(Output {
+    Ok(StepOutput {
         path: below(context, opened, Path::new(&path))?,
         change: change.to_owned(),
         text,
     })
 }
 
-/// A path below the top of the work tree. It need not exist.
-fn below(context: &Context, opened: &Opened, path: &Path) -> Result<RepoPath, CommandError> {
+/// A path below the top of the working tree. It need not exist.
+fn below(context: &Context, opened: &OpenedRepository, path: &Path) -> Result<RepoPath, CommandError> {
     let scene = opened.scene();
     let outside = || {
         let message = format!("'{}' is outside of the repository", path.display());
-        CommandError::new(Kind::Usage, message)
+        CommandError::new(FailureKind::Usage, message)
     };
     let top = store::work_tree(scene.repo).map_err(ops::Error::from)?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -192,11 +197,11 @@ fn below(context: &Context, opened: &Opened, path: &Path) -> Result<RepoPath, Co
 }
 
 fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.about.whom)?;
+    let opened = opening::open(context, &args.about.whom)?;
     let scene = opened.scene();
     let which = match &args.again {
-        Some(word) => Which::Again(Box::new(step::steps(&scene, None)?.find(word)?.clone())),
-        None => Which::New(Start {
+        Some(word) => StepChoice::Again(Box::new(step::steps(&scene, None)?.find(word)?.clone())),
+        None => StepChoice::New(Start {
             title: args.title.unwrap_or_default(),
             agent: args.about.whom.agent.clone(),
             issue: args.about.issue,
@@ -205,12 +210,12 @@ fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError>
             uses: args.about.uses,
         }),
     };
-    let folder = context.env.cwd.clone();
-    let request = run::Request {
+    let directory = context.env.cwd.clone();
+    let request = run::StepRunRequest {
         which,
         argv: &args.argv,
         below: below(context, &opened, Path::new("."))?,
-        folder: &folder,
+        directory: &directory,
         timeout: args.timeout,
         foreground: context.ui.terminals().input,
     };
@@ -229,7 +234,7 @@ fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// How a command ended, in a line on standard error: standard output is the command's.
-pub(super) fn ended(step: &Step) -> Line {
+pub(super) fn ended(step: &Step) -> TextLine {
     let mut line = render::line(step);
     line.push(Slot::Plain, ": ");
     match &step.error {
@@ -244,7 +249,7 @@ pub(super) fn ended(step: &Step) -> Line {
         let files = usize::try_from(files).unwrap_or(usize::MAX);
         line.push(
             Slot::Plain,
-            format!(", {} changed", crate::render::count::Count::new(files, "file")),
+            format!(", {} changed", crate::render::count::CountedNoun::new(files, "file")),
         );
     }
     line
@@ -259,7 +264,7 @@ pub(super) fn passed_on(status: i32) -> Result<(), CommandError> {
     }
 }
 
-fn report(context: &Context, noted: &Noted, what: &str) -> Result<(), CommandError> {
+fn report(context: &Context, noted: &StepReceipt, what: &str) -> Result<(), CommandError> {
     warn(context, noted);
     if context.ui.options().json {
         return context.ui.json(&json_of(noted));
@@ -272,40 +277,40 @@ fn report(context: &Context, noted: &Noted, what: &str) -> Result<(), CommandErr
 }
 
 /// What a user should know beside the receipt.
-pub(super) fn warn(context: &Context, noted: &Noted) {
+pub(super) fn warn(context: &Context, noted: &StepReceipt) {
     warn_redactions(context, &noted.appended.redactions);
     told(context, &noted.event);
 }
 
-fn warn_redactions(context: &Context, found: &[Redaction]) {
+fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
     save::warn_redactions(context, found);
 }
 
 /// What an event came to.
-pub(super) fn told(context: &Context, event: &Event) {
+pub(super) fn told(context: &Context, event: &EventOutcome) {
     match event {
-        Event::NotAsked => {}
-        Event::Saved(outcome) => {
+        EventOutcome::NotAsked => {}
+        EventOutcome::Saved(outcome) => {
             let receipt = outcome.receipt();
             if let Some(id) = receipt.id {
-                let mut line = Line::plain("saved as checkpoint ").with(Slot::Id, oid(id).short());
+                let mut line = TextLine::plain("saved as checkpoint ").with(Slot::Id, oid(id).short());
                 let trigger = receipt.document.trigger.as_deref().unwrap_or_default();
                 line.push(Slot::Plain, format!(" ({trigger})"));
                 context.ui.status(line);
             }
         }
-        Event::Failed { trigger, error } => context.ui.warning(&format!(
+        EventOutcome::Failed { trigger, error } => context.ui.warning(&format!(
             "the draft has it, but the save that '{trigger}' asks for failed: {error}"
         )),
     }
 }
 
-fn json_of(noted: &Noted) -> serde_json::Value {
+fn json_of(noted: &StepReceipt) -> serde_json::Value {
     let saved = match &noted.event {
-        Event::Saved(outcome) => outcome.receipt().id.map(oid),
-        Event::NotAsked | Event::Failed { .. } => None,
+        EventOutcome::Saved(outcome) => outcome.receipt().id.map(oid),
+        EventOutcome::NotAsked | EventOutcome::Failed { .. } => None,
     };
-    let redactions: Vec<receipt::Redaction> = super::views::redactions(&noted.appended.redactions);
+    let redactions: Vec<receipt::RedactionRow> = super::views::redactions(&noted.appended.redactions);
     json!({
         "schema": "git-checkpoint.step/1",
         "session": noted.appended.session,
@@ -316,8 +321,8 @@ fn json_of(noted: &Noted) -> serde_json::Value {
     })
 }
 
-fn list(args: ListArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
     let found = step::steps(&scene, selector.as_ref())?;
@@ -331,7 +336,7 @@ fn list(args: ListArgs, context: &mut Context) -> Result<(), CommandError> {
     if found.steps.is_empty() {
         context
             .ui
-            .status(Line::plain("no steps yet: 'git checkpoint step start' begins one"));
+            .status(TextLine::plain("no steps yet: 'git checkpoint step start' begins one"));
         return Ok(());
     }
     context
@@ -341,7 +346,7 @@ fn list(args: ListArgs, context: &mut Context) -> Result<(), CommandError> {
 }
 
 fn show(args: ShowArgs, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
     let found = step::steps(&scene, selector.as_ref())?;

@@ -6,11 +6,11 @@ use super::{
     Context,
     error::CommandError,
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     ops::switch,
-    render::{slot::Slot, text::Line},
+    render::{slot::Slot, text::TextLine},
 };
 
 /// Make another session the current one; no file changes
@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let (name, document) = switch::switch(&opened.scene(), &failure::selector(&args.session)?, args.dry_run)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }));
     }
     let word = if args.dry_run { "Would switch" } else { "Switched" };
-    let line = Line::plain(word)
+    let line = TextLine::plain(word)
         .with(Slot::Plain, " to session ")
         .with(Slot::Session, name.as_str());
     context

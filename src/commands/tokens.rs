@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure, message,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
     ops::{
-        chat::{Chat, request},
+        chat::{SessionChat, request},
         select,
     },
-    render::{chat as render, slot::Slot, text::Line},
-    tokens::models::{Counting, Method},
+    render::{chat as render, slot::Slot, text::TextLine},
+    tokens::models::{Method, TokenMethod},
 };
 
 /// Count tokens, and say whether the number is recorded, exact or estimated
@@ -34,7 +34,7 @@ Examples:
     git diff | git checkpoint tokens - --model claude-opus-4-6")]
 pub(super) struct Args {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// The model, such as 'gpt-4o', 'gpt-4' or 'claude-sonnet-4-5'; 'o200k_base' without one
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Args {
 const LIMIT: u64 = 1 << 30;
 
 /// A number and how it is known.
-struct Found {
+struct TokenCount {
     tokens: u64,
     method: Method,
     of: String,
@@ -58,7 +58,7 @@ struct Found {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let counting = Counting::of(args.model.as_deref());
+    let counting = TokenMethod::of(args.model.as_deref());
     let file = args.what.as_deref().filter(|what| is_file(context, what));
     let found = match file {
         Some(what) => {
@@ -69,7 +69,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 what.to_owned()
             };
             let text = String::from_utf8_lossy(&bytes);
-            Found {
+            TokenCount {
                 tokens: counting.count(&text),
                 method: counting.method,
                 of,
@@ -93,7 +93,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "messages": found.messages,
         }));
     }
-    let mut line = Line::new().with(Slot::Id, found.tokens.to_string());
+    let mut line = TextLine::new().with(Slot::Id, found.tokens.to_string());
     line.push(Slot::Plain, " tokens, ");
     let slot = if found.method == Method::Estimated {
         Slot::Caution
@@ -118,23 +118,23 @@ fn is_file(context: &mut Context, what: &str) -> bool {
     if !context.env.cwd.join(what).is_file() {
         return false;
     }
-    let Ok(opened) = opened::open(context, &Whom::default()) else {
+    let Ok(opened) = opening::open(context, &IdentityArgs::default()) else {
         return true;
     };
     let selected = failure::selector(what).map(|selector| select::checkpoint(&opened.scene(), &selector));
     !matches!(selected, Ok(Ok(_)))
 }
 
-fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found, CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<TokenCount, CommandError> {
+    let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
     let chat = match &args.what {
-        None => Chat::open(&scene)?,
+        None => SessionChat::open(&scene)?,
         Some(text) => {
             let selector = failure::selector(text)?;
             let found = select::checkpoint(&scene, &selector).map_err(|error| {
                 let out = CommandError::from(error);
-                if out.kind() == Kind::NotFound {
+                if out.kind() == FailureKind::NotFound {
                     out.hint("or name a file that exists, or '-'")
                 } else {
                     out
@@ -142,13 +142,13 @@ fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found
             })?;
             let document = found.checkpoint.document;
             let name = found.session.unwrap_or_else(|| document.session.name.clone());
-            Chat::at(&scene, name, document)?
+            SessionChat::at(&scene, name, document)?
         }
     };
     let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
     let fixed = request::fixed(&scene, &chat, &checkpoint)?;
     // Counted: what no provider has recorded. A recorded context holds everything before it, so one from before the last
-    // compaction holds what is summarised now.
+    // compaction holds what is summarized now.
     let compacted = chat.compaction.as_ref().map(|compaction| compaction.at);
     let (mut counted, mut recorded, mut after) = (0, None, 0_u64);
     chat.each(chat.live(), |_, message| {
@@ -188,7 +188,7 @@ fn chat(args: &Args, counting: &Counting, context: &mut Context) -> Result<Found
             (counting.scale(counted), counting.method, counting.source.to_owned())
         }
     };
-    Ok(Found {
+    Ok(TokenCount {
         tokens,
         method,
         of: chat.session.to_string(),

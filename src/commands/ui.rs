@@ -1,11 +1,11 @@
 //! The one place that writes to the streams: data and receipts on standard output; messages, hints, progress and
-//! questions on standard error. It decides on colour, glyphs, width and the pager, by git's rules.
+//! questions on standard error. It decides on color, glyphs, width and the pager, by git's rules.
 //!
 //! Everything for people goes through `render::text`, which escapes what a repository could smuggle in; bytes for
 //! programs stay as they are unless they would end on a terminal. Methods do not fail: a failing standard output is
 //! kept and told once by [`Ui::finish`], and long work can look at [`Ui::is_closed`].
 
-mod colour;
+mod color;
 mod message;
 mod pager;
 mod progress;
@@ -17,20 +17,20 @@ mod tests;
 
 use std::{sync::OnceLock, time::Duration};
 
-pub use colour::When;
-pub use progress::{Counting, Progress};
-pub use sink::{Captured, Streams};
+pub use color::ColorChoice;
+pub use progress::{ProgressLine, TraceProgress};
+pub use sink::{CapturedOutput, Streams};
 
-use self::colour::Palette;
+use self::color::Palette;
 use self::pager::Pager;
-use self::progress::Style;
-use self::sink::{Failure, Sink};
+use self::progress::ProgressStyle;
+use self::sink::{Sink, WriteFailure};
 use super::environment::{Environment, Terminals, boolean};
-use super::error::{CommandError, Kind};
+use super::error::{CommandError, FailureKind};
 use crate::os::reason;
 use crate::render::escape;
 use crate::render::slot::{Glyphs, Slot};
-use crate::render::text::{Line, Text};
+use crate::render::text::{Text, TextLine};
 
 /// Columns when nothing tells how many there are.
 const WIDTH: usize = 80;
@@ -40,9 +40,9 @@ const PROGRESS_DELAY: u64 = 1;
 
 /// What the command line says about output.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct OutputOptions {
     /// `--color[=when]`.
-    pub color: Option<When>,
+    pub color: Option<ColorChoice>,
     /// `--no-pager`.
     pub no_pager: bool,
     /// `--progress` and `--no-progress`.
@@ -65,7 +65,7 @@ type Lookup = Box<dyn Fn(&str) -> Option<String> + Send>;
 /// Where a command's words go.
 pub struct Ui {
     env: Environment,
-    options: Options,
+    options: OutputOptions,
     settings: Lookup,
     sink: Sink,
     /// The beginning of what went to standard output: what to say elsewhere if that fails.
@@ -78,7 +78,7 @@ pub struct Ui {
 
 impl Ui {
     /// Before any setting is known: what the environment and the command line say.
-    pub fn new(env: &Environment, options: Options, streams: Streams) -> Self {
+    pub fn new(env: &Environment, options: OutputOptions, streams: Streams) -> Self {
         let mut out = Self {
             env: env.clone(),
             options,
@@ -90,7 +90,7 @@ impl Ui {
             color_error: false,
             paging: false,
         };
-        out.decide_colour();
+        out.decide_color();
         out
     }
 
@@ -109,7 +109,7 @@ impl Ui {
         }
         for name in ["color.checkpoint", "color.ui"] {
             if let Some(value) = (self.settings)(name)
-                && When::parse(&value).is_none()
+                && ColorChoice::parse(&value).is_none()
             {
                 problems.push(format!("'{value}' is not one of always, never, auto ('{name}')"));
             }
@@ -121,14 +121,14 @@ impl Ui {
                 "'{value}' is not one of ascii, unicode, auto ('checkpoint.graph')"
             ));
         }
-        self.decide_colour();
+        self.decide_color();
         problems
     }
 
-    fn decide_colour(&mut self) {
+    fn decide_color(&mut self) {
         let (checkpoint, ui) = ((self.settings)("color.checkpoint"), (self.settings)("color.ui"));
         let decide = |on_terminal| {
-            colour::decide(
+            color::decide(
                 self.options.color,
                 &self.env,
                 checkpoint.as_deref(),
@@ -176,7 +176,7 @@ impl Ui {
             Ok(pager) => {
                 self.sink.page(pager, self.env.terminals.error);
                 self.paging = true;
-                self.decide_colour();
+                self.decide_color();
             }
             Err(error) => self.warning(&format!(
                 "cannot run the pager '{}': {}",
@@ -189,17 +189,17 @@ impl Ui {
     /// Writes what is left and waits for the pager. The last thing a command does.
     ///
     /// # Errors
-    /// When standard output failed: [`Kind::BrokenPipe`] without words when its reader left (a pager may be left),
-    /// else [`Kind::Fatal`].
+    /// When standard output failed: [`FailureKind::BrokenPipe`] without words when its reader left (a pager may be left),
+    /// else [`FailureKind::Fatal`].
     pub fn finish(&mut self) -> Result<(), CommandError> {
         let failure = self.sink.finish();
         self.paging = false;
-        self.decide_colour();
+        self.decide_color();
         match failure {
             None => Ok(()),
-            Some(Failure::ReaderGone) => Err(CommandError::silent(Kind::BrokenPipe)),
-            Some(Failure::Other(error)) => Err(CommandError::new(
-                Kind::Fatal,
+            Some(WriteFailure::ReaderGone) => Err(CommandError::silent(FailureKind::BrokenPipe)),
+            Some(WriteFailure::Other(error)) => Err(CommandError::new(
+                FailureKind::Fatal,
                 format!("cannot write to standard output: {}", reason(&error)),
             )),
         }
@@ -228,7 +228,7 @@ impl Ui {
     }
 
     /// A line of it, where there are too many to gather them first.
-    pub fn data_line(&self, line: &Line) {
+    pub fn data_line(&self, line: &TextLine) {
         let columns = self.table_width();
         // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
         if columns < WIDTH {
@@ -243,7 +243,7 @@ impl Ui {
         text.lines().iter().for_each(|line| self.line(line));
     }
 
-    fn line(&self, line: &Line) {
+    fn line(&self, line: &TextLine) {
         self.told.get_or_init(|| line.text().to_owned());
         self.sink.output((self.styled(line, false) + "\n").as_bytes());
     }
@@ -264,20 +264,20 @@ impl Ui {
     }
 
     /// Starts to show how far a job is. `title` is like `Reading files`. May be told from any thread.
-    pub fn progress(&self, title: &str, total: Option<u64>) -> Progress {
+    pub fn progress(&self, title: &str, total: Option<u64>) -> ProgressLine {
         let terminal = self.env.terminals.error && !self.paging;
         let wanted = self.options.progress.unwrap_or(terminal) && self.options.quiet == 0 && !self.options.json;
         let style = match (wanted, terminal && !self.env.is_plain()) {
-            (false, _) => Style::Off,
-            (true, true) => Style::Redraw,
-            (true, false) => Style::Lines,
+            (false, _) => ProgressStyle::Off,
+            (true, true) => ProgressStyle::Redraw,
+            (true, false) => ProgressStyle::Lines,
         };
         let delay = self
             .env
             .text("GIT_PROGRESS_DELAY")
             .and_then(|s| s.parse().ok())
             .unwrap_or(PROGRESS_DELAY);
-        Progress::new(
+        ProgressLine::new(
             self.sink.clone(),
             style,
             title,
@@ -288,29 +288,29 @@ impl Ui {
     }
 
     /// The same for work that knows of no terminal: what it counts is shown while the result lives.
-    pub fn counting(&self, title: &str) -> Counting {
-        Counting::start(self.progress(title, None))
+    pub fn counting(&self, title: &str) -> TraceProgress {
+        TraceProgress::start(self.progress(title, None))
     }
 
     /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] when there is too much, [`Kind::Fatal`] when it cannot be read.
+    /// [`FailureKind::Invalid`] when there is too much, [`FailureKind::Fatal`] when it cannot be read.
     pub fn read_input(&self, what: &str, limit: u64) -> Result<Vec<u8>, CommandError> {
         if self.env.terminals.input {
-            self.status(Line::plain(format!(
+            self.status(TextLine::plain(format!(
                 "reading {what} from the terminal; end with Ctrl-D"
             )));
         }
         let bytes = self.sink.read_all(limit).map_err(|error| {
             CommandError::new(
-                Kind::Fatal,
+                FailureKind::Fatal,
                 format!("cannot read {what} from standard input: {}", reason(&error)),
             )
         })?;
         if bytes.len() as u64 > limit {
             return Err(CommandError::new(
-                Kind::Invalid,
+                FailureKind::Invalid,
                 format!("{what} on standard input is larger than {limit} bytes"),
             ));
         }
@@ -354,7 +354,7 @@ impl Ui {
     }
 
     /// The options of the command line.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &OutputOptions {
         &self.options
     }
 
@@ -370,8 +370,8 @@ impl Ui {
         self.sink.error(text.as_bytes());
     }
 
-    /// A line with the colours of its slots, if there is to be colour on that stream.
-    fn styled(&self, line: &Line, on_error: bool) -> String {
+    /// A line with the colors of its slots, if there is to be color on that stream.
+    fn styled(&self, line: &TextLine, on_error: bool) -> String {
         if !(if on_error { self.color_error } else { self.color_output }) {
             // Room for the line's end as well.
             let mut out = String::with_capacity(line.text().len() + 1);
@@ -384,7 +384,7 @@ impl Ui {
                 Some(start) => {
                     out.push_str(start);
                     out.push_str(span.text());
-                    out.push_str(colour::RESET);
+                    out.push_str(color::RESET);
                 }
                 None => out.push_str(span.text()),
             }

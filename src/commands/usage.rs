@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 
-use super::error::{CommandError, Kind};
-use crate::secrets::{Scanner, Settings};
+use super::error::{CommandError, FailureKind};
+use crate::secrets::{RedactionSettings, Scanner};
 
 /// The error for arguments that clap refuses; `words` are those of the command they were given to.
 pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -> CommandError {
@@ -33,9 +33,12 @@ fn lacking(program: &clap::Command, words: &str) -> CommandError {
         .filter(|sub| !sub.is_hide_set())
         .map(clap::Command::get_name)
         .collect();
-    CommandError::new(Kind::Usage, format!("a subcommand is needed: {}", names.join(", ")))
-        .hint(format!("usage: {words} <COMMAND>"))
-        .hint(format!("more with \"{words} -h\""))
+    CommandError::new(
+        FailureKind::Usage,
+        format!("a subcommand is needed: {}", names.join(", ")),
+    )
+    .hint(format!("usage: {words} <COMMAND>"))
+    .hint(format!("more with \"{words} -h\""))
 }
 
 /// The command that arguments are for, as it is typed.
@@ -90,7 +93,7 @@ pub(super) fn page(help: &str) -> String {
 
 /// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
 fn without_secrets(text: &str) -> String {
-    match Scanner::new(&Settings::default()) {
+    match Scanner::new(&RedactionSettings::default()) {
         Ok(scanner) => scanner.redact_text(text).0.into_owned(),
         Err(_) => text.to_owned(),
     }
@@ -105,7 +108,7 @@ fn from_text(text: &str) -> CommandError {
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     // Missing arguments and possible values stand below, indented.
     let message: Vec<&str> = first.lines().map(str::trim).collect();
-    let mut out = CommandError::new(Kind::Usage, message.join(" "));
+    let mut out = CommandError::new(FailureKind::Usage, message.join(" "));
     let mut usage = None;
     // A command whose ways to call it exclude each other has a line for each.
     let mut others = Vec::new();

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
-    ops::verify::{self, Issue, Report},
+    ops::verify::{self, Issue, VerifyReport},
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::checkpoint::oid,
 };
@@ -39,7 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let selector = failure::selector(args.session.as_deref().unwrap_or("@"))?;
     let progress = context.ui.progress("Checking checkpoints", None);
     let selected = (!args.all).then_some(&selector);
@@ -58,17 +58,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         for hint in remedies(&report) {
             context
                 .ui
-                .status(Line::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
+                .status(TextLine::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
         }
     }
     if report.is_valid() {
         Ok(())
     } else {
-        Err(CommandError::silent(Kind::Negative))
+        Err(CommandError::silent(FailureKind::Negative))
     }
 }
 
-fn json_of(report: &Report) -> serde_json::Value {
+fn json_of(report: &VerifyReport) -> serde_json::Value {
     let issues: Vec<_> = report
         .issues
         .iter()
@@ -96,13 +96,13 @@ fn json_of(report: &Report) -> serde_json::Value {
     })
 }
 
-fn text(report: &Report) -> Text {
+fn text(report: &VerifyReport) -> Text {
     let mut text = Text::new();
-    let mut line = Line::plain(format!(
+    let mut line = TextLine::plain(format!(
         "Checked {} of {}, {}",
-        Count::new(report.checkpoints, "checkpoint"),
-        Count::new(report.sessions, "session"),
-        Count::new(report.objects, "object"),
+        CountedNoun::new(report.checkpoints, "checkpoint"),
+        CountedNoun::new(report.sessions, "session"),
+        CountedNoun::new(report.objects, "object"),
     ));
     if report.promised > 0 {
         line.push(
@@ -112,10 +112,10 @@ fn text(report: &Report) -> Text {
     }
     text.push(line);
     if report.is_valid() {
-        text.push(Line::new().with(Slot::Good, "Everything is whole."));
+        text.push(TextLine::new().with(Slot::Good, "Everything is whole."));
     }
     for issue in &report.issues {
-        let mut line = Line::new()
+        let mut line = TextLine::new()
             .with(Slot::Bad, "damaged  ")
             .with(Slot::Session, &issue.session);
         if let Some(checkpoint) = issue.checkpoint {
@@ -127,13 +127,13 @@ fn text(report: &Report) -> Text {
             line.push(Slot::Path, path.quoted());
         }
         text.push(line);
-        text.push(Line::plain(format!("         {}", issue.message)));
+        text.push(TextLine::plain(format!("         {}", issue.message)));
     }
     text
 }
 
 /// What to do about each kind of damage, each said once.
-fn remedies(report: &Report) -> Vec<String> {
+fn remedies(report: &VerifyReport) -> Vec<String> {
     let mut all: Vec<String> = report.issues.iter().map(remedy).collect();
     all.dedup();
     all
@@ -150,7 +150,7 @@ fn remedy(issue: &Issue) -> String {
             )
         }
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
-        (_, Some(_)) if !issue.newest => {
+        (_, Some(_)) if !issue.latest => {
             "an older checkpoint is damaged, the newest is whole: nothing to repair, going on is safe".to_owned()
         }
         (_, Some(good)) => {

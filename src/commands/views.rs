@@ -5,13 +5,13 @@ use crate::{
         document::Document,
         facts::GitFacts,
         id::{Digest, Oid},
-        list::Skipped,
+        list::SkippedEntry,
     },
     ops::{
-        receipt::{self, Outcome, SessionIs},
+        receipt::{self, CheckpointOutcome, SessionOrigin},
         redact,
     },
-    render::receipt::{Counts, Receipt, Redaction},
+    render::receipt::{ItemCounts, RedactionRow, SaveReceipt},
     store::{ObjectId, checkpoint::oid},
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Ids {
 
 impl Ids {
     /// The ids of a receipt.
-    pub(super) fn of(receipt: &receipt::Receipt) -> Self {
+    pub(super) fn of(receipt: &receipt::CheckpointReceipt) -> Self {
         Self {
             id: receipt.id.map(oid),
             digest: receipt.digest.clone(),
@@ -41,7 +41,7 @@ impl Ids {
         }
     }
 
-    /// The ids of a session's newest checkpoint.
+    /// The ids of a session's latest checkpoint.
     pub(super) fn tip(id: ObjectId, digest: Digest) -> Self {
         Self {
             id: Some(oid(id)),
@@ -52,19 +52,19 @@ impl Ids {
 }
 
 /// The receipt of a checkpoint.
-pub(super) fn receipt<'a>(outcome: &'a Outcome, ids: &'a Ids) -> Receipt<'a> {
+pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveReceipt<'a> {
     let facts = outcome.receipt();
     let word = match outcome {
-        Outcome::Saved(_) => "saved",
-        Outcome::Planned(_) => "planned",
-        Outcome::Unchanged(_) => "unchanged",
+        CheckpointOutcome::Saved(_) => "saved",
+        CheckpointOutcome::Planned(_) => "planned",
+        CheckpointOutcome::Unchanged(_) => "unchanged",
     };
     let mut view = document(word, &facts.document, ids);
     view.session = facts.session.as_str();
     view.session_is = match facts.session_is {
-        SessionIs::Meant => "meant",
-        SessionIs::Continued => "continued",
-        SessionIs::Started => "started",
+        SessionOrigin::Meant => "meant",
+        SessionOrigin::Continued => "continued",
+        SessionOrigin::Started => "started",
     };
     view.partial = facts.is_partial();
     view.skipped = facts.skipped.iter().map(Into::into).collect();
@@ -75,9 +75,9 @@ pub(super) fn receipt<'a>(outcome: &'a Outcome, ids: &'a Ids) -> Receipt<'a> {
 }
 
 /// A receipt from a document alone.
-pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &'a Ids) -> Receipt<'a> {
+pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &'a Ids) -> SaveReceipt<'a> {
     let summary = document.record.summary.as_deref().unwrap_or_default();
-    Receipt {
+    SaveReceipt {
         schema: "git-checkpoint.receipt/1",
         outcome,
         id: ids.id.as_ref(),
@@ -87,7 +87,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         session_is: "meant",
         kind: document.kind.word(),
         status: document.session.status.word(),
-        name: document.name.as_ref().map(crate::model::name::Name::as_str),
+        name: document.name.as_ref().map(crate::model::name::ShortName::as_str),
         summary: summary.lines().next().unwrap_or_default(),
         parent: ids.parent.as_ref(),
         partial: false,
@@ -95,14 +95,14 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         redactions: Vec::new(),
         folded: 0,
         new_bytes: 0,
-        record: Counts::of(document),
+        record: ItemCounts::of(document),
         git: &document.git,
     }
 }
 
 /// Secrets that were found.
-pub(super) fn redactions(found: &[redact::Redaction]) -> Vec<Redaction> {
-    let view = |r: &redact::Redaction| Redaction {
+pub(super) fn redactions(found: &[redact::RedactedSecret]) -> Vec<RedactionRow> {
+    let view = |r: &redact::RedactedSecret| RedactionRow {
         kind: r.kind.clone(),
         place: r.place.clone(),
         replaced: r.replaced,
@@ -134,13 +134,13 @@ pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
     lines
 }
 
-/// The most failures that are told one by one; a whole unreadable folder counts once.
+/// The most failures that are told one by one; a whole unreadable directory counts once.
 const TOLD: usize = 100;
 
 /// What a user should know about paths that were skipped: one line a reason, with what changes it; and, because they
 /// were to be saved and are not, a line for each that failed.
-pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
-    use crate::{model::list::SkipReason as R, render::count::Count};
+pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
+    use crate::{model::list::SkipReason as R, render::count::CountedNoun};
     let mut lines = Vec::new();
     for reason in R::ALL {
         let paths: Vec<_> = skipped.iter().filter(|s| s.reason == reason).collect();
@@ -175,7 +175,7 @@ pub(super) fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
         };
         lines.push(format!(
             "{} not saved: {}{more}: {why}",
-            Count::new(paths.len(), "path"),
+            CountedNoun::new(paths.len(), "path"),
             first.path.quoted()
         ));
     }

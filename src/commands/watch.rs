@@ -14,27 +14,27 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::{CommandError, Kind},
-    opened::{self, Opened, Whom},
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
-    model::document::Kind as CheckpointKind,
+    model::document::CheckpointKind,
     ops::{
-        autosave::{self, Autosaved, Made},
-        lookout::{Lookout, Way},
+        autosave::{self, AutosaveOutcome, AutosaveReceipt},
+        autosave_loop::{Lookout, Way},
         save,
     },
     os::{self, interrupt::Ending},
     render::{
         age,
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{
         self,
         checkpoint::oid,
-        watch::{self, Ended, Failure, Saved, State},
+        watch::{self, WatchAutosave, WatchFailure, WatcherEnd, WatcherState},
     },
 };
 
@@ -46,10 +46,10 @@ const SHARE: u32 = 100;
 /// Save beside the session every so often, in case work is cut off
 ///
 /// An autosave holds what a save would hold, but makes no checkpoint: the session's chain stays as it is. When nothing
-/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the newest autosave by itself, and
+/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave by itself, and
 /// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is taken up or started.
 ///
-/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 folders), the files are not looked at
+/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are not looked at
 /// when nothing was reported, but every fifth time in any case. '-v' tells which it was.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -71,17 +71,17 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "until_exit")]
     once: bool,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &args.whom)?;
+    let opened = opening::open(context, &args.whom)?;
     if args.once {
         return once(context, &opened);
     }
     if args.interval < Duration::from_secs(1) {
         return Err(CommandError::new(
-            Kind::Usage,
+            FailureKind::Usage,
             "the interval must be a second or longer",
         ));
     }
@@ -91,9 +91,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(already(&opened));
     };
     let ending = Ending::new()
-        .map_err(|e| CommandError::new(Kind::Fatal, format!("cannot hold signals: {}", os::reason(&e))))?;
+        .map_err(|e| CommandError::new(FailureKind::Fatal, format!("cannot hold signals: {}", os::reason(&e))))?;
     let session = ensure_session(&opened)?;
-    let mut watcher = Watching {
+    let mut watcher = WatchLoop {
         context,
         whom: &args.whom,
         started: Instant::now(),
@@ -105,7 +105,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             store::private_path(scene.repo),
         ],
         told: false,
-        state: State {
+        state: WatcherState {
             process: os::own_process(),
             host: scene.host.to_owned(),
             since: scene.now,
@@ -118,7 +118,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             failure: None,
             ended: None,
         },
-        counts: Counts::default(),
+        counts: WatchCounts::default(),
         lookout: Lookout::new(),
     };
     watcher.say(&format!(
@@ -131,44 +131,50 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// The process to wait for.
-fn process(id: u32) -> Result<os::Process, CommandError> {
-    match os::Process::find(id) {
+fn process(id: u32) -> Result<os::ProcessHandle, CommandError> {
+    match os::ProcessHandle::find(id) {
         Ok(Some(process)) => Ok(process),
-        Ok(None) => Err(CommandError::new(Kind::NotFound, format!("there is no process {id}"))),
+        Ok(None) => Err(CommandError::new(
+            FailureKind::NotFound,
+            format!("there is no process {id}"),
+        )),
         Err(_) => Err(CommandError::new(
-            Kind::Fatal,
+            FailureKind::Fatal,
             "this system does not tell whether a process runs",
         )),
     }
 }
 
-fn already(opened: &Opened) -> CommandError {
+fn already(opened: &OpenedRepository) -> CommandError {
     let process = match watch::here(opened.scene().repo) {
         Ok(Some(watch::Watcher::Alive(Some(state)))) => format!(", process {}", state.process),
         _ => String::new(),
     };
-    CommandError::new(Kind::Locked, format!("this work tree is watched already{process}"))
-        .hint("one watcher is enough: see what it does with: git checkpoint status")
+    CommandError::new(
+        FailureKind::Locked,
+        format!("this work tree is watched already{process}"),
+    )
+    .hint("one watcher is enough: see what it does with: git checkpoint status")
 }
 
 /// A session to save to: the current one, else what a save would take up or start. Gives its name.
-fn ensure_session(opened: &Opened) -> Result<String, CommandError> {
+fn ensure_session(opened: &OpenedRepository) -> Result<String, CommandError> {
     let scene = opened.scene();
     if let Some(name) = autosave::session(&scene)? {
         return Ok(name.to_string());
     }
-    let mut request = save::Request::new(CheckpointKind::Event);
+    let mut request = save::SaveRequest::new(CheckpointKind::Event);
     request.trigger = Some("watch".to_owned());
     let outcome = save::save(&scene, request)?;
     Ok(outcome.receipt().session.to_string())
 }
 
-fn once(context: &Context, opened: &Opened) -> Result<(), CommandError> {
+fn once(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError> {
     let outcome = autosave::autosave(&opened.scene())?;
     let (word, made) = match &outcome {
-        Autosaved::Saved(made) => ("saved", Some(made)),
-        Autosaved::Unchanged(made) => ("unchanged", Some(made)),
-        Autosaved::NoSession => ("no-session", None),
+        AutosaveOutcome::Saved(made) => ("saved", Some(made)),
+        AutosaveOutcome::Unchanged(made) => ("unchanged", Some(made)),
+        AutosaveOutcome::NoSession => ("no-session", None),
     };
     if let Some(made) = made {
         for trouble in &made.trouble {
@@ -198,21 +204,21 @@ fn once(context: &Context, opened: &Opened) -> Result<(), CommandError> {
             .hint("NoSession", "start one: git checkpoint start, or: git checkpoint save");
     }
     if made.is_some_and(|made| made.failed > 0) {
-        return Err(CommandError::silent(Kind::Partial));
+        return Err(CommandError::silent(FailureKind::Partial));
     }
     Ok(())
 }
 
-fn line(word: &str, made: Option<&Made>) -> Line {
+fn line(word: &str, made: Option<&AutosaveReceipt>) -> TextLine {
     let Some(made) = made else {
-        return Line::plain("No session is current: nothing to save to");
+        return TextLine::plain("No session is current: nothing to save to");
     };
     let mut line = if word == "saved" {
-        Line::new()
+        TextLine::new()
             .with(Slot::Added, "Autosaved")
             .with(Slot::Plain, " session ")
     } else {
-        Line::plain("Nothing new in session ")
+        TextLine::plain("Nothing new in session ")
     };
     line.push(Slot::Session, made.session.name.as_str());
     line.push(Slot::Plain, ": ");
@@ -221,7 +227,7 @@ fn line(word: &str, made: Option<&Made>) -> Line {
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct WatchCounts {
     saved: u64,
     unchanged: u64,
     idle: u64,
@@ -230,37 +236,37 @@ struct Counts {
 
 /// Why watching ended.
 #[derive(Debug)]
-enum End {
+enum WatchEnd {
     Signal(&'static str),
     Process,
     Vanished(CommandError),
 }
 
-struct Watching<'a> {
+struct WatchLoop<'a> {
     context: &'a Context,
-    whom: &'a Whom,
+    whom: &'a IdentityArgs,
     started: Instant,
     interval: Duration,
-    /// Where the work tree, its git folder and that of the repository are.
+    /// Where the working tree, its git directory and that of the repository are.
     places: Vec<PathBuf>,
     /// Whether it was said that the interval is longer than asked for.
     told: bool,
-    state: State,
-    counts: Counts,
+    state: WatcherState,
+    counts: WatchCounts,
     lookout: Lookout,
 }
 
-impl Watching<'_> {
+impl WatchLoop<'_> {
     /// Saves until something ends it, and a last time then.
-    fn until(&mut self, ending: &Ending, process: Option<&os::Process>) -> End {
+    fn until(&mut self, ending: &Ending, process: Option<&os::ProcessHandle>) -> WatchEnd {
         let ended = || match ending.asked() {
-            Some(signal) => Some(End::Signal(signal)),
-            None => process.filter(|process| !process.is_alive()).map(|_| End::Process),
+            Some(signal) => Some(WatchEnd::Signal(signal)),
+            None => process.filter(|process| !process.is_alive()).map(|_| WatchEnd::Process),
         };
         loop {
             let begun = Instant::now();
             if let Err(vanished) = self.look(None) {
-                return End::Vanished(vanished);
+                return WatchEnd::Vanished(vanished);
             }
             let real = self.real_interval(begun.elapsed());
             if real > self.interval * 2 && !self.told {
@@ -275,12 +281,12 @@ impl Watching<'_> {
             while begun.elapsed() < real {
                 if let Some(end) = ended() {
                     let how = match &end {
-                        End::Process => Ended::Process,
-                        _ => Ended::Asked,
+                        WatchEnd::Process => WatcherEnd::Process,
+                        _ => WatcherEnd::Asked,
                     };
                     return match self.look(Some(how)) {
                         Ok(()) => end,
-                        Err(vanished) => End::Vanished(vanished),
+                        Err(vanished) => WatchEnd::Vanished(vanished),
                     };
                 }
                 std::thread::sleep(PAUSE.min(real.saturating_sub(begun.elapsed())));
@@ -298,9 +304,9 @@ impl Watching<'_> {
     }
 
     /// Saves what changed and notes how it went. An error says that there is nothing to save to any more.
-    fn look(&mut self, ended: Option<Ended>) -> Result<(), CommandError> {
+    fn look(&mut self, ended: Option<WatcherEnd>) -> Result<(), CommandError> {
         let now = self.context.env.later();
-        let opened = match opened::at(&self.context.env, self.whom, now) {
+        let opened = match opening::at(&self.context.env, self.whom, now) {
             Ok(opened) => opened,
             // Out of memory or file handles is no reason to give up; that there is no repository is.
             Err(error) if self.has_vanished() => return Err(error),
@@ -315,7 +321,7 @@ impl Watching<'_> {
             Ok((outcome, way)) => {
                 trace_turn(way, begun.elapsed());
                 if let Some(failure) = self.state.failure.take() {
-                    let times = Count::new(usize::try_from(failure.times).unwrap_or(usize::MAX), "failure");
+                    let times = CountedNoun::new(usize::try_from(failure.times).unwrap_or(usize::MAX), "failure");
                     self.say(&format!("saving works again, after {times}"));
                     // The log is for people; that it cannot be written is no failure to save.
                     let _ = autosave::log(&scene, "info", format!("autosave works again after {times}"));
@@ -338,26 +344,26 @@ impl Watching<'_> {
         Ok(())
     }
 
-    /// Whether the work tree or the repository is gone.
+    /// Whether the working tree or the repository is gone.
     fn has_vanished(&self) -> bool {
         self.places.iter().any(|place| !place.exists())
     }
 
-    fn worked(&mut self, outcome: &Autosaved, now: crate::model::time::Timestamp) {
+    fn worked(&mut self, outcome: &AutosaveOutcome, now: crate::model::time::Timestamp) {
         let made = match outcome {
-            Autosaved::NoSession => {
+            AutosaveOutcome::NoSession => {
                 self.counts.idle += 1;
                 self.state.session = None;
                 self.state.tip = None;
                 return;
             }
-            Autosaved::Unchanged(made) => {
+            AutosaveOutcome::Unchanged(made) => {
                 self.counts.unchanged += 1;
                 made
             }
-            Autosaved::Saved(made) => {
+            AutosaveOutcome::Saved(made) => {
                 self.counts.saved += 1;
-                self.state.saved = Some(Saved {
+                self.state.saved = Some(WatchAutosave {
                     id: oid(made.id),
                     at: now,
                 });
@@ -380,7 +386,7 @@ impl Watching<'_> {
         }
         let text = format!("cannot save now: {message}; it is tried again");
         self.context.ui.warning(&text);
-        self.state.failure = Some(Failure {
+        self.state.failure = Some(WatchFailure {
             since: now,
             times: 1,
             message,
@@ -388,17 +394,17 @@ impl Watching<'_> {
     }
 
     fn note(&self) {
-        if let Ok(opened) = opened::at(&self.context.env, self.whom, self.context.env.later()) {
+        if let Ok(opened) = opening::at(&self.context.env, self.whom, self.context.env.later()) {
             let _ = watch::write(opened.scene().repo, &self.state);
         }
     }
 
     fn say(&self, text: &str) {
-        self.context.ui.status(Line::plain(text));
+        self.context.ui.status(TextLine::plain(text));
     }
 
-    fn report(self, end: End) -> Result<(), CommandError> {
-        let Counts {
+    fn report(self, end: WatchEnd) -> Result<(), CommandError> {
+        let WatchCounts {
             saved,
             unchanged,
             idle,
@@ -407,9 +413,9 @@ impl Watching<'_> {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let ui = &self.context.ui;
         let why = match &end {
-            End::Signal(signal) => *signal,
-            End::Process => "process-ended",
-            End::Vanished(_) => "vanished",
+            WatchEnd::Signal(signal) => *signal,
+            WatchEnd::Process => "process-ended",
+            WatchEnd::Vanished(_) => "vanished",
         };
         if ui.options().json {
             ui.json(&json!({
@@ -425,24 +431,24 @@ impl Watching<'_> {
                 "last": self.state.saved,
             }))?;
         } else if ui.options().quiet == 0 {
-            let mut line = Line::plain(format!(
+            let mut line = TextLine::plain(format!(
                 "Watched for {}: ",
                 age::duration(self.started.elapsed().as_secs())
             ));
-            line.push(Slot::Plain, Count::new(number(saved), "autosave").to_string());
+            line.push(Slot::Plain, CountedNoun::new(number(saved), "autosave").to_string());
             line.push(Slot::Plain, format!(", {unchanged} times nothing new"));
             if idle > 0 {
                 line.push(Slot::Plain, format!(", {idle} times no session"));
             }
             if failed > 0 {
-                line.push(Slot::Bad, format!(", {}", Count::new(number(failed), "failure")));
+                line.push(Slot::Bad, format!(", {}", CountedNoun::new(number(failed), "failure")));
             }
             ui.data(Text::from(line));
         }
         match (end, self.state.failure) {
-            (End::Vanished(error), _) => Err(error.hint("the repository is gone: watching has ended")),
+            (WatchEnd::Vanished(error), _) => Err(error.hint("the repository is gone: watching has ended")),
             (_, Some(failure)) => Err(CommandError::new(
-                Kind::Fatal,
+                FailureKind::Fatal,
                 format!("the last save failed: {}", failure.message),
             )),
             _ => Ok(()),

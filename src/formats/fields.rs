@@ -9,9 +9,9 @@ use crate::model::time::Timestamp;
 
 /// An object that is being taken apart.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fields(Map<String, Value>);
+pub(super) struct ObjectFields(Map<String, Value>);
 
-impl Fields {
+impl ObjectFields {
     /// The members of an object.
     pub(super) fn new(map: Map<String, Value>) -> Self {
         Self(map)

@@ -2,13 +2,13 @@
 //!
 //! Records are JSON in the stored form of [`Record`](crate::model::record::Record), except that items may lack `at` and
 //! `by`: a source that names neither gets the checkpoint's time and the system's name when it is stored, so that the
-//! content of a source, and with it [`Checkpoint::hash`], does not depend on when it was read.
+//! content of a source, and with it [`ForeignCheckpoint::hash`], does not depend on when it was read.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Problem, System, VALUES_LIMIT};
-use crate::model::{id::Digest, json, session::Status, time::Timestamp};
+use crate::model::{id::Digest, json, session::SessionStatus, time::Timestamp};
 
 /// A file to be read.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +90,7 @@ impl File {
 
 /// A session of another system.
 #[derive(Clone, Debug, Serialize)]
-pub struct Session {
+pub struct ForeignSession {
     /// The system's name.
     pub system: &'static str,
     /// Its id there; with the system what tells whether it is here already.
@@ -103,10 +103,10 @@ pub struct Session {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Its checkpoints in their order; never empty.
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Vec<ForeignCheckpoint>,
     /// Lines of its log, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub log: Vec<LogLine>,
+    pub log: Vec<ForeignLogLine>,
     /// The files it was read from.
     pub sources: Vec<String>,
     /// When the newest of them changed: the time of what tells none itself.
@@ -114,7 +114,7 @@ pub struct Session {
     pub modified: Option<Timestamp>,
 }
 
-impl Session {
+impl ForeignSession {
     /// A session with one checkpoint to be filled in, from one file.
     pub fn new(system: System, id: impl Into<String>, file: &File) -> Self {
         let id = id.into();
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Sets where the session stands.
-    pub fn status(&mut self, status: Status) {
+    pub fn status(&mut self, status: SessionStatus) {
         self.member("status", Some(status.word()));
     }
 
@@ -152,14 +152,14 @@ impl Session {
     /// Gives the session a checkpoint if it has none.
     pub(super) fn settle(&mut self) {
         if self.checkpoints.is_empty() {
-            self.checkpoints.push(Checkpoint::new(self.id.clone()));
+            self.checkpoints.push(ForeignCheckpoint::new(self.id.clone()));
         }
     }
 }
 
 /// A checkpoint of another system.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Checkpoint {
+pub struct ForeignCheckpoint {
     /// Its id there; unique in the session.
     pub id: String,
     /// Its name there; another one may have the same.
@@ -171,7 +171,7 @@ pub struct Checkpoint {
     /// The occasion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
-    /// Members of the session at this checkpoint where they differ from [`Session::members`].
+    /// Members of the session at this checkpoint where they differ from [`ForeignSession::members`].
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub members: Map<String, Value>,
     /// The whole record, with what has no other place in `extra`.
@@ -186,8 +186,8 @@ pub struct Checkpoint {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// Where its source says that the repository stood.
-    #[serde(skip_serializing_if = "Claimed::is_empty")]
-    pub git: Claimed,
+    #[serde(skip_serializing_if = "ForeignRepoState::is_empty")]
+    pub git: ForeignRepoState,
     /// The last compaction of the chat, in the stored form of [`Compaction`](crate::model::chat::Compaction).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Value>,
@@ -199,7 +199,7 @@ pub struct Checkpoint {
     pub agent: Option<String>,
 }
 
-impl Checkpoint {
+impl ForeignCheckpoint {
     /// An empty one.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
@@ -242,7 +242,7 @@ impl Serialize for Attachment {
 
 /// A line of a session's log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LogLine {
+pub struct ForeignLogLine {
     /// When; `None` when the source does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -257,7 +257,7 @@ pub struct LogLine {
 
 /// Where a source says that the repository stood. Nothing of it was checked; the whole of it stands in `extra` as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Claimed {
+pub struct ForeignRepoState {
     /// The branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -284,7 +284,7 @@ pub struct Claimed {
     pub behind: Option<u64>,
 }
 
-impl Claimed {
+impl ForeignRepoState {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }

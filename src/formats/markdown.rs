@@ -9,7 +9,7 @@ pub(super) use escape::{escaped, escaped_block, unescaped};
 
 /// A heading and the lines below it, up to the next heading of any level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct MarkdownSection {
     /// The number of `#`; 0 for what stands before the first heading.
     pub(super) level: usize,
     /// The heading's text.
@@ -18,7 +18,7 @@ pub(super) struct Section {
     pub(super) lines: Vec<String>,
 }
 
-impl Section {
+impl MarkdownSection {
     /// The title in lower case without signs and digits around it, for comparison.
     pub(super) fn key(&self) -> String {
         let title = self.title.split('(').next().unwrap_or_default();
@@ -38,20 +38,20 @@ impl Section {
 }
 
 /// Splits a text at its headings.
-pub(super) fn sections(text: &str) -> Vec<Section> {
+pub(super) fn sections(text: &str) -> Vec<MarkdownSection> {
     let mut out = Vec::new();
-    let mut now = Section {
+    let mut now = MarkdownSection {
         level: 0,
         title: String::new(),
         lines: Vec::new(),
     };
-    let mut fence = Fence::default();
+    let mut fence = FenceState::default();
     for line in text.lines() {
         if !fence.passes(line)
             && !fence.is_open()
             && let Some((level, title)) = heading(line)
         {
-            let next = Section {
+            let next = MarkdownSection {
                 level,
                 title: title.to_owned(),
                 lines: Vec::new(),
@@ -70,9 +70,9 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
 
 /// Whether a code fence is open, as lines go by.
 #[derive(Default)]
-struct Fence(Option<String>);
+struct FenceState(Option<String>);
 
-impl Fence {
+impl FenceState {
     /// Takes a line; whether it opens or closes a fence, or is one inside of another.
     fn passes(&mut self, line: &str) -> bool {
         let trimmed = line.trim_start();
@@ -97,7 +97,7 @@ impl Fence {
 
 /// The mark that would close the fence which is open at the end of a text.
 pub(super) fn unclosed(text: &str) -> Option<String> {
-    let mut fence = Fence::default();
+    let mut fence = FenceState::default();
     for line in text.lines() {
         fence.passes(line);
     }
@@ -236,7 +236,7 @@ fn checkbox(text: &str) -> (Option<bool>, &str) {
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     /// The heads of its columns.
     pub(super) head: Vec<String>,
     /// Its rows; a row may have fewer or more cells than the head.
@@ -246,7 +246,7 @@ pub(super) struct Table {
 }
 
 /// Splits lines into tables and everything else.
-pub(super) fn tables(lines: &[String]) -> (Vec<Table>, Vec<String>) {
+pub(super) fn tables(lines: &[String]) -> (Vec<MarkdownTable>, Vec<String>) {
     let (mut found, mut other) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < lines.len() {
@@ -264,7 +264,7 @@ pub(super) fn tables(lines: &[String]) -> (Vec<Table>, Vec<String>) {
             rows.push(cells(&lines[at]));
             at += 1;
         }
-        found.push(Table { head, rows, top });
+        found.push(MarkdownTable { head, rows, top });
     }
     (found, other)
 }

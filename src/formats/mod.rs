@@ -1,7 +1,7 @@
 //! Other tools' session files: read into one intermediate value, and written again.
 //!
 //! Pure functions over bytes: no file is opened here, no repository known, no clock read. A parser takes files as
-//! relative paths with their bytes, and gives [`Parsed`]: sessions with their checkpoints in order, and what could not
+//! relative paths with their bytes, and gives [`ParseOutcome`]: sessions with their checkpoints in order, and what could not
 //! be used. It never fails as a whole, whatever the bytes are: a broken item is a [`Problem`] and the others come in.
 //! Nothing of a source is dropped: what has no place in the record stands in `extra`. Adding a system takes its folder
 //! and its line in [`System`]. What becomes of each field is listed in `FIELDS.md`.
@@ -10,26 +10,26 @@ mod ai_agents;
 mod claude_flow;
 mod claude_mpm;
 mod dagent;
+mod export;
 mod fields;
 mod folder;
 mod foreign;
 mod generic;
-mod left_out;
 mod markdown;
 mod notes;
+mod omissions;
 mod opencastle;
-mod outgoing;
-mod parsed;
+mod outcome;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml;
 
 pub use claude_flow::sqlite;
-pub use foreign::{Attachment, Checkpoint, Claimed, File, LogLine, Session};
-pub use left_out::{Beside, LeftOut, left_out};
-pub use outgoing::{Outgoing, Written};
-pub use parsed::{Parsed, Problem, Weight};
+pub use export::{ExportFiles, ExportInput};
+pub use foreign::{Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignRepoState, ForeignSession};
+pub use omissions::{OmittedContent, UnexportedCounts, left_out};
+pub use outcome::{ParseOutcome, Problem, ProblemSeverity};
 
 #[doc = include_str!("FIELDS.md")]
 pub mod fields_of_each_system {}
@@ -125,7 +125,7 @@ impl System {
     }
 
     /// Reads files of this system; paths are relative to one place and separated by `/`.
-    pub fn parse(self, files: &[File]) -> Parsed {
+    pub fn parse(self, files: &[File]) -> ParseOutcome {
         let mut parsed = match self {
             Self::ClaudeMpm => claude_mpm::parse(files),
             Self::Opencastle => opencastle::parse(files),
@@ -146,7 +146,7 @@ impl System {
 impl System {
     /// Writes a session in this system's form; `None` for a system that is only read. Our own JSON is written by the
     /// export itself.
-    pub fn write(self, out: &Outgoing<'_>) -> Option<Written> {
+    pub fn write(self, out: &ExportInput<'_>) -> Option<ExportFiles> {
         match self {
             Self::ClaudeMpm => Some(claude_mpm::write(out)),
             Self::Opencastle => Some(opencastle::write(out)),
@@ -159,7 +159,7 @@ impl System {
 
 impl System {
     /// Whether a file that lies in the folder of an export, under this path, would be read as part of it.
-    pub fn joins(self, written: &Written, path: &str) -> bool {
+    pub fn joins(self, written: &ExportFiles, path: &str) -> bool {
         if written.0.iter().any(|(own, _)| own == path) {
             return false;
         }
@@ -182,7 +182,7 @@ pub fn detect(file: &File) -> Option<System> {
 }
 
 /// Reads files of any systems, each with the one that knows it. The second value are the files that none knows.
-pub fn parse_all(files: Vec<File>) -> (Parsed, Vec<String>) {
+pub fn parse_all(files: Vec<File>) -> (ParseOutcome, Vec<String>) {
     let mut groups: Vec<(System, Vec<File>)> = System::ALL.into_iter().map(|system| (system, Vec::new())).collect();
     let mut unknown = Vec::new();
     for file in files {
@@ -192,7 +192,7 @@ pub fn parse_all(files: Vec<File>) -> (Parsed, Vec<String>) {
             None => unknown.push(file.path),
         }
     }
-    let mut all = Parsed::default();
+    let mut all = ParseOutcome::default();
     for (system, group) in groups {
         if !group.is_empty() {
             all.extend(system.parse(&group));

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{System, fields::Fields};
-use crate::model::{id::Digest, patch, session::Status, time::Timestamp};
+use super::{System, fields::ObjectFields};
+use crate::model::{id::Digest, patch, session::SessionStatus, time::Timestamp};
 
 /// A record in the making.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct RecordNotes {
     record: Map<String, Value>,
     ids: BTreeSet<(String, String)>,
     /// How often a text stands in a list so far: with thousands of the same one nothing is tried twice.
@@ -18,9 +18,9 @@ pub(super) struct Notes {
 
 /// One item of a list of the record.
 #[derive(Clone, Debug)]
-pub(super) struct Item(Map<String, Value>);
+pub(super) struct NoteItem(Map<String, Value>);
 
-impl Item {
+impl NoteItem {
     /// An item with a text, in the field that is the text of its list.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self(Map::from_iter([("text".to_owned(), Value::String(text.into()))]))
@@ -45,7 +45,7 @@ impl Item {
     }
 
     /// The same with further members, which must not replace those it has: such a one gets the prefix `foreign_`.
-    pub(super) fn and(mut self, rest: Fields) -> Self {
+    pub(super) fn and(mut self, rest: ObjectFields) -> Self {
         for (key, value) in rest.rest() {
             if KNOWN.contains(&key.as_str()) || self.0.contains_key(&key) {
                 self.0.insert(format!("foreign_{key}"), value);
@@ -101,7 +101,7 @@ const KNOWN: [&str; 40] = [
     "of",
 ];
 
-impl Notes {
+impl RecordNotes {
     /// Sets a member of the record, unless there is nothing to set.
     pub(super) fn set(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
@@ -110,7 +110,7 @@ impl Notes {
     }
 
     /// Adds an item to a list.
-    pub(super) fn add(&mut self, list: &str, item: Item) {
+    pub(super) fn add(&mut self, list: &str, item: NoteItem) {
         let field = patch::LISTS
             .iter()
             .find(|(name, _)| *name == list)
@@ -143,7 +143,7 @@ impl Notes {
     }
 
     /// Adds a check: its name, the evidence as its text, and what else was told of it.
-    pub(super) fn add_check(&mut self, item: Item, evidence: Option<String>, rest: Fields) {
+    pub(super) fn add_check(&mut self, item: NoteItem, evidence: Option<String>, rest: ObjectFields) {
         let at = self.record.get("checks").and_then(Value::as_array).map_or(0, Vec::len);
         self.add("checks", item.and(rest));
         if let (Some(evidence), Some(check)) = (
@@ -180,15 +180,15 @@ impl Notes {
     pub(super) fn add_all(&mut self, list: &str, items: Vec<Value>, names: &[&str], more: &[(&str, &str)]) {
         for item in items {
             match item {
-                Value::String(text) => self.add(list, Item::new(text)),
+                Value::String(text) => self.add(list, NoteItem::new(text)),
                 Value::Object(map) => {
-                    let mut fields = Fields::new(map);
+                    let mut fields = ObjectFields::new(map);
                     let Some(text) = names.iter().find_map(|name| fields.text(name)) else {
                         let text = Value::Object(fields.rest()).to_string();
-                        self.add(list, Item::new(text));
+                        self.add(list, NoteItem::new(text));
                         continue;
                     };
-                    let mut made = Item::new(text).with_id(fields.text("id"));
+                    let mut made = NoteItem::new(text).with_id(fields.text("id"));
                     for key in ["created_at", "timestamp", "at"] {
                         if !made.0.contains_key("at") {
                             made = made.at(fields.time(key));
@@ -212,7 +212,7 @@ impl Notes {
                     }
                     self.add(list, made.and(fields));
                 }
-                other => self.add(list, Item::new(other.to_string())),
+                other => self.add(list, NoteItem::new(other.to_string())),
             }
         }
     }
@@ -305,12 +305,12 @@ pub(super) fn task_status(word: &str) -> &'static str {
 }
 
 /// Where a session stands, from the words that tools use.
-pub(super) fn session_status(word: &str) -> Option<Status> {
+pub(super) fn session_status(word: &str) -> Option<SessionStatus> {
     match word.trim().to_lowercase().as_str() {
-        "active" | "running" | "in_progress" | "in-progress" | "in progress" | "open" => Some(Status::Active),
-        "paused" | "stopped" | "interrupted" | "suspended" | "archived" => Some(Status::Paused),
-        "completed" | "complete" | "done" | "finished" | "ended" | "closed" => Some(Status::Completed),
-        "failed" | "error" | "aborted" | "crashed" => Some(Status::Failed),
+        "active" | "running" | "in_progress" | "in-progress" | "in progress" | "open" => Some(SessionStatus::Active),
+        "paused" | "stopped" | "interrupted" | "suspended" | "archived" => Some(SessionStatus::Paused),
+        "completed" | "complete" | "done" | "finished" | "ended" | "closed" => Some(SessionStatus::Completed),
+        "failed" | "error" | "aborted" | "crashed" => Some(SessionStatus::Failed),
         _ => None,
     }
 }
@@ -321,11 +321,11 @@ mod tests {
 
     #[test]
     fn the_same_text_has_the_same_id_and_twice_two() {
-        let mut one = Notes::default();
-        one.add("todos", Item::new("a"));
-        one.add("todos", Item::new("a"));
-        let mut other = Notes::default();
-        other.add("todos", Item::new("a"));
+        let mut one = RecordNotes::default();
+        one.add("todos", NoteItem::new("a"));
+        one.add("todos", NoteItem::new("a"));
+        let mut other = RecordNotes::default();
+        other.add("todos", NoteItem::new("a"));
         let (one, other) = (one.finish(), other.finish());
         assert_eq!(one["todos"][0]["id"], other["todos"][0]["id"]);
         assert_ne!(one["todos"][0]["id"], one["todos"][1]["id"]);
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn foreign_ids_are_kept_and_members_never_collide() {
-        let mut notes = Notes::default();
+        let mut notes = RecordNotes::default();
         let item = |id: &str| json!({"id": id, "title": "t", "status": "Done!", "line": "x", "prio": 1});
         notes.add_all(
             "tasks",
@@ -367,7 +367,7 @@ mod tests {
         ] {
             assert_eq!(task_status(word), expected, "{word}");
         }
-        assert_eq!(session_status("Stopped"), Some(Status::Paused));
+        assert_eq!(session_status("Stopped"), Some(SessionStatus::Paused));
         assert_eq!(session_status("dancing"), None);
     }
 }

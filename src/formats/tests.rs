@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use self::random::{document, line, text};
-use super::{Checkpoint, File, Outgoing, Session, System};
+use super::{ExportInput, File, ForeignCheckpoint, ForeignSession, System};
 use crate::model::{document::Document, record::Record, time::Timestamp};
 
 /// A few cases, or as many as `PROPTEST_CASES` asks for.
@@ -20,9 +20,9 @@ fn config() -> ProptestConfig {
     }
 }
 
-fn back(system: System, documents: &[Document], messages: &[Value]) -> Session {
+fn back(system: System, documents: &[Document], messages: &[Value]) -> ForeignSession {
     let written = system
-        .write(&Outgoing {
+        .write(&ExportInput {
             documents,
             messages,
             log: &[],
@@ -65,7 +65,7 @@ fn list(record: &Map<String, Value>, list: &str, keys: &[&str]) -> Vec<Vec<Value
         .collect()
 }
 
-fn same(document: &Document, point: &Checkpoint, lists: &[(&str, &[&str])]) -> Result<(), TestCaseError> {
+fn same(document: &Document, point: &ForeignCheckpoint, lists: &[(&str, &[&str])]) -> Result<(), TestCaseError> {
     let Ok(Value::Object(then)) = serde_json::to_value(&document.record) else {
         panic!("a record is an object")
     };
@@ -173,7 +173,7 @@ proptest! {
     fn a_folder_reads_back_whole(one in document(), two in document()) {
         let (mut one, mut two) = (one, two);
         two.created_at = Timestamp::from_unix(one.created_at.unix() + 1, 0);
-        one.record.step = Some(crate::model::record::Progress { n: 1, of: 2 });
+        one.record.step = Some(crate::model::record::StepProgress { n: 1, of: 2 });
         two.record.state.get_or_insert_with(|| json!({"last": true}));
         let session = back(System::Folder, &[one.clone(), two.clone()], &[]);
         prop_assert_eq!(session.checkpoints.len(), 2);

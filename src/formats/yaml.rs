@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
             text.len()
         ));
     }
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         parser: Parser::new_from_str(text),
         anchors: BTreeMap::new(),
         nodes: 0,
@@ -39,14 +39,14 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     }
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     /// What anchors stand for, with the number of values in it.
     anchors: BTreeMap<usize, (Value, usize)>,
     nodes: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<Event<'a>, String> {
         match self.parser.next_event() {
             Some(Ok((event, _))) => Ok(event),

@@ -38,7 +38,7 @@ pub struct Exchange {
     pub stopped: bool,
 }
 
-enum Event {
+enum NetworkEvent {
     Line(String, bool),
     Output(Vec<u8>, bool),
 }
@@ -93,14 +93,14 @@ impl Git {
         let mut ended = false;
         loop {
             match receiver.recv_timeout(LOOK) {
-                Ok(Event::Line(line, redrawn)) => {
+                Ok(NetworkEvent::Line(line, redrawn)) => {
                     if !redrawn && exchange.words.len() < WORDS_LIMIT {
                         exchange.words.push_str(&line);
                         exchange.words.push('\n');
                     }
                     exchange.stopped |= !said(&line, redrawn);
                 }
-                Ok(Event::Output(bytes, cut)) => {
+                Ok(NetworkEvent::Output(bytes, cut)) => {
                     (exchange.stdout, exchange.cut, ended) = (bytes, cut, true);
                     if cut {
                         end(&mut child);
@@ -150,7 +150,7 @@ fn end(child: &mut Child) {
 
 /// Sends each line, without its end. One that ends in CR is going to be redrawn.
 /// Gives a child its input and listens to it, each in a thread of its own.
-fn attend(child: &mut Child, input: Vec<u8>, events: Sender<Event>) -> std::io::Result<()> {
+fn attend(child: &mut Child, input: Vec<u8>, events: Sender<NetworkEvent>) -> std::io::Result<()> {
     let thread = std::thread::Builder::new;
     if let Some(mut pipe) = child.stdin.take() {
         // A child that ends without reading all of it is no failure.
@@ -165,19 +165,19 @@ fn attend(child: &mut Child, input: Vec<u8>, events: Sender<Event>) -> std::io::
             let mut bytes = Vec::new();
             let read = pipe.take(STDOUT_LIMIT + 1).read_to_end(&mut bytes);
             let cut = read.is_err() || bytes.len() as u64 > STDOUT_LIMIT;
-            drop(events.send(Event::Output(bytes, cut)));
+            drop(events.send(NetworkEvent::Output(bytes, cut)));
         })?;
     }
     Ok(())
 }
 
-fn lines(mut pipe: impl Read, events: &Sender<Event>) {
+fn lines(mut pipe: impl Read, events: &Sender<NetworkEvent>) {
     let mut buffer = [0; 4096];
     let mut line = Vec::new();
     let send = |line: &mut Vec<u8>, redrawn| {
         let text = String::from_utf8_lossy(line).trim_end().to_owned();
         line.clear();
-        text.is_empty() || events.send(Event::Line(text, redrawn)).is_ok()
+        text.is_empty() || events.send(NetworkEvent::Line(text, redrawn)).is_ok()
     };
     loop {
         let count = match pipe.read(&mut buffer) {

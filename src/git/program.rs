@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The full path of git: the first executable of that name in a folder of `PATH` that is absolute, so that a program
-/// lying in the current folder is never run.
+/// The full path of git: the first executable of that name in a directory of `PATH` that is absolute, so that a program
+/// lying in the current directory is never run.
 pub(super) fn path() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     #[expect(
@@ -19,8 +19,8 @@ pub(super) fn path() -> Option<&'static Path> {
 fn find(path: &OsStr) -> Option<PathBuf> {
     let name = format!("git{}", std::env::consts::EXE_SUFFIX);
     std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(&name))
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(&name))
         .find(|file| executable(file))
 }
 

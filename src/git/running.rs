@@ -5,14 +5,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use super::{Error, Output};
+use super::{Error, GitOutput};
 
 /// How much of a child's error output is kept for a message.
 const STDERR_LIMIT: usize = 64 * 1024;
 
 /// A started child. Dropping it kills and reaps the child.
 #[derive(Debug)]
-pub struct Running {
+pub struct GitChild {
     child: Option<Child>,
     /// The child's standard input; take and drop it to end the input.
     pub stdin: Option<ChildStdin>,
@@ -25,12 +25,12 @@ pub struct Running {
 }
 
 /// What a finished child gave, and its command for messages.
-pub(super) struct Finished {
-    pub(super) output: Output,
+pub(super) struct ChildOutput {
+    pub(super) output: GitOutput,
     pub(super) command: String,
 }
 
-impl Running {
+impl GitChild {
     /// Starts a command whose pipes are set up; `shown` is how messages call it, `codes` are the statuses it may end
     /// with.
     pub(super) fn start(mut command: Command, shown: String, codes: Vec<i32>) -> Result<Self, Error> {
@@ -70,7 +70,7 @@ impl Running {
     }
 
     /// Ends the input, reads what is left of the output into the result and waits for the end.
-    pub fn finish(mut self) -> Result<Output, Error> {
+    pub fn finish(mut self) -> Result<GitOutput, Error> {
         drop(self.stdin.take());
         let mut stdout = Vec::new();
         if let Some(mut pipe) = self.stdout.take() {
@@ -83,7 +83,7 @@ impl Running {
     }
 
     /// Waits for the end; `stdout` is what was read.
-    pub(super) fn finish_with(mut self, stdout: Vec<u8>) -> Result<Finished, Error> {
+    pub(super) fn finish_with(mut self, stdout: Vec<u8>) -> Result<ChildOutput, Error> {
         drop(self.stdin.take());
         drop(self.stdout.take());
         let command = std::mem::take(&mut self.shown);
@@ -104,8 +104,8 @@ impl Running {
             .and_then(|thread| thread.join().ok())
             .unwrap_or_default();
         match status.code() {
-            Some(code) if self.codes.contains(&code) => Ok(Finished {
-                output: Output { code, stdout, stderr },
+            Some(code) if self.codes.contains(&code) => Ok(ChildOutput {
+                output: GitOutput { code, stdout, stderr },
                 command,
             }),
             code => Err(Error::Failed { command, code, stderr }),
@@ -113,7 +113,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for GitChild {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             // Both fail only for a child that is gone already.

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    facts::{Bounded, LISTED},
+    facts::{BoundedList, LISTED},
     id::Oid,
     path::RepoPath,
 };
@@ -26,15 +26,15 @@ pub struct TreeChange {
     pub similarity: Option<u8>,
     /// What stands in the older tree; absent for an added file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub old: Option<Entry>,
+    pub old: Option<TreeEntryInfo>,
     /// What stands in the newer tree; absent for a deleted file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub new: Option<Entry>,
+    pub new: Option<TreeEntryInfo>,
 }
 
 /// A file, link or gitlink in a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Entry {
+pub struct TreeEntryInfo {
     /// `0o100644`, `0o100755`, `0o120000` (link) or `0o160000` (gitlink).
     #[serde(serialize_with = "octal")]
     pub mode: u32,
@@ -85,7 +85,7 @@ impl TreeChange {
 
 /// Changes counted by kind, the first ones listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Changes {
+pub struct ChangeCounts {
     /// Added files.
     pub added: u64,
     /// Deleted files.
@@ -98,10 +98,10 @@ pub struct Changes {
     pub renamed: u64,
     /// All of them, and the first ones by path.
     #[serde(flatten)]
-    pub all: Bounded<TreeChange>,
+    pub all: BoundedList<TreeChange>,
 }
 
-impl<'a> FromIterator<&'a TreeChange> for Changes {
+impl<'a> FromIterator<&'a TreeChange> for ChangeCounts {
     fn from_iter<I: IntoIterator<Item = &'a TreeChange>>(changes: I) -> Self {
         let mut sum = Self::default();
         for change in changes {
@@ -121,7 +121,7 @@ impl<'a> FromIterator<&'a TreeChange> for Changes {
     }
 }
 
-impl Changes {
+impl ChangeCounts {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.all.count == 0
@@ -140,11 +140,11 @@ mod tests {
             path: RepoPath::from("a\nb"),
             from: None,
             similarity: None,
-            old: Some(Entry {
+            old: Some(TreeEntryInfo {
                 mode: 0o100_644,
                 id: id.clone(),
             }),
-            new: Some(Entry { mode: 0o120_000, id }),
+            new: Some(TreeEntryInfo { mode: 0o120_000, id }),
         };
         let ids = "a".repeat(40);
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
             old: None,
             new: None,
         };
-        let sum: Changes = [
+        let sum: ChangeCounts = [
             change(ChangeKind::Added, "a"),
             change(ChangeKind::Deleted, "b"),
             change(ChangeKind::Added, "c"),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{base64, record::Unknown, time::Timestamp};
+use super::{base64, record::UnknownMembers, time::Timestamp};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub struct Message {
     pub meta: Map<String, Value>,
     /// Members of a later version, or of where it came from.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 /// The least length of base64 that becomes a file of its own; below, the file would cost more than it saves.
@@ -220,34 +220,35 @@ pub struct Compaction {
     /// How often a summary was written in the session.
     pub version: u64,
     /// The summary.
-    pub summary: Summary,
+    pub summary: ChatSummary,
     /// How many messages, from the first one of the chat, the summary stands for.
     pub messages: u64,
     /// When the oldest of them was said.
     pub oldest: Timestamp,
-    /// When the newest of them was said.
-    pub newest: Timestamp,
+    /// When the latest of them was said.
+    #[serde(rename = "newest")]
+    pub latest: Timestamp,
     /// When it was compacted.
     pub at: Timestamp,
     /// Tokens of the chat before.
     pub tokens_before: u64,
     /// Tokens of the summary and of the messages that stay.
     pub tokens_after: u64,
-    /// How long summarising took, in milliseconds.
+    /// How long summarizing took, in milliseconds.
     pub duration_ms: u64,
     /// How many compactions there were.
     pub count: u64,
-    /// Who summarised: `extractive`, or `command`.
+    /// Who summarized: `extractive`, or `command`.
     pub by: String,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 /// A summary of messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct ChatSummary {
     /// What was done.
     #[serde(default)]
     pub completed: Vec<String>,
@@ -274,10 +275,10 @@ pub struct Summary {
     pub files: Vec<String>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
-impl Summary {
+impl ChatSummary {
     /// Its lists with their headings, in the order in which they are shown.
     pub fn lists(&self) -> [(&'static str, &[String]); 7] {
         [

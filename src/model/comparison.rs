@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    item::{self, Kind},
+    item::{self, ItemKind},
     record::Record,
     step::Step,
 };
 
 /// A line of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct RecordChange {
+pub struct RecordDifference {
     /// What kind of item, one of [`WORDS`].
     pub item: &'static str,
     /// Whether the item is only in the newer record, else only in the older one.
@@ -55,15 +55,15 @@ pub const WORDS: [&str; 22] = [
 const TOLD: usize = 200;
 
 /// The differences between two records, by kind, the older record's items before the newer one's.
-pub fn compare(old: &Record, new: &Record) -> Vec<RecordChange> {
+pub fn compare(old: &Record, new: &Record) -> Vec<RecordDifference> {
     with_steps((old, &[]), (new, &[]))
 }
 
 /// The same, with the steps of either side: one that got further is a minus and a plus.
-pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<RecordChange> {
+pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<RecordDifference> {
     let all = |(record, steps): (&Record, &[Step])| {
         let mut all = items(record);
-        all.extend(steps.iter().map(|step| ("step", told_of(step))));
+        all.extend(steps.iter().map(|step| ("step", step_text(step))));
         all
     };
     let (old, new) = (all(old), all(new));
@@ -73,10 +73,10 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
     for word in WORDS {
         for (items, others, added) in [(&old, &new_set, false), (&new, &old_set, true)] {
             let of_word = items.iter().filter(|item| item.0 == word && !others.contains(item));
-            changes.extend(of_word.map(|(item, text)| RecordChange {
+            changes.extend(of_word.map(|(item, text)| RecordDifference {
                 item,
                 added,
-                text: told(text),
+                text: short_text(text),
             }));
         }
     }
@@ -84,7 +84,7 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
 }
 
 /// A step as a line: its number, what it is, how far it is, and at which try.
-fn told_of(step: &Step) -> String {
+fn step_text(step: &Step) -> String {
     let title = step.title.lines().next().unwrap_or_default();
     let attempt = if step.attempt > 1 {
         format!(", try {}", step.attempt)
@@ -94,7 +94,7 @@ fn told_of(step: &Step) -> String {
     format!("{} {title}: {}{attempt}", step.n, step.status.word())
 }
 
-fn told(text: &str) -> String {
+fn short_text(text: &str) -> String {
     match text.char_indices().nth(TOLD) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
@@ -157,7 +157,7 @@ fn items(record: &Record) -> Vec<(&'static str, String)> {
 }
 
 /// An item of a list with its word; none for a task that was dropped.
-fn of_list(kind: &Kind, item: &Value) -> Option<(&'static str, String)> {
+fn of_list(kind: &ItemKind, item: &Value) -> Option<(&'static str, String)> {
     let text = kind.says(item);
     let with = |member: &str| format!("{text}: {}", item[member].as_str().unwrap_or_default());
     Some(match (kind.list, kind.standing(item)) {
@@ -192,7 +192,7 @@ mod tests {
         let at = Timestamp::from_unix(0, 0);
         let patch = patch::prepare(
             patch,
-            &mut patch::Stamp {
+            &mut patch::PatchStamp {
                 at,
                 by: "a",
                 fresh_id: &mut fresh_id,

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use super::session::{ForkedFrom, Session, Status};
+pub use super::session::{ForkSource, Session, SessionStatus};
 use super::{
     facts::GitFacts,
     id::{Digest, Oid},
     json,
-    name::Name,
-    record::{Record, Unknown},
+    name::ShortName,
+    record::{Record, UnknownMembers},
     time::Timestamp,
 };
 
@@ -34,9 +34,9 @@ pub struct Document {
     pub session: Session,
     /// The checkpoint's own name, unique in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Name>,
+    pub name: Option<ShortName>,
     /// What made it.
-    pub kind: Kind,
+    pub kind: CheckpointKind,
     /// The occasion, in the caller's word, such as `before-delegation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
@@ -46,8 +46,8 @@ pub struct Document {
     pub tool: Tool,
     /// The machine it was made on.
     pub host: String,
-    /// The work tree it was made in.
-    pub worktree: Worktree,
+    /// The working tree it was made in.
+    pub worktree: WorktreeInfo,
     /// What people and agents wrote.
     pub record: Record,
     /// Where the repository stood.
@@ -60,7 +60,7 @@ pub struct Document {
     pub trees: BTreeMap<String, Oid>,
     /// The chat, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chat: Option<Chat>,
+    pub chat: Option<ChatInfo>,
     /// Tokens of the session, as counted when this was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Value>,
@@ -80,13 +80,13 @@ pub struct Document {
     pub included: Option<BTreeMap<String, u64>>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 /// What made a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum CheckpointKind {
     /// The beginning of a session.
     Start,
     /// `save`.
@@ -113,7 +113,7 @@ pub enum Kind {
     Clear,
 }
 
-impl Kind {
+impl CheckpointKind {
     /// Every kind.
     pub const ALL: [Self; 12] = [
         Self::Start,
@@ -149,7 +149,7 @@ impl Kind {
     }
 }
 
-impl std::str::FromStr for Kind {
+impl std::str::FromStr for CheckpointKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -168,9 +168,9 @@ pub struct Tool {
     pub build: String,
 }
 
-/// A work tree.
+/// A working tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worktree {
+pub struct WorktreeInfo {
     /// `main`, or `linked-` and git's own name for it.
     pub id: String,
     /// Its absolute path on the machine, C-quoted when it must be.
@@ -188,12 +188,12 @@ pub struct SnapshotRef {
     pub umask: String,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 /// The chat stored beside the document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chat {
+pub struct ChatInfo {
     /// How many messages.
     pub messages: u64,
     /// Their tokens, as far as they were counted.
@@ -260,9 +260,9 @@ pub(crate) mod tests {
             schema: SCHEMA.into(),
             session: Session {
                 id: "a".repeat(26),
-                name: Name::new("auth").expect("valid"),
+                name: ShortName::new("auth").expect("valid"),
                 title: None,
-                status: Status::Active,
+                status: SessionStatus::Active,
                 kind: None,
                 feature: None,
                 feature_id: None,
@@ -277,7 +277,7 @@ pub(crate) mod tests {
                 unknown: Map::new(),
             },
             name: None,
-            kind: Kind::Start,
+            kind: CheckpointKind::Start,
             trigger: None,
             created_at: at,
             tool: Tool {
@@ -286,7 +286,7 @@ pub(crate) mod tests {
                 build: "test".into(),
             },
             host: "laptop".into(),
-            worktree: Worktree {
+            worktree: WorktreeInfo {
                 id: "main".into(),
                 path: "/home/ana/proj".into(),
             },

@@ -11,7 +11,7 @@ use super::{id::Oid, path::RepoPath};
 /// How many paths of one kind a document lists; further ones are only counted.
 pub const LISTED: usize = 50;
 
-/// The state of HEAD, branch, upstream, index and work tree in git's own terms. Keys are written in this order.
+/// The state of HEAD, branch, upstream, index and working tree in git's own terms. Keys are written in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitFacts {
     /// Short name of the branch HEAD points to, born or not; null when HEAD is detached.
@@ -40,31 +40,31 @@ pub struct GitFacts {
     pub ahead_behind_at_least: bool,
     /// Paths whose index entry differs from HEAD (added, changed, removed; a rename once, by its new path).
     #[serde(default)]
-    pub staged: Bounded<RepoPath>,
+    pub staged: BoundedList<RepoPath>,
     /// Tracked paths whose file differs from the index entry.
     #[serde(default)]
-    pub modified: Bounded<RepoPath>,
+    pub modified: BoundedList<RepoPath>,
     /// Tracked paths without a file.
     #[serde(default)]
-    pub deleted: Bounded<RepoPath>,
+    pub deleted: BoundedList<RepoPath>,
     /// Paths that are neither tracked nor ignored, each file by itself.
     #[serde(default)]
-    pub untracked: Bounded<RepoPath>,
+    pub untracked: BoundedList<RepoPath>,
     /// Paths with unmerged index entries.
     #[serde(default)]
-    pub conflicted: Bounded<RepoPath>,
+    pub conflicted: BoundedList<RepoPath>,
     /// Renames between HEAD and the index with unchanged content; each is also counted in `staged`.
     #[serde(default)]
-    pub renamed: Bounded<Renamed>,
+    pub renamed: BoundedList<PathRename>,
     /// Submodules that hold changes of their own, which no checkpoint of this repository saves.
-    #[serde(default, skip_serializing_if = "Bounded::is_empty")]
-    pub submodules_changed: Bounded<RepoPath>,
+    #[serde(default, skip_serializing_if = "BoundedList::is_empty")]
+    pub submodules_changed: BoundedList<RepoPath>,
     /// Submodules of which it was not found out whether they do.
-    #[serde(default, skip_serializing_if = "Bounded::is_empty")]
-    pub submodules_unseen: Bounded<RepoPath>,
+    #[serde(default, skip_serializing_if = "BoundedList::is_empty")]
+    pub submodules_unseen: BoundedList<RepoPath>,
     /// The operation that git has begun and not finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operation: Option<Operation>,
+    pub operation: Option<GitOperation>,
     /// Entries of `git stash list`.
     #[serde(default)]
     pub stash_count: u64,
@@ -90,7 +90,7 @@ impl GitFacts {
 
 /// How many there are, and the first [`LISTED`] of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounded<T> {
+pub struct BoundedList<T> {
     /// All of them.
     pub count: u64,
     /// The first ones, in order of their paths.
@@ -98,7 +98,7 @@ pub struct Bounded<T> {
     pub first: Vec<T>,
 }
 
-impl<T> Default for Bounded<T> {
+impl<T> Default for BoundedList<T> {
     fn default() -> Self {
         Self {
             count: 0,
@@ -107,7 +107,7 @@ impl<T> Default for Bounded<T> {
     }
 }
 
-impl<T> Bounded<T> {
+impl<T> BoundedList<T> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -122,7 +122,7 @@ impl<T> Bounded<T> {
     }
 }
 
-impl<T> FromIterator<T> for Bounded<T> {
+impl<T> FromIterator<T> for BoundedList<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut bounded = Self::default();
         items.into_iter().for_each(|item| bounded.push(item));
@@ -132,7 +132,7 @@ impl<T> FromIterator<T> for Bounded<T> {
 
 /// A path under a new name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renamed {
+pub struct PathRename {
     /// The path in HEAD.
     pub from: RepoPath,
     /// The path in the index.
@@ -141,7 +141,7 @@ pub struct Renamed {
 
 /// An operation of git that waits to be continued or aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operation {
+pub struct GitOperation {
     /// Which one.
     pub kind: OperationKind,
     /// The branch being rebased or bisected, by its short name; HEAD is detached meanwhile.
@@ -220,13 +220,13 @@ mod tests {
 
     #[test]
     fn lists_are_bounded_and_counts_are_not() {
-        let bounded: Bounded<RepoPath> = (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
+        let bounded: BoundedList<RepoPath> = (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
         assert_eq!((bounded.count, bounded.first.len()), (120, LISTED));
     }
 
     #[test]
     fn an_operation_of_a_later_version_is_read() {
-        let operation: Operation = serde_json::from_str(r#"{"kind":"sequence"}"#).expect("an unknown kind");
+        let operation: GitOperation = serde_json::from_str(r#"{"kind":"sequence"}"#).expect("an unknown kind");
         assert_eq!(operation.kind, OperationKind::Unknown);
     }
 }

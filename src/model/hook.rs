@@ -206,7 +206,7 @@ pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
 
 /// What is left of a hook without the block, when that is nothing of the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum HookRemainder {
     /// It was ours alone.
     Ours,
     /// It only goes on to the hook that is kept beside it.
@@ -216,11 +216,11 @@ pub enum Rest {
 }
 
 /// What [`without_block`] gave.
-pub fn rest(text: &[u8]) -> Rest {
+pub fn rest(text: &[u8]) -> HookRemainder {
     match text.strip_prefix(SHELL) {
-        Some(b"") => Rest::Ours,
-        Some(rest) if rest == CHAIN.as_bytes() => Rest::Chain,
-        _ => Rest::Theirs,
+        Some(b"") => HookRemainder::Ours,
+        Some(rest) if rest == CHAIN.as_bytes() => HookRemainder::Chain,
+        _ => HookRemainder::Theirs,
     }
 }
 
@@ -258,9 +258,9 @@ mod tests {
             assert_eq!(Hook::parse(hook.name()), Some(hook));
             let own = with_block(None, hook, b"/a b/it's");
             assert_eq!(program(&own).as_deref(), Some(&b"/a b/it's"[..]));
-            assert_eq!(rest(&without_block(&own).unwrap()), Rest::Ours);
+            assert_eq!(rest(&without_block(&own).unwrap()), HookRemainder::Ours);
             let chained = before_kept(hook, b"/p");
-            assert_eq!(rest(&without_block(&chained).unwrap()), Rest::Chain);
+            assert_eq!(rest(&without_block(&chained).unwrap()), HookRemainder::Chain);
             assert!(!is_in(b"#!/bin/sh\necho git-checkpoint hooks\n"));
         }
     }

@@ -7,7 +7,7 @@ use super::record::{Record, TaskStatus};
 
 /// A kind of item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct ItemKind {
     /// The command that deals with it.
     pub command: &'static str,
     /// What one is called.
@@ -19,7 +19,7 @@ pub struct Kind {
 }
 
 /// All kinds that have a command.
-pub const KINDS: [Kind; 13] = [
+pub const KINDS: [ItemKind; 13] = [
     kind("task", "task", "tasks", "title"),
     kind("todo", "todo", "todos", "text"),
     kind("decision", "decision", "decisions", "text"),
@@ -35,8 +35,8 @@ pub const KINDS: [Kind; 13] = [
     kind("check", "check", "checks", "name"),
 ];
 
-const fn kind(command: &'static str, word: &'static str, list: &'static str, text: &'static str) -> Kind {
-    Kind {
+const fn kind(command: &'static str, word: &'static str, list: &'static str, text: &'static str) -> ItemKind {
+    ItemKind {
         command,
         word,
         list,
@@ -44,7 +44,7 @@ const fn kind(command: &'static str, word: &'static str, list: &'static str, tex
     }
 }
 
-impl Kind {
+impl ItemKind {
     /// The kind of this command.
     pub fn of(command: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.command == command)
@@ -167,7 +167,7 @@ pub struct Overlap {
     pub paths: [String; 2],
 }
 
-/// Where the partitions of a record overlap: equal paths, a folder and what is in it, patterns that fit one name.
+/// Where the partitions of a record overlap: equal paths, a directory and what is in it, patterns that fit one name.
 pub fn overlaps(record: &Record) -> Vec<Overlap> {
     let paths: Vec<(&String, Vec<&str>)> = record
         .partitions
@@ -193,7 +193,7 @@ pub fn overlaps(record: &Record) -> Vec<Overlap> {
     out
 }
 
-/// Whether two paths or patterns may stand for one file. `*` and `?` match within a folder, `**` across folders, and a
+/// Whether two paths or patterns may stand for one file. `*` and `?` match within a directory, `**` across directories, and a
 /// set in brackets anything of one character.
 fn may_meet(one: &str, other: &str) -> bool {
     let (one, other) = (tokens(one), tokens(other));
@@ -210,15 +210,15 @@ fn may_meet(one: &str, other: &str) -> bool {
             (None | Some(Token::One('/')), None) | (None, Some(Token::One('/'))) => return true,
             _ => {}
         }
-        if let Some(Token::Many { folders }) = x {
+        if let Some(Token::Many { directories }) = x {
             open.push((i + 1, j));
-            if y.is_some_and(|y| *folders || *y != Token::One('/')) {
+            if y.is_some_and(|y| *directories || *y != Token::One('/')) {
                 open.push((i, j + 1));
             }
         }
-        if let Some(Token::Many { folders }) = y {
+        if let Some(Token::Many { directories }) = y {
             open.push((i, j + 1));
-            if x.is_some_and(|x| *folders || *x != Token::One('/')) {
+            if x.is_some_and(|x| *directories || *x != Token::One('/')) {
                 open.push((i + 1, j));
             }
         }
@@ -239,7 +239,7 @@ fn may_meet(one: &str, other: &str) -> bool {
 enum Token {
     One(char),
     Any,
-    Many { folders: bool },
+    Many { directories: bool },
 }
 
 fn tokens(path: &str) -> Vec<Token> {
@@ -248,9 +248,9 @@ fn tokens(path: &str) -> Vec<Token> {
     let mut rest = path;
     while let Some(c) = rest.chars().next() {
         let (token, len) = match c {
-            '*' if rest.starts_with("**/") => (Token::Many { folders: true }, 3),
-            '*' if rest.starts_with("**") => (Token::Many { folders: true }, 2),
-            '*' => (Token::Many { folders: false }, 1),
+            '*' if rest.starts_with("**/") => (Token::Many { directories: true }, 3),
+            '*' if rest.starts_with("**") => (Token::Many { directories: true }, 2),
+            '*' => (Token::Many { directories: false }, 1),
             '?' => (Token::Any, 1),
             '[' if rest.contains(']') => (Token::Any, rest.find(']').map_or(1, |end| end + 1)),
             c => (Token::One(c), c.len_utf8()),

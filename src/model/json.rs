@@ -83,7 +83,9 @@ pub fn parse(bytes: &[u8], limit: usize) -> Result<Value, Error> {
         return Err(Error::Invalid(format!("the key '{NUMBER_TOKEN}' is reserved")));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict.deserialize(&mut reader).map_err(|e| Error::Invalid(words(&e)))?;
+    let value = StrictValue
+        .deserialize(&mut reader)
+        .map_err(|e| Error::Invalid(words(&e)))?;
     reader.end().map_err(|e| Error::Invalid(words(&e)))?;
     Ok(value)
 }
@@ -123,9 +125,9 @@ pub fn merge_patch(target: &mut Value, patch: Value) {
 
 /// Builds a [`Value`] and refuses duplicate keys on the way.
 #[derive(Clone, Copy)]
-struct Strict;
+struct StrictValue;
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictValue {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -133,7 +135,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,20 +16,20 @@ pub struct Lists {
     /// Paths stored byte for byte, because converting them back from git's form would not give the same bytes.
     pub raw: Vec<RepoPath>,
     /// Paths on disk that are not in the snapshot, or in it only as the index had them.
-    pub skipped: Vec<Skipped>,
-    /// Folders without any file or folder in them.
+    pub skipped: Vec<SkippedEntry>,
+    /// Directories without any file or directory in them.
     pub empty_dirs: Vec<RepoPath>,
     /// Index entries made by `git add -N`.
     pub intent_to_add: Vec<RepoPath>,
     /// Unmerged index entries.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<IndexConflict>,
     /// Work-tree files left out of the tree because a server's `git fsck` would reject the push; kept in `held/<n>`.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldFile>,
 }
 
 /// A path that a snapshot does not hold, and why. A restore never touches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedEntry {
     /// The file or folder.
     pub path: RepoPath,
     /// Why.
@@ -116,7 +116,7 @@ impl fmt::Display for SkipReason {
 /// One stage of an unmerged index entry, or an entry that the index tree must not hold; its blob is `conflicts/<n>` in
 /// the checkpoint's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
+pub struct IndexConflict {
     /// The path in the index.
     pub path: RepoPath,
     /// Number of the blob; for a gitlink the blob holds the commit id in hexadecimal and LF.
@@ -129,7 +129,7 @@ pub struct Conflict {
 
 /// A work-tree file kept as `held/<n>` instead of in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldFile {
     /// Where the file belongs.
     pub path: RepoPath,
     /// Number of the blob; for a gitlink the blob holds the commit id in hexadecimal and LF.
@@ -199,7 +199,7 @@ impl Lists {
             "conflicts" => {
                 let ([n, stage, mode], path) = fields(line)?;
                 let stage = stage.parse().ok().filter(|s| (0..=3).contains(s))?;
-                self.conflicts.push(Conflict {
+                self.conflicts.push(IndexConflict {
                     path,
                     n: n.parse().ok()?,
                     stage,
@@ -209,7 +209,7 @@ impl Lists {
             "empty-dirs" => self.empty_dirs.push(only_path(line)?),
             "held" => {
                 let ([n], path) = fields(line)?;
-                self.held.push(Held {
+                self.held.push(HeldFile {
                     path,
                     n: n.parse().ok()?,
                 });
@@ -223,7 +223,7 @@ impl Lists {
             _ => {
                 let ([word], path) = fields(line)?;
                 let reason = SkipReason::ALL.into_iter().find(|r| r.word() == word)?;
-                self.skipped.push(Skipped { path, reason });
+                self.skipped.push(SkippedEntry { path, reason });
             }
         }
         Some(())
@@ -308,11 +308,11 @@ mod tests {
                 raw: raw.clone(),
                 empty_dirs: raw.clone(),
                 intent_to_add: raw.clone(),
-                held: raw.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect(),
+                held: raw.into_iter().zip(0..).map(|(path, n)| HeldFile { path, n }).collect(),
                 skipped: skipped.into_iter()
-                    .map(|(path, r)| Skipped { path, reason: SkipReason::ALL[r] }).collect(),
+                    .map(|(path, r)| SkippedEntry { path, reason: SkipReason::ALL[r] }).collect(),
                 conflicts: conflicts.into_iter()
-                    .map(|(path, n, stage)| Conflict { path, n, stage, mode: 0o100_644 }).collect(),
+                    .map(|(path, n, stage)| IndexConflict { path, n, stage, mode: 0o100_644 }).collect(),
             };
             lists.sort();
             let mut back = Lists::default();

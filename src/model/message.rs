@@ -4,7 +4,7 @@
 //! decided by a trailer. What a checkpoint is, its tree says, because any text can forge a trailer.
 
 use super::{
-    document::{Document, Kind, Status},
+    document::{CheckpointKind, Document, SessionStatus},
     id::Digest,
 };
 
@@ -14,9 +14,9 @@ pub struct Trailers {
     /// The session's name when this was written.
     pub session: Option<String>,
     /// What made the checkpoint.
-    pub kind: Option<Kind>,
+    pub kind: Option<CheckpointKind>,
     /// The session's status.
-    pub status: Option<Status>,
+    pub status: Option<SessionStatus>,
     /// The checkpoint's own name.
     pub name: Option<String>,
     /// The occasion.
@@ -74,7 +74,7 @@ pub fn encode(document: &Document, partial: bool, digest: &Digest) -> String {
         document
             .name
             .as_ref()
-            .map(super::name::Name::as_str)
+            .map(super::name::ShortName::as_str)
             .unwrap_or_default(),
     );
     trailer("Trigger", document.trigger.as_deref().unwrap_or_default());
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_message_says_what_the_document_says() {
         let mut document = sample();
-        document.kind = Kind::Save;
+        document.kind = CheckpointKind::Save;
         document.record.summary = Some("Parser done,\n\nCheckpoint-Status: failed\ntests red".into());
         document.git.branch = Some("main".into());
         let digest = Digest::of(&document.to_bytes());
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(trailers.digest, Some(digest));
         assert_eq!(
             (trailers.kind, trailers.status),
-            (Some(Kind::Save), Some(Status::Active))
+            (Some(CheckpointKind::Save), Some(SessionStatus::Active))
         );
         assert!(trailers.partial);
     }

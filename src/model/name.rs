@@ -14,7 +14,7 @@ pub const MAX_LEN: usize = 64;
 /// not ending in `.` or `.lock`, none of git's or Windows' reserved names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Name(String);
+pub struct ShortName(String);
 
 /// Why a text cannot be a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub struct InvalidName {
     pub reason: &'static str,
 }
 
-impl Name {
+impl ShortName {
     /// Takes a text that follows the grammar.
     pub fn new(text: impl Into<String>) -> Result<Self, InvalidName> {
         let text = text.into();
@@ -65,13 +65,13 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for ShortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl TryFrom<String> for Name {
+impl TryFrom<String> for ShortName {
     type Error = InvalidName;
 
     fn try_from(text: String) -> Result<Self, InvalidName> {
@@ -79,7 +79,7 @@ impl TryFrom<String> for Name {
     }
 }
 
-impl std::str::FromStr for Name {
+impl std::str::FromStr for ShortName {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
@@ -87,8 +87,8 @@ impl std::str::FromStr for Name {
     }
 }
 
-impl From<Name> for String {
-    fn from(name: Name) -> Self {
+impl From<ShortName> for String {
+    fn from(name: ShortName) -> Self {
         name.0
     }
 }
@@ -147,7 +147,7 @@ mod tests {
             "com10",
             &"a".repeat(64),
         ] {
-            assert!(Name::new(good).is_ok(), "{good}");
+            assert!(ShortName::new(good).is_ok(), "{good}");
         }
         let bad = [
             "",
@@ -176,10 +176,10 @@ mod tests {
             &"a".repeat(65),
         ];
         for text in bad {
-            assert!(Name::new(text).is_err(), "{text:?}");
+            assert!(ShortName::new(text).is_err(), "{text:?}");
         }
         assert_eq!(
-            Name::new("a b\u{1b}").expect_err("a space").to_string(),
+            ShortName::new("a b\u{1b}").expect_err("a space").to_string(),
             "'a b\\u{1b}' is not a valid name: only lower-case letters, digits, '.', '_' and '-' are allowed"
         );
     }
@@ -187,19 +187,22 @@ mod tests {
     #[test]
     fn slugs_read_like_their_branch() {
         assert_eq!(
-            Name::slug("feature/Login!", "abcd2345").as_str(),
+            ShortName::slug("feature/Login!", "abcd2345").as_str(),
             "feature-login-abcd2345"
         );
-        assert_eq!(Name::slug("\u{65e5}\u{672c}", "abcd2345").as_str(), "session-abcd2345");
-        assert_eq!(Name::slug("con", "abcd2345").as_str(), "con-abcd2345");
+        assert_eq!(
+            ShortName::slug("\u{65e5}\u{672c}", "abcd2345").as_str(),
+            "session-abcd2345"
+        );
+        assert_eq!(ShortName::slug("con", "abcd2345").as_str(), "con-abcd2345");
     }
 
     proptest! {
         #[test]
         fn every_text_gives_a_valid_slug(text in ".*", suffix in "[a-z2-7]{8}") {
-            let slug = Name::slug(&text, &suffix);
+            let slug = ShortName::slug(&text, &suffix);
             prop_assert!(slug.as_str().len() <= MAX_LEN);
-            prop_assert!(Name::new(slug.as_str()).is_ok());
+            prop_assert!(ShortName::new(slug.as_str()).is_ok());
         }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{
     document::Session,
-    patch::{self, Changing, Missing},
-    record::{Record, Unknown},
+    patch::{self, MissingItemRule, RecordEditor},
+    record::{Record, UnknownMembers},
     step::{Step, StepChange},
     time::Timestamp,
 };
@@ -34,7 +34,7 @@ pub struct Operation {
     pub session: Option<Value>,
     /// A part of the caller's state to be replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub put: Option<Put>,
+    pub put: Option<StateValue>,
     /// A line of the session log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogLine>,
@@ -43,7 +43,7 @@ pub struct Operation {
     pub step: Option<StepChange>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 impl Operation {
@@ -72,11 +72,11 @@ pub fn fit<'a>(operations: &[&'a Operation], is_fit: &mut dyn FnMut(&'a Operatio
 }
 
 fn fit_together(operations: &[&Operation]) -> bool {
-    let mut record = Changing::new(&Record::default());
+    let mut record = RecordEditor::new(&Record::default());
     for operation in operations {
         let patched = operation.record.as_ref();
         if patched.is_some_and(|patch| {
-            record.apply(patch, Missing::IsPassedOver).is_err() || patch::check_parts(patch).is_err()
+            record.apply(patch, MissingItemRule::IsPassedOver).is_err() || patch::check_parts(patch).is_err()
         }) {
             return false;
         }
@@ -106,7 +106,7 @@ pub struct ItemRef {
 
 /// A value for the record's `state`, which a merge patch could not give: that takes nulls for removals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Put {
+pub struct StateValue {
     /// Where, as a JSON pointer (RFC 6901); empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
@@ -144,25 +144,25 @@ pub struct Subject {
 impl Subject {
     /// Applies one operation that is made now. An item to be changed must be there; one to be removed may be gone.
     pub fn apply(&mut self, operation: &Operation) -> Result<(), patch::Error> {
-        self.apply_as([operation], Missing::IsAdded)
+        self.apply_as([operation], MissingItemRule::IsAdded)
     }
 
     /// Applies operations of a draft in order; costs what they say and what the record holds once, not once for each.
     ///
     /// An item to be changed that is gone is no error: another writer removed it.
     pub fn apply_all<'a>(&mut self, operations: impl IntoIterator<Item = &'a Operation>) -> Result<(), patch::Error> {
-        self.apply_as(operations, Missing::IsPassedOver)
+        self.apply_as(operations, MissingItemRule::IsPassedOver)
     }
 
     fn apply_as<'a>(
         &mut self,
         operations: impl IntoIterator<Item = &'a Operation>,
-        missing: Missing,
+        missing: MissingItemRule,
     ) -> Result<(), patch::Error> {
         let mut record = None;
         for operation in operations {
             if operation.record.is_some() || operation.remove.is_some() || operation.put.is_some() {
-                let record = record.get_or_insert_with(|| Changing::new(&self.record));
+                let record = record.get_or_insert_with(|| RecordEditor::new(&self.record));
                 if let Some(patch) = &operation.record {
                     record.apply(patch, missing)?;
                 }

@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A path relative to the top of the work tree, `/`-separated, as raw bytes.
+/// A path relative to the top of the working tree, `/`-separated, as raw bytes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RepoPath(Vec<u8>);
 

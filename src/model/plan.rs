@@ -1,7 +1,7 @@
 //! What a restore does to each path: the plan that is shown and the very one that is executed.
 //!
 //! Plain values. Paths that stay as they are have no line; a line says what happens to a path and why, or why nothing
-//! does although one might expect it. What stops the whole restore is a [`Blocked`].
+//! does although one might expect it. What stops the whole restore is a [`BlockedPath`].
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use super::{list::SkipReason, path::RepoPath};
 
 /// One path of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct PlanLine {
     /// What happens to it.
     pub act: Act,
     /// The file, link or folder.
     pub path: RepoPath,
     /// Why.
     #[serde(serialize_with = "shown")]
-    pub why: Why,
+    pub why: PlanReason,
 }
 
 /// What happens to a path.
@@ -57,7 +57,7 @@ impl Act {
 
 /// The reason for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum PlanReason {
     /// Write: nothing is there now.
     Absent,
     /// Write: its content differs.
@@ -79,7 +79,7 @@ pub enum Why {
     },
     /// Delete: the checkpoint does not have it.
     NotInCheckpoint,
-    /// Delete: an empty folder that the checkpoint does not have.
+    /// Delete: an empty directory that the checkpoint does not have.
     EmptyNotInCheckpoint,
     /// Delete: the checkpoint has another kind of thing there.
     InTheWay,
@@ -103,7 +103,7 @@ pub enum Why {
     SpecialBits,
 }
 
-impl Why {
+impl PlanReason {
     /// A word for scripts.
     pub fn word(self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for PlanReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => f.write_str("not there now"),
@@ -158,24 +158,24 @@ impl fmt::Display for Why {
 
 /// A path that stops a restore before anything is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Blocked {
+pub struct BlockedPath {
     /// What is in the way.
     pub path: RepoPath,
     /// Why it may not be touched.
     #[serde(serialize_with = "shown")]
-    pub why: Block,
+    pub why: BlockReason,
 }
 
 /// Why a path stops a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
+pub enum BlockReason {
     /// It is ignored, so no checkpoint holds it, and it would be overwritten.
     Ignored,
     /// A checkpoint cannot or may not hold it, and it would be overwritten.
     NotHeld(SkipReason),
     /// It is a repository of its own.
     Repository,
-    /// It has to stay, and a file has to take the place of the folder it is in.
+    /// It has to stay, and a file has to take the place of the directory it is in.
     Kept,
     /// It would be a link into the repository's own folder.
     LinkIntoRepository,
@@ -183,7 +183,7 @@ pub enum Block {
     Filter(String),
 }
 
-impl Block {
+impl BlockReason {
     /// A word for scripts.
     pub fn word(&self) -> &'static str {
         match self {
@@ -211,7 +211,7 @@ impl Block {
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for BlockReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ignored => f.write_str("ignored, so not saved anywhere"),
@@ -225,29 +225,29 @@ impl fmt::Display for Block {
 }
 
 /// The word and the sentence of a reason, for JSON.
-trait Reason: fmt::Display {
+trait ReasonText: fmt::Display {
     fn reason_word(&self) -> &'static str;
 }
 
-impl Reason for Why {
+impl ReasonText for PlanReason {
     fn reason_word(&self) -> &'static str {
         self.word()
     }
 }
 
-impl Reason for Block {
+impl ReasonText for BlockReason {
     fn reason_word(&self) -> &'static str {
         self.word()
     }
 }
 
-fn shown<S: Serializer>(why: &impl Reason, serializer: S) -> Result<S::Ok, S::Error> {
+fn shown<S: Serializer>(why: &impl ReasonText, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Shown {
+    struct PlanLineView {
         word: &'static str,
         text: String,
     }
-    Shown {
+    PlanLineView {
         word: why.reason_word(),
         text: why.to_string(),
     }
@@ -260,18 +260,18 @@ mod tests {
 
     #[test]
     fn json_says_word_and_sentence() {
-        let line = Line {
+        let line = PlanLine {
             act: Act::Mode,
             path: RepoPath::from("a\tb"),
-            why: Why::Bits { from: 0o644, to: 0o600 },
+            why: PlanReason::Bits { from: 0o644, to: 0o600 },
         };
         assert_eq!(
             serde_json::to_string(&line).expect("plain values"),
             r#"{"act":"mode","path":"\"a\\tb\"","why":{"word":"bits","text":"0644 to 0600"}}"#
         );
-        let blocked = Blocked {
+        let blocked = BlockedPath {
             path: RepoPath::from("x"),
-            why: Block::Filter("crypt".to_owned()),
+            why: BlockReason::Filter("crypt".to_owned()),
         };
         assert_eq!(
             serde_json::to_string(&blocked).expect("plain values"),
@@ -283,9 +283,9 @@ mod tests {
     fn force_never_gets_past_what_cannot_be_saved() {
         for reason in SkipReason::ALL {
             let may = [SkipReason::TooLarge, SkipReason::OverBudget, SkipReason::Excluded].contains(&reason);
-            assert_eq!(Block::NotHeld(reason).yields_to_force(), may, "{reason}");
+            assert_eq!(BlockReason::NotHeld(reason).yields_to_force(), may, "{reason}");
         }
-        assert!(!Block::Repository.yields_to_force());
-        assert!(!Block::Kept.yields_to_force());
+        assert!(!BlockReason::Repository.yields_to_force());
+        assert!(!BlockReason::Kept.yields_to_force());
     }
 }

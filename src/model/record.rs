@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::time::Timestamp;
 
 /// Members of a JSON object that this version of the program does not know, in input order.
-pub type Unknown = Map<String, Value>;
+pub type UnknownMembers = Map<String, Value>;
 
 /// Declares an item of a list of the record: its own fields, framed by the `id`, `at` and `by` that every item has.
 macro_rules! item {
@@ -26,7 +26,7 @@ macro_rules! item {
             $($(#[$field_doc])* pub $field: $type,)*
             /// Members of a later version.
             #[serde(flatten)]
-            pub unknown: Unknown,
+            pub unknown: UnknownMembers,
         }
     };
 }
@@ -48,7 +48,7 @@ pub struct Record {
     pub next_steps: Vec<Note>,
     /// Progress in steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<Progress>,
+    pub step: Option<StepProgress>,
     /// Progress in phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
@@ -99,7 +99,7 @@ pub struct Record {
     pub iteration: Option<u64>,
     /// Why a session failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
+    pub error: Option<SessionFailure>,
     /// Files kept with the checkpoint; the contents are `files/<n>` in its tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
@@ -111,7 +111,7 @@ pub struct Record {
     pub extra: Map<String, Value>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 item! {
@@ -282,7 +282,7 @@ pub struct ForkOption {
     pub files: Vec<String>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 item! {
@@ -354,7 +354,7 @@ item! {
 item! {
     /// A file kept with the checkpoint.
     Attachment {
-        /// Its name, without folders; C-quoted where it must be.
+        /// Its name, without directories; C-quoted where it must be.
         name: String,
         /// The number of its blob, `files/<n>`.
         n: u32,
@@ -365,7 +365,7 @@ item! {
 
 /// A step of so many.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct StepProgress {
     /// Counted from 1; 0 before the first.
     pub n: u32,
     /// How many there are.
@@ -386,7 +386,7 @@ pub struct Phase {
 
 /// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct SessionFailure {
     /// The message.
     pub message: String,
     /// A stack trace or log excerpt.

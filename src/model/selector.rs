@@ -17,7 +17,7 @@ pub struct Selector {
     /// What is looked up first.
     pub base: Base,
     /// Steps taken from there, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SelectorStep>,
 }
 
 /// The starting point of a selector.
@@ -27,7 +27,7 @@ pub enum Base {
     Current,
     /// `-`: the session that was current before.
     Previous,
-    /// `:/text`: the newest checkpoint whose subject holds the text.
+    /// `:/text`: the latest checkpoint whose subject holds the text.
     Search(String),
     /// A word: a session, a checkpoint's name in the current session, or the beginning of a commit id or digest.
     Word(String),
@@ -35,7 +35,7 @@ pub enum Base {
 
 /// A step from a checkpoint to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SelectorStep {
     /// `~n`: n checkpoints back.
     Back(usize),
     /// `@{n}`: where the session stood n updates ago.
@@ -57,7 +57,7 @@ pub struct InvalidSelector {
 }
 
 impl Selector {
-    /// The newest checkpoint of the current session.
+    /// The latest checkpoint of the current session.
     pub fn current() -> Self {
         Self {
             base: Base::Current,
@@ -110,12 +110,12 @@ impl Selector {
         Ok(Self { base, steps })
     }
 
-    fn step(rest: &str) -> Result<(Step, &str), &'static str> {
+    fn step(rest: &str) -> Result<(SelectorStep, &str), &'static str> {
         if let Some(after) = rest.strip_prefix('~') {
             let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
             let n = if end == 0 { Ok(1) } else { after[..end].parse() };
             return Ok((
-                Step::Back(n.map_err(|_| "the number after '~' is too large")?),
+                SelectorStep::Back(n.map_err(|_| "the number after '~' is too large")?),
                 &after[end..],
             ));
         }
@@ -123,9 +123,9 @@ impl Selector {
             let end = after.find('}').ok_or("'@{' is not closed")?;
             let (inner, after) = (&after[..end], &after[end + 1..]);
             let step = match inner.parse() {
-                Ok(n) => Step::Update(n),
+                Ok(n) => SelectorStep::Update(n),
                 Err(_) if inner.trim().is_empty() => return Err("there is nothing in '@{}'"),
-                Err(_) => Step::Date(inner.to_owned()),
+                Err(_) => SelectorStep::Date(inner.to_owned()),
             };
             return Ok((step, after));
         }
@@ -134,7 +134,7 @@ impl Selector {
             if end == 0 {
                 return Err("there is no name after '@'");
             }
-            return Ok((Step::Named(after[..end].to_owned()), &after[end..]));
+            return Ok((SelectorStep::Named(after[..end].to_owned()), &after[end..]));
         }
         Err("only '~n', '@{n}', '@{date}' and '@name' may follow")
     }
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> (Base, Vec<Step>) {
+    fn parsed(text: &str) -> (Base, Vec<SelectorStep>) {
         let selector = Selector::parse(text).unwrap_or_else(|e| panic!("{e}"));
         (selector.base, selector.steps)
     }
@@ -155,21 +155,27 @@ mod tests {
     fn every_form_of_the_manual() {
         let word = |w: &str| Base::Word(w.to_owned());
         assert_eq!(parsed("@"), (Base::Current, vec![]));
-        assert_eq!(parsed("@~2"), (Base::Current, vec![Step::Back(2)]));
-        assert_eq!(parsed("@{1}"), (Base::Current, vec![Step::Update(1)]));
+        assert_eq!(parsed("@~2"), (Base::Current, vec![SelectorStep::Back(2)]));
+        assert_eq!(parsed("@{1}"), (Base::Current, vec![SelectorStep::Update(1)]));
         assert_eq!(parsed("-"), (Base::Previous, vec![]));
-        assert_eq!(parsed("-~"), (Base::Previous, vec![Step::Back(1)]));
+        assert_eq!(parsed("-~"), (Base::Previous, vec![SelectorStep::Back(1)]));
         assert_eq!(parsed("auth"), (word("auth"), vec![]));
         assert_eq!(parsed("refs/checkpoints/auth"), (word("auth"), vec![]));
-        assert_eq!(parsed("checkpoints/auth~3"), (word("auth"), vec![Step::Back(3)]));
+        assert_eq!(
+            parsed("checkpoints/auth~3"),
+            (word("auth"), vec![SelectorStep::Back(3)])
+        );
         assert_eq!(
             parsed("auth@before-merge~"),
-            (word("auth"), vec![Step::Named("before-merge".into()), Step::Back(1)])
+            (
+                word("auth"),
+                vec![SelectorStep::Named("before-merge".into()), SelectorStep::Back(1)]
+            )
         );
-        assert_eq!(parsed("auth@{2}"), (word("auth"), vec![Step::Update(2)]));
+        assert_eq!(parsed("auth@{2}"), (word("auth"), vec![SelectorStep::Update(2)]));
         assert_eq!(
             parsed("auth@{10 minutes ago}"),
-            (word("auth"), vec![Step::Date("10 minutes ago".into())])
+            (word("auth"), vec![SelectorStep::Date("10 minutes ago".into())])
         );
         assert_eq!(parsed(":/parser done"), (Base::Search("parser done".into()), vec![]));
         assert_eq!(parsed("sha256:abcd").0, word("sha256:abcd"));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{id::Digest, json, name::Name, patch, record::Unknown, time::Timestamp};
+use super::{id::Digest, json, name::ShortName, patch, record::UnknownMembers, time::Timestamp};
 
 /// A session, as a checkpoint knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,12 +11,12 @@ pub struct Session {
     /// Its identity: 26 base32 characters, set by its first document and never changed.
     pub id: String,
     /// Its name when this was written; the ref alone gives the present one.
-    pub name: Name,
+    pub name: ShortName,
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Where it stands.
-    pub status: Status,
+    pub status: SessionStatus,
     /// The caller's type, such as `feature`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -45,13 +45,13 @@ pub struct Session {
     pub created_at: Timestamp,
     /// Where a fork came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<ForkedFrom>,
+    pub forked_from: Option<ForkSource>,
     /// Anything else the caller wants kept.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 impl Session {
@@ -59,9 +59,9 @@ impl Session {
     pub fn check(patch: &Value) -> Result<(), patch::Error> {
         let session = Self {
             id: String::new(),
-            name: Name::slug("x", "x"),
+            name: ShortName::slug("x", "x"),
             title: None,
-            status: Status::Active,
+            status: SessionStatus::Active,
             kind: None,
             feature: None,
             feature_id: None,
@@ -100,7 +100,7 @@ impl Session {
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum SessionStatus {
     /// Being worked on.
     Active,
     /// Put aside.
@@ -111,7 +111,7 @@ pub enum Status {
     Failed,
 }
 
-impl Status {
+impl SessionStatus {
     /// The word that is stored and shown.
     pub fn word(self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl Status {
     }
 }
 
-impl std::str::FromStr for Status {
+impl std::str::FromStr for SessionStatus {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -141,11 +141,11 @@ impl std::str::FromStr for Status {
 
 /// The source of a fork.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForkedFrom {
+pub struct ForkSource {
     /// The digest of the checkpoint.
     pub digest: Digest,
     /// The name of its session then.
-    pub session: Name,
+    pub session: ShortName,
     /// The option of a fork point that the fork explores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!((session.id, session.name), (sample().session.id, sample().session.name));
         assert_eq!(
             (session.status, session.issues),
-            (Status::Paused, vec!["A-1".to_owned()])
+            (SessionStatus::Paused, vec!["A-1".to_owned()])
         );
         assert!(
             sample()

@@ -11,42 +11,43 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene,
-    bring::{self, Job, Noted, Scope},
-    compose::Present,
-    goal::{self, Goal, Unstaged},
-    newer::{self, Aim},
-    pathspecs, refuse,
-    restore::{self, Progress, RecordIs, Restored, Source, short},
+    compose::CurrentSnapshot,
+    interrupted::{self, InterruptedTarget},
+    pathspecs,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal},
+    refuse,
+    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
     save,
-    select::{self, Selected},
+    select::{self, SelectedCheckpoint},
+    target_state::{self, TargetState, UnstagedChanges},
 };
 use crate::{
-    model::{id::Oid, list::Lists, name::Name, path::RepoPath, report::MergeVerdict, selector::Selector},
+    model::{id::Oid, list::Lists, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
     store::{
         self, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
-        merge::{self, Labels, Outcome, PathMerge, Trees},
-        pathspec::Filter,
+        merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
+        pathspec::PathFilter,
         tree,
     },
     worktree::restore::journal::{self, Journal},
 };
 
-/// The mode of a folder in a tree.
+/// The mode of a directory in a tree.
 const FOLDER: u32 = 0o040_000;
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
 
 /// What is to be applied, and how.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ApplyRequest {
     /// The checkpoint.
     pub selector: Selector,
     /// Which paths are meant; all without any. As they are typed in `folder`.
     pub pathspecs: Vec<Vec<u8>>,
-    /// The folder the command was started in, relative to the root of the work tree; empty for the root.
-    pub folder: RepoPath,
+    /// The directory the command was started in, relative to the root of the working tree; empty for the root.
+    pub directory: RepoPath,
     /// Whether nothing is changed.
     pub dry_run: bool,
     /// Whether it is done although there are reasons not to.
@@ -55,31 +56,32 @@ pub struct Request {
 
 /// What was applied, or would be.
 #[derive(Debug)]
-pub struct Applied {
+pub struct ApplyOutcome {
     /// What happened to the files.
-    pub restored: Restored,
+    pub restored: RestoreOutcome,
     /// The paths on which both sides do not fit together, and how.
     pub conflicts: Vec<(RepoPath, MergeVerdict)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct ApplyJournal {
     target: Oid,
-    session: Option<Name>,
+    session: Option<ShortName>,
     pathspecs: Vec<RepoPath>,
-    folder: RepoPath,
+    #[serde(rename = "folder")]
+    directory: RepoPath,
     force: bool,
 }
 
 /// Applies a checkpoint's changes to the present.
-pub fn apply(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Applied, Error> {
+pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     save::guard(scene)?;
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     restore::begin(scene, request.dry_run)?;
-    let Selected {
+    let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
-    let note = Note {
+    let note = ApplyJournal {
         target: oid(checkpoint.entry.id),
         session,
         pathspecs: request
@@ -87,7 +89,7 @@ pub fn apply(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Re
             .iter()
             .map(|spec| RepoPath::new(spec.clone()))
             .collect(),
-        folder: request.folder.clone(),
+        directory: request.directory.clone(),
         force: request.force,
     };
     run(scene, &note, &checkpoint, request.dry_run, None, progress)
@@ -97,15 +99,15 @@ pub fn apply(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Re
 pub(super) fn resume(
     scene: &Scene<'_>,
     journal: Journal,
-    noted: &Noted,
+    noted: &PlanJournal,
     dry_run: bool,
-    progress: Progress<'_>,
-) -> Result<Restored, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
     let invalid = |error: serde_json::Error| Error::Journal { why: error.to_string() };
-    let note: Note = serde_json::from_value(noted.note.clone()).map_err(invalid)?;
+    let note: ApplyJournal = serde_json::from_value(noted.note.clone()).map_err(invalid)?;
     let target = object_id(&note.target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
-    let only = aim(scene, noted, &store::with_memory(scene.repo))?.only;
+    let only = interrupted_target(scene, noted, &store::with_memory(scene.repo))?.only;
     let safety = object_id(&noted.safety);
     let before = checkpoint::load(scene.repo, safety).map_err(Error::damaged(short(safety)))?;
     Ok(run(
@@ -113,36 +115,40 @@ pub(super) fn resume(
         &note,
         &checkpoint,
         dry_run,
-        Some((journal, before, with_folders(only))),
+        Some((journal, before, with_directories(only))),
         progress,
     )?
     .restored)
 }
 
-/// The paths that an apply is about, and the folders above them: going on, it leaves alone what came since.
-fn with_folders(paths: Option<BTreeSet<RepoPath>>) -> Option<HashSet<RepoPath>> {
+/// The paths that an apply is about, and the directories above them: going on, it leaves alone what came since.
+fn with_directories(paths: Option<BTreeSet<RepoPath>>) -> Option<HashSet<RepoPath>> {
     let paths = paths?;
     let above = |path: &RepoPath| {
         let bytes = path.as_bytes();
         let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         slashes.map(|(at, _)| RepoPath::from(&bytes[..at])).collect::<Vec<_>>()
     };
-    let folders: Vec<_> = paths.iter().flat_map(above).collect();
-    Some(paths.into_iter().chain(folders).collect())
+    let directories: Vec<_> = paths.iter().flat_map(above).collect();
+    Some(paths.into_iter().chain(directories).collect())
 }
 
 /// What an interrupted apply makes of the files.
-pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result<Aim, Error> {
-    let note: Note =
+pub(super) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &PlanJournal,
+    repo: &Repository,
+) -> Result<InterruptedTarget, Error> {
+    let note: ApplyJournal =
         serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
     let load = |id: &Oid| {
         let id = object_id(id);
         checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))
     };
     let (checkpoint, safety) = (load(&note.target)?, load(&noted.safety)?);
-    let theirs = Goal::of(scene, &checkpoint, &short(checkpoint.entry.id))?;
-    let before = Goal::of(scene, &safety, "the safety checkpoint")?;
-    let merging = Merging {
+    let theirs = TargetState::of(scene, &checkpoint, &short(checkpoint.entry.id))?;
+    let before = TargetState::of(scene, &safety, "the safety checkpoint")?;
+    let merging = MergeRun {
         checkpoint: &checkpoint,
         theirs: &theirs,
         before: Some(&before),
@@ -150,9 +156,9 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
     };
     let (goal, _) = merging.merge_into(repo, before.clone())?;
-    let mut only = newer::differ(repo, Some(before.tree), Some(goal.tree))?;
+    let mut only = interrupted::differ(repo, Some(before.tree), Some(goal.tree))?;
     only.extend(listed_differently(&before.lists, &goal.lists));
-    Ok(Aim {
+    Ok(InterruptedTarget {
         tree: Some(goal.tree),
         only: Some(only),
     })
@@ -160,42 +166,42 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted, repo: &Repository) -> Result
 
 fn run(
     scene: &Scene<'_>,
-    note: &Note,
+    note: &ApplyJournal,
     checkpoint: &Checkpoint,
     dry_run: bool,
     interrupted: Option<(Journal, Checkpoint, Option<HashSet<RepoPath>>)>,
-    progress: Progress<'_>,
-) -> Result<Applied, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<ApplyOutcome, Error> {
     let subject = note
         .session
         .as_ref()
         .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
-    let theirs = Goal::of(scene, checkpoint, &subject)?;
+    let theirs = TargetState::of(scene, checkpoint, &subject)?;
     let (journal, before, only) = match interrupted {
         Some((journal, before, only)) => {
-            let goal = Goal::of(scene, &before, "the safety checkpoint")?;
+            let goal = TargetState::of(scene, &before, "the safety checkpoint")?;
             (Some(journal), Some(goal), only)
         }
         None => (None, None, None),
     };
     let continued = journal.is_some();
     let label = format!("checkpoint {}", short(checkpoint.entry.id));
-    let merging = Merging {
+    let merging = MergeRun {
         checkpoint,
         theirs: &theirs,
         before: before.as_ref(),
         paths: filter(scene, note)?,
         label: &label,
     };
-    let job = Job {
+    let job = PlanJob {
         operation: "apply",
         summary: format!("before applying {}", short(checkpoint.entry.id)),
-        scope: Scope {
+        scope: PathScope {
             only,
             trusted: note.force,
             include: note.force,
-            cwd: (!note.folder.as_bytes().is_empty()).then(|| note.folder.clone()),
-            ..Scope::default()
+            cwd: (!note.directory.as_bytes().is_empty()).then(|| note.directory.clone()),
+            ..PathScope::default()
         },
         goal: &|repo, present| Ok(merging.merge(repo, present)?.0),
         refuse: &|_, present, _| {
@@ -212,35 +218,35 @@ fn run(
         progress,
     };
     let conflicts = RefCell::new(Vec::new());
-    let unstaged = Cell::new(Unstaged::default());
-    let goal = |repo: &Repository, present: &Present| {
+    let unstaged = Cell::new(UnstagedChanges::default());
+    let goal = |repo: &Repository, present: &CurrentSnapshot| {
         let (goal, found) = merging.merge(repo, present)?;
         *conflicts.borrow_mut() = found;
         if let Some(present) = &present.snapshot {
             let paths = merging.paths.clone();
-            unstaged.set(goal::unstaged(repo, checkpoint, &theirs, present, paths)?);
+            unstaged.set(target_state::unstaged(repo, checkpoint, &theirs, present, paths)?);
         }
         Ok(goal)
     };
-    let job = Job { goal: &goal, ..job };
-    let brought = bring::bring(scene, &job)?;
+    let job = PlanJob { goal: &goal, ..job };
+    let brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
     if whole && !dry_run {
         let what = format!("applied {}", short(checkpoint.entry.id));
         restore::note_done(scene, "apply", what, Some(&brought), Vec::new())?;
         journal::remove(scene.repo)?;
     }
-    Ok(Applied {
-        restored: Restored {
+    Ok(ApplyOutcome {
+        restored: RestoreOutcome {
             operation: "apply".to_owned(),
-            from: Some(Source {
+            from: Some(RestoreSource {
                 id: checkpoint.entry.id,
                 session: note.session.clone(),
                 document: Box::new(checkpoint.document.clone()),
             }),
             brought: Some(brought),
             unstaged: unstaged.get(),
-            record: RecordIs::NotMeant,
+            record: RecordFate::NotMeant,
             dry_run,
             aborted: false,
         },
@@ -248,25 +254,25 @@ fn run(
     })
 }
 
-fn filter(scene: &Scene<'_>, note: &Note) -> Result<Option<Filter>, Error> {
-    pathspecs::filter(scene, &note.pathspecs, &note.folder)
+fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, Error> {
+    pathspecs::filter(scene, &note.pathspecs, &note.directory)
 }
 
 /// Paths on which both sides do not fit together, and how.
 type Conflicts = Vec<(RepoPath, MergeVerdict)>;
 
-struct Merging<'a> {
+struct MergeRun<'a> {
     checkpoint: &'a Checkpoint,
-    theirs: &'a Goal,
+    theirs: &'a TargetState,
     /// The present when it was interrupted, if it was: then that is merged, not what became of it.
-    before: Option<&'a Goal>,
-    paths: Option<Filter>,
+    before: Option<&'a TargetState>,
+    paths: Option<PathFilter>,
     label: &'a str,
 }
 
-impl Merging<'_> {
+impl MergeRun<'_> {
     /// The present with the checkpoint's changes merged in, and the paths in conflict.
-    fn merge(&self, repo: &Repository, present: &Present) -> Result<(Goal, Conflicts), Error> {
+    fn merge(&self, repo: &Repository, present: &CurrentSnapshot) -> Result<(TargetState, Conflicts), Error> {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
                 subject: "the present".to_owned(),
@@ -278,7 +284,7 @@ impl Merging<'_> {
         }
         let ours = match self.before {
             Some(before) => before.clone(),
-            None => Goal {
+            None => TargetState {
                 tree: snapshot.tree,
                 index: snapshot.index_tree,
                 lists: snapshot.lists.clone(),
@@ -295,7 +301,7 @@ impl Merging<'_> {
         self.checkpoint.document.git.head.as_ref().map(object_id)
     }
 
-    /// Brings what no tree says: permission bits where the present has the usual ones, and empty folders where nothing
+    /// Brings what no tree says: permission bits where the present has the usual ones, and empty directories where nothing
     /// is.
     fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: store::ObjectId) -> Result<(), Error> {
         let mut paths = self.paths.clone();
@@ -312,11 +318,14 @@ impl Merging<'_> {
                 lists.modes.push((path.clone(), *bits));
             }
         }
-        for folder in &theirs.empty_dirs {
-            if lists.empty_dirs.contains(folder) || !keeps(folder) || tree::entry(repo, merged, folder)?.is_some() {
+        for directory in &theirs.empty_dirs {
+            if lists.empty_dirs.contains(directory)
+                || !keeps(directory)
+                || tree::entry(repo, merged, directory)?.is_some()
+            {
                 continue;
             }
-            let bytes = folder.as_bytes();
+            let bytes = directory.as_bytes();
             let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
             let mut is_free = true;
             for (at, _) in slashes {
@@ -324,21 +333,21 @@ impl Merging<'_> {
                 is_free &= above.is_none_or(|entry| entry.mode == FOLDER);
             }
             if is_free {
-                lists.empty_dirs.push(folder.clone());
+                lists.empty_dirs.push(directory.clone());
             }
         }
         lists.sort();
         Ok(())
     }
 
-    fn merge_into(&self, repo: &Repository, ours: Goal) -> Result<(Goal, Conflicts), Error> {
+    fn merge_into(&self, repo: &Repository, ours: TargetState) -> Result<(TargetState, Conflicts), Error> {
         let base = self.base();
         let trees = Trees {
             base,
             ours: Some(ours.tree),
             theirs: Some(self.theirs.tree),
         };
-        let options = merge::Options {
+        let options = merge::MergeOptions {
             labels: Labels {
                 base: "saved at",
                 ours: "present",
@@ -347,7 +356,7 @@ impl Merging<'_> {
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
         };
-        let mut merged = merge::three_way(&tree::Reader::new(repo), trees, options)?;
+        let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         if let Some(paths) = self.paths.clone() {
             merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
         }
@@ -362,20 +371,20 @@ impl Merging<'_> {
             .filter(|path| path.verdict != MergeVerdict::Clean)
             .map(|path| (path.path.clone(), path.verdict))
             .collect();
-        Ok((Goal { tree, lists, ..ours }, conflicts))
+        Ok((TargetState { tree, lists, ..ours }, conflicts))
     }
 }
 
-/// The paths that two lists give other permission bits, or that are empty folders for one of them alone.
+/// The paths that two lists give other permission bits, or that are empty directories for one of them alone.
 fn listed_differently(a: &Lists, b: &Lists) -> BTreeSet<RepoPath> {
     let modes = |lists: &Lists| lists.modes.iter().cloned().collect::<BTreeSet<_>>();
-    let folders = |lists: &Lists| lists.empty_dirs.iter().cloned().collect::<BTreeSet<_>>();
+    let directories = |lists: &Lists| lists.empty_dirs.iter().cloned().collect::<BTreeSet<_>>();
     let modes = modes(a)
         .symmetric_difference(&modes(b))
         .map(|(path, _)| path.clone())
         .collect::<BTreeSet<_>>();
-    let folders = folders(a).symmetric_difference(&folders(b)).cloned().collect();
-    modes.union(&folders).cloned().collect()
+    let directories = directories(a).symmetric_difference(&directories(b)).cloned().collect();
+    modes.union(&directories).cloned().collect()
 }
 
 /// The permission bits of a file, where they are not the usual ones.
@@ -394,7 +403,9 @@ fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
         ..Lists::default()
     };
     for path in merged {
-        let Outcome::Write(entry) = &path.result else { continue };
+        let PathMergeOutcome::Write(entry) = &path.result else {
+            continue;
+        };
         // A file of the present that moves to a new name is, but for what is merged in, as it was at the old one.
         let before = path.removes.as_ref().unwrap_or(&path.path);
         let whole = path.theirs.as_ref().is_some_and(|theirs| theirs.id == entry.id);

@@ -1,6 +1,6 @@
 //! Autosaves: the state at this moment beside the session's chain, and taking one up after work was cut off.
 //!
-//! An autosave is a checkpoint on a ref of its own whose parent is the session's newest one: the chain does not grow by
+//! An autosave is a checkpoint on a ref of its own whose parent is the session's latest one: the chain does not grow by
 //! it, the draft stays, and the next save folds in what it would have folded in anyway. Taking one up appends a save
 //! with its content. The loser of a race drops what it has and looks anew: the older state is of no use to anyone.
 
@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use super::{
     Error, Scene,
-    choose::{self, Chosen},
-    compose::{self, Before, Present},
-    draft::{self as notes, Change},
-    place,
+    compose::{self, CurrentSnapshot, Predecessor},
+    draft::{self as notes, DraftChange},
+    placement,
     save::{self, content},
+    session_choice::{self, SessionChoice},
 };
 use crate::{
     model::{
-        document::{Document, Kind},
-        name::Name,
+        document::{CheckpointKind, Document},
+        name::ShortName,
         time::Timestamp,
     },
     store::{
@@ -38,23 +38,23 @@ pub const RECOVERY: &str = "recovery";
 
 /// What an autosave did.
 #[derive(Debug)]
-pub enum Autosaved {
+pub enum AutosaveOutcome {
     /// It was made.
-    Saved(Made),
-    /// Nothing changed since the newest checkpoint or autosave.
-    Unchanged(Made),
+    Saved(AutosaveReceipt),
+    /// Nothing changed since the latest checkpoint or autosave.
+    Unchanged(AutosaveReceipt),
     /// No session is current, or the current one has ended: there is nothing to save to.
     NoSession,
 }
 
 /// An autosave, or the state that stands for the present one.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct AutosaveReceipt {
     /// The session.
     pub session: SessionRef,
-    /// Its newest checkpoint.
+    /// Its latest checkpoint.
     pub tip: ObjectId,
-    /// The autosave; the newest checkpoint when that says it all.
+    /// The autosave; the latest checkpoint when that says it all.
     pub id: ObjectId,
     /// Paths that could not be captured.
     pub failed: usize,
@@ -67,16 +67,17 @@ pub struct Made {
 }
 
 /// The session that an autosave would save to.
-pub fn session(scene: &Scene<'_>) -> Result<Option<Name>, Error> {
-    let chosen = choose::meant(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
+pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
+    let chosen =
+        session_choice::session_for_command(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
     Ok(chosen.map(|chosen| chosen.name))
 }
 
 /// Saves the present state beside the chain of the current session, unless nothing changed.
-pub fn autosave(scene: &Scene<'_>) -> Result<Autosaved, Error> {
+pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
     save::guard(scene)?;
-    let Some(chosen) = choose::meant(scene)? else {
-        return Ok(Autosaved::NoSession);
+    let Some(chosen) = session_choice::session_for_command(scene)? else {
+        return Ok(AutosaveOutcome::NoSession);
     };
     let id = chosen.tip.document.session.id.clone();
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
@@ -85,9 +86,10 @@ pub fn autosave(scene: &Scene<'_>) -> Result<Autosaved, Error> {
     let mut rewriting = false;
     for _ in 0..TRIES {
         let _session = lock::session(scene.repo, &id, scene.wait)?;
-        let Some(chosen) = choose::meant(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished())
+        let Some(chosen) = session_choice::session_for_command(scene)?
+            .filter(|chosen| !chosen.tip.document.session.status.is_finished())
         else {
-            return Ok(Autosaved::NoSession);
+            return Ok(AutosaveOutcome::NoSession);
         };
         let writer = if rewriting {
             Writer::rewriting(scene.repo)?
@@ -97,10 +99,10 @@ pub fn autosave(scene: &Scene<'_>) -> Result<Autosaved, Error> {
         match attempt(scene, writer, &chosen) {
             Err(Error::Store(store::Error::Moved { .. })) => {}
             Err(Error::Store(store::Error::Vanished { .. })) => rewriting = true,
-            Ok(Autosaved::Saved(mut made)) => {
+            Ok(AutosaveOutcome::Saved(mut made)) => {
                 let consolidated = objects::consolidate(scene.repo);
                 made.trouble.extend(consolidated.err().map(|error| error.to_string()));
-                return Ok(Autosaved::Saved(made));
+                return Ok(AutosaveOutcome::Saved(made));
             }
             other => return other,
         }
@@ -111,7 +113,7 @@ pub fn autosave(scene: &Scene<'_>) -> Result<Autosaved, Error> {
     })
 }
 
-fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &Chosen) -> Result<Autosaved, Error> {
+fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &SessionChoice) -> Result<AutosaveOutcome, Error> {
     let tip = &chosen.tip;
     let full = autosave::ref_name(scene.repo, &tip.document.session.id);
     let old = refs::read(scene.repo, &full)?;
@@ -126,7 +128,7 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &Chosen) -> Result<Autosav
     let present = compose::present(scene, &writer, true, &trees)?;
     let (document, written) = write(scene, &writer, chosen, last.as_ref(), &present)?;
     let of_this_tip = last.as_ref().filter(|last| last.previous() == Some(tip.entry.id));
-    let mut made = Made {
+    let mut made = AutosaveReceipt {
         session: SessionRef {
             id: tip.document.session.id.clone(),
             name: chosen.name.clone(),
@@ -139,14 +141,14 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &Chosen) -> Result<Autosav
         extent: present.extent(),
     };
     if same(&document, of_this_tip.map_or(&tip.document, |last| &last.document)) {
-        return Ok(Autosaved::Unchanged(made));
+        return Ok(AutosaveOutcome::Unchanged(made));
     }
     let sealed = writer.finish()?;
     made.new_bytes = sealed.bytes();
-    let left = place::on_ref(scene, &full, old, &written, vec![sealed], "checkpoint: autosave")?;
+    let left = placement::on_ref(scene, &full, old, &written, vec![sealed], "checkpoint: autosave")?;
     made.trouble.extend(left.iter().map(ToString::to_string));
     made.id = written.id;
-    Ok(Autosaved::Saved(made))
+    Ok(AutosaveOutcome::Saved(made))
 }
 
 /// Whether two states say the same: record, session, log, place and files.
@@ -168,15 +170,15 @@ fn same(new: &Document, old: &Document) -> bool {
 fn write(
     scene: &Scene<'_>,
     writer: &Writer,
-    chosen: &Chosen,
+    chosen: &SessionChoice,
     last: Option<&Checkpoint>,
-    present: &Present,
-) -> Result<(Document, checkpoint::Written), Error> {
+    present: &CurrentSnapshot,
+) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
     let tip = &chosen.tip;
     let people = compose::people(scene);
-    let mut subject = choose::carried(tip, &chosen.name);
-    let draft = choose::with_draft(scene, tip, &mut subject)?;
-    let mut document = compose::document(scene, subject.session, Kind::Autosave, present.facts.clone());
+    let mut subject = session_choice::carried(tip, &chosen.name);
+    let draft = session_choice::with_draft(scene, tip, &mut subject)?;
+    let mut document = compose::document(scene, subject.session, CheckpointKind::Autosave, present.facts.clone());
     document.record = subject.record;
     if document.record.summary.is_none() {
         document.record.summary.clone_from(&tip.document.record.summary);
@@ -195,7 +197,7 @@ fn write(
         siblings.keep(&previous, kept);
     }
     content::attach_log(scene, writer, &subject.log, &previous, &mut siblings)?;
-    let before = Before {
+    let before = Predecessor {
         id: tip.entry.id,
         digest: tip.digest.clone(),
         checkpoint: Some(last.unwrap_or(tip)),
@@ -218,14 +220,14 @@ fn included(draft: &draft::Draft, folded: &BTreeMap<String, u64>) -> BTreeMap<St
 
 /// Writes a line into the log of the current session, in its draft; without a session there is none to write to.
 pub fn log(scene: &Scene<'_>, level: &str, message: String) -> Result<(), Error> {
-    if choose::meant(scene)?.is_some() {
+    if session_choice::session_for_command(scene)?.is_some() {
         let level = level.to_owned();
-        notes::append(scene, vec![Change::Log { level, message }])?;
+        notes::append(scene, vec![DraftChange::Log { level, message }])?;
     }
     Ok(())
 }
 
-/// An autosave that is newer than what the session's chain has of this work tree.
+/// An autosave that is newer than what the session's chain has of this working tree.
 #[derive(Clone, Debug)]
 pub struct Offer {
     /// The autosave.
@@ -236,11 +238,11 @@ pub struct Offer {
     pub changes: usize,
 }
 
-/// The autosave of a session in this work tree, if it is newer than the session's last checkpoint of this work tree.
-/// `tip` is the session's newest checkpoint.
+/// The autosave of a session in this working tree, if it is newer than the session's last checkpoint of this working tree.
+/// `tip` is the session's latest checkpoint.
 pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>, Error> {
     let session = &tip.document.session;
-    let Some(id) = autosave::newest(scene.repo, &session.id)? else {
+    let Some(id) = autosave::latest(scene.repo, &session.id)? else {
         return Ok(None);
     };
     // A damaged one is nothing to offer; verify tells of it.
@@ -259,7 +261,7 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
     }))
 }
 
-/// Whether no checkpoint of this work tree came after the autosave: by the chain, and where the autosave does not stand
+/// Whether no checkpoint of this working tree came after the autosave: by the chain, and where the autosave does not stand
 /// on it any more (after an undo, or a prune) by time.
 fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
     let here = compose::worktree(scene).id;
@@ -278,14 +280,14 @@ fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
 }
 
 /// Takes an autosave up: appends a save with its content to the session. No file changes. Gives the new checkpoint.
-pub fn recover(scene: &Scene<'_>, name: &Name, offer: &Offer) -> Result<ObjectId, Error> {
-    let found = choose::load(scene, "autosave", offer.id)?;
+pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<ObjectId, Error> {
+    let found = session_choice::load(scene, "autosave", offer.id)?;
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     refs::recover(scene.repo, scene.wait)?;
     let mut rewriting = false;
     for _ in 0..TRIES {
         let _session = lock::session(scene.repo, &found.document.session.id, scene.wait)?;
-        let chosen = choose::named(scene, name)?.ok_or_else(|| Error::NotFound {
+        let chosen = session_choice::named(scene, name)?.ok_or_else(|| Error::NotFound {
             text: name.to_string(),
             candidates: Vec::new(),
         })?;
@@ -295,13 +297,13 @@ pub fn recover(scene: &Scene<'_>, name: &Name, offer: &Offer) -> Result<ObjectId
             Writer::durable(scene.repo)?
         };
         let written = write_recovered(scene, &writer, &chosen, &found)?;
-        let placed = place::tip(
+        let placed = placement::tip(
             scene,
             name,
             Some(chosen.tip.entry.id),
             &written,
             writer.finish()?,
-            Kind::Save,
+            CheckpointKind::Save,
         );
         match placed.map_err(Error::from) {
             Ok(_) => {}
@@ -330,17 +332,22 @@ pub fn recover(scene: &Scene<'_>, name: &Name, offer: &Offer) -> Result<ObjectId
 fn write_recovered(
     scene: &Scene<'_>,
     writer: &Writer,
-    chosen: &Chosen,
+    chosen: &SessionChoice,
     found: &Checkpoint,
-) -> Result<checkpoint::Written, Error> {
+) -> Result<checkpoint::WrittenCheckpoint, Error> {
     let tip = &chosen.tip;
     let damaged = || Error::damaged(chosen.name.as_str());
     let (of_tip, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
     let (of_found, _) = checkpoint::siblings(scene.repo, &found.entry).map_err(damaged())?;
     let moved_on = found.previous() != Some(tip.entry.id);
     let mut document = found.document.clone();
-    let now = compose::document(scene, document.session.clone(), Kind::Save, document.git.clone());
-    document.kind = Kind::Save;
+    let now = compose::document(
+        scene,
+        document.session.clone(),
+        CheckpointKind::Save,
+        document.git.clone(),
+    );
+    document.kind = CheckpointKind::Save;
     document.trigger = Some(RECOVERY.to_owned());
     document.name = None;
     document.created_at = scene.now;
@@ -364,8 +371,8 @@ fn write_recovered(
     if moved_on {
         // Somebody saved from elsewhere meanwhile: their record goes on, with what the draft has, and the files are
         // those of the autosave.
-        let mut subject = choose::carried(tip, &chosen.name);
-        let draft = choose::with_draft(scene, tip, &mut subject)?;
+        let mut subject = session_choice::carried(tip, &chosen.name);
+        let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         document.session = subject.session;
         document.record = subject.record;
         if document.record.summary.is_none() {

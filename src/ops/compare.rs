@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{
     Error, Scene,
-    diff::{self, Diff},
+    diff::{self, DiffOutcome},
     restore::short,
     select,
 };
 use crate::{
     model::{
-        change::TreeChange, comparison::RecordChange, name::Name, path::RepoPath, report::MergeVerdict,
+        change::TreeChange, comparison::RecordDifference, name::ShortName, path::RepoPath, report::MergeVerdict,
         selector::Selector,
     },
     store::{
@@ -29,7 +29,7 @@ const CHAIN: usize = 100_000;
 
 /// What is compared, and how files are written.
 #[derive(Debug)]
-pub struct Request {
+pub struct CompareRequest {
     /// One side.
     pub a: Selector,
     /// The other.
@@ -40,55 +40,55 @@ pub struct Request {
 
 /// Two checkpoints compared.
 #[derive(Debug)]
-pub struct Compared {
+pub struct Comparison {
     /// One side.
-    pub a: Side,
+    pub a: ComparedCheckpoint,
     /// The other.
-    pub b: Side,
+    pub b: ComparedCheckpoint,
     /// What differs between them.
-    pub diff: Diff,
+    pub diff: DiffOutcome,
     /// The checkpoint that both come from; `None` if there is none.
-    pub common: Option<Common>,
+    pub common: Option<CommonCheckpoint>,
 }
 
 /// One of them.
 #[derive(Debug)]
-pub struct Side {
+pub struct ComparedCheckpoint {
     /// Its session.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// The checkpoint.
     pub checkpoint: Checkpoint,
 }
 
 /// The checkpoint that both come from, and what each did since.
 #[derive(Debug)]
-pub struct Common {
+pub struct CommonCheckpoint {
     /// That checkpoint.
     pub checkpoint: Checkpoint,
     /// What one side did.
-    pub a: Since,
+    pub a: SideChanges,
     /// What the other did.
-    pub b: Since,
+    pub b: SideChanges,
     /// Files that both changed, and how their changes go together; those that are the same on both sides are left out.
     pub both: Vec<(RepoPath, MergeVerdict)>,
 }
 
 /// What a side did since the common checkpoint.
 #[derive(Debug)]
-pub struct Since {
+pub struct SideChanges {
     /// Checkpoints made.
     pub steps: usize,
     /// What changed in the record.
-    pub record: Vec<RecordChange>,
+    pub record: Vec<RecordDifference>,
     /// Files that changed.
     pub files: Vec<TreeChange>,
 }
 
 /// Compares.
-pub fn compare(scene: &Scene<'_>, request: &Request) -> Result<Compared, Error> {
+pub fn compare(scene: &Scene<'_>, request: &CompareRequest) -> Result<Comparison, Error> {
     let [a, b] = [&request.a, &request.b].map(|selector| {
         let selected = select::checkpoint(scene, selector)?;
-        Ok::<_, Error>(Side {
+        Ok::<_, Error>(ComparedCheckpoint {
             session: selected.session,
             checkpoint: selected.checkpoint,
         })
@@ -99,10 +99,10 @@ pub fn compare(scene: &Scene<'_>, request: &Request) -> Result<Compared, Error> 
         Some((id, steps)) => Some(since(scene, id, steps, &a.checkpoint, &b.checkpoint)?),
         None => None,
     };
-    Ok(Compared { a, b, diff, common })
+    Ok(Comparison { a, b, diff, common })
 }
 
-/// The newest checkpoint that both come from by first parents, and how many steps it is back on each side.
+/// The latest checkpoint that both come from by first parents, and how many steps it is back on each side.
 pub(super) fn nearest(scene: &Scene<'_>, a: ObjectId, b: ObjectId) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
     let mut back = HashMap::new();
     for (steps, id) in ancestors(scene, a).enumerate().take(CHAIN) {
@@ -132,16 +132,22 @@ fn ancestors<'a>(scene: &'a Scene<'a>, from: ObjectId) -> impl Iterator<Item = R
     })
 }
 
-fn since(scene: &Scene<'_>, id: ObjectId, steps: [usize; 2], a: &Checkpoint, b: &Checkpoint) -> Result<Common, Error> {
+fn since(
+    scene: &Scene<'_>,
+    id: ObjectId,
+    steps: [usize; 2],
+    a: &Checkpoint,
+    b: &Checkpoint,
+) -> Result<CommonCheckpoint, Error> {
     let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
     let files = |checkpoint: &Checkpoint| checkpoint.document.snapshot.as_ref().map(|s| object_id(&s.tree));
     let base = files(&common);
-    let of = |side: &Checkpoint, steps: usize| -> Result<Since, Error> {
+    let of = |side: &Checkpoint, steps: usize| -> Result<SideChanges, Error> {
         let changed = match (base, files(side)) {
             (Some(base), Some(tree)) => tree::diff(scene.repo, Some(base), Some(tree), Renames::Exact)?,
             _ => Vec::new(),
         };
-        Ok(Since {
+        Ok(SideChanges {
             steps,
             record: diff::records(scene, &common, side)?,
             files: changed,
@@ -152,7 +158,7 @@ fn since(scene: &Scene<'_>, id: ObjectId, steps: [usize; 2], a: &Checkpoint, b: 
         (Some(_), Some(ours), Some(theirs)) => both(scene, base, ours, theirs, &since_a.files)?,
         _ => Vec::new(),
     };
-    Ok(Common {
+    Ok(CommonCheckpoint {
         checkpoint: common,
         a: since_a,
         b: since_b,
@@ -169,7 +175,7 @@ fn both(
     changed: &[TreeChange],
 ) -> Result<Vec<(RepoPath, MergeVerdict)>, Error> {
     let repo = store::with_memory(scene.repo);
-    let options = merge::Options {
+    let options = merge::MergeOptions {
         labels: Labels {
             base: "common",
             ours: "one",
@@ -184,7 +190,7 @@ fn both(
         theirs: Some(theirs),
     };
     let changed: BTreeSet<&RepoPath> = changed.iter().map(|change| &change.path).collect();
-    let merged = merge::three_way(&tree::Reader::new(&repo), trees, options)?;
+    let merged = merge::three_way(&tree::TreeReader::new(&repo), trees, options)?;
     Ok(merged
         .into_iter()
         .filter(|path| path.ours != path.theirs && changed.contains(&path.path))
@@ -193,6 +199,6 @@ fn both(
 }
 
 /// The commit of a side, for people.
-pub fn name_of(side: &Side) -> String {
+pub fn name_of(side: &ComparedCheckpoint) -> String {
     oid(side.checkpoint.entry.id).short().to_owned()
 }

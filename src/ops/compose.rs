@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::{Error, Scene, choose::Chosen, fresh};
+use super::{Error, Scene, ids, session_choice::SessionChoice};
 use crate::{
     model::{
-        document::{Document, Kind, SCHEMA, Session, SnapshotRef, Status, Tool, Worktree},
-        facts::{Bounded, GitFacts},
+        document::{CheckpointKind, Document, SCHEMA, Session, SessionStatus, SnapshotRef, Tool, WorktreeInfo},
+        facts::{BoundedList, GitFacts},
         id::Digest,
         list::Lists,
-        name::Name,
+        name::ShortName,
         path::RepoPath,
         record::Record,
     },
     os,
     store::{
-        self, ObjectId,
-        checkpoint::{self, Checkpoint, People, Siblings, Written},
-        facts, moment,
+        self, ObjectId, change_stamp,
+        checkpoint::{self, Checkpoint, People, Siblings, WrittenCheckpoint},
+        facts,
         objects::Writer,
     },
     worktree::snapshot::{self as files, Extent, PathSummary, Snapshot},
@@ -31,14 +31,14 @@ use crate::{
 const SETTLE_TRIES: u32 = 3;
 
 /// The repository and its files at one moment.
-pub(super) struct Present {
+pub(super) struct CurrentSnapshot {
     /// Where the repository stands.
     pub(super) facts: GitFacts,
     /// The files, unless they are not to be saved.
     pub(super) snapshot: Option<Snapshot>,
 }
 
-impl Present {
+impl CurrentSnapshot {
     /// Everything on disk that the snapshot does not hold, and more that git cannot say.
     pub(super) fn lists(&self) -> Lists {
         self.snapshot.as_ref().map(|s| s.lists.clone()).unwrap_or_default()
@@ -60,9 +60,14 @@ impl Present {
 /// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
 ///
 /// `held` are trees that refs hold, beside HEAD's.
-pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[ObjectId]) -> Result<Present, Error> {
+pub(super) fn present(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    files: bool,
+    held: &[ObjectId],
+) -> Result<CurrentSnapshot, Error> {
     for _ in 0..SETTLE_TRIES {
-        let before = moment::stamp(scene.repo, scene.index)?;
+        let before = change_stamp::stamp(scene.repo, scene.index)?;
         let snapshot = files.then(|| snapshot(scene, writer, held)).transpose()?;
         let overlay = writer.overlay(scene.repo);
         let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
@@ -81,20 +86,20 @@ pub(super) fn present(scene: &Scene<'_>, writer: &Writer, files: bool, held: &[O
             facts.submodules_unseen = submodules(false);
             facts.settle();
         }
-        if moment::stamp(scene.repo, scene.index)? == before {
-            return Ok(Present { facts, snapshot });
+        if change_stamp::stamp(scene.repo, scene.index)? == before {
+            return Ok(CurrentSnapshot { facts, snapshot });
         }
     }
-    Err(Error::Unsettled)
+    Err(Error::ConcurrentModification)
 }
 
 /// The files and the index as they are, whatever happens meanwhile.
 pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
-    // Without our folder this is a command that only looks: it makes none.
-    let folder = store::worktree_private_path(scene.repo);
-    let cache = folder.is_dir().then(|| folder.join("cache"));
-    let options = files::Options {
+    // Without our directory this is a command that only looks: it makes none.
+    let directory = store::worktree_private_path(scene.repo);
+    let cache = directory.is_dir().then(|| directory.join("cache"));
+    let options = files::SnapshotOptions {
         max_file_size: settings.max_file_size,
         max_total_size: Some(settings.max_total_size),
         exclude: &settings.exclude,
@@ -107,14 +112,14 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
     Ok(files::take(scene.repo, writer, &options)?)
 }
 
-fn bounded(summary: &PathSummary) -> Bounded<RepoPath> {
+fn bounded(summary: &PathSummary) -> BoundedList<RepoPath> {
     let first = summary
         .first
         .iter()
         .take(crate::model::facts::LISTED)
         .cloned()
         .collect();
-    Bounded {
+    BoundedList {
         count: summary.count as u64,
         first,
     }
@@ -137,12 +142,12 @@ pub(super) fn by(scene: &Scene<'_>, people: &People) -> String {
 }
 
 /// A session that does not exist yet.
-pub(super) fn new_session(scene: &Scene<'_>, name: Name) -> Result<Session, Error> {
+pub(super) fn new_session(scene: &Scene<'_>, name: ShortName) -> Result<Session, Error> {
     Ok(Session {
-        id: fresh::session_id()?,
+        id: ids::session_id()?,
         name,
         title: None,
-        status: Status::Active,
+        status: SessionStatus::Active,
         kind: None,
         feature: None,
         feature_id: None,
@@ -159,7 +164,7 @@ pub(super) fn new_session(scene: &Scene<'_>, name: Name) -> Result<Session, Erro
 }
 
 /// A document of a session with everything but what its caller decides: no name, trigger, snapshot or predecessor.
-pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: GitFacts) -> Document {
+pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind, facts: GitFacts) -> Document {
     Document {
         schema: SCHEMA.to_owned(),
         session,
@@ -185,10 +190,10 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: Kind, facts: G
     }
 }
 
-/// This work tree, as documents name it.
-pub(super) fn worktree(scene: &Scene<'_>) -> Worktree {
+/// This working tree, as documents name it.
+pub(super) fn worktree(scene: &Scene<'_>) -> WorktreeInfo {
     let path = scene.repo.workdir().unwrap_or_else(|| scene.repo.git_dir());
-    Worktree {
+    WorktreeInfo {
         id: store::worktree_id(scene.repo),
         path: RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted(),
     }
@@ -210,14 +215,14 @@ pub(super) fn write_start(
     session: Session,
     facts: GitFacts,
     people: &People,
-) -> Result<(Document, Written), Error> {
-    let mut document = document(scene, session, Kind::Start, facts);
+) -> Result<(Document, WrittenCheckpoint), Error> {
+    let mut document = document(scene, session, CheckpointKind::Start, facts);
     let written = checkpoint::write(writer, &mut document, false, &Siblings::default(), Vec::new(), people)?;
     Ok((document, written))
 }
 
 /// What a checkpoint comes after.
-pub(super) struct Before<'a> {
+pub(super) struct Predecessor<'a> {
     /// Its commit.
     pub(super) id: ObjectId,
     /// Its digest.
@@ -226,8 +231,8 @@ pub(super) struct Before<'a> {
     pub(super) checkpoint: Option<&'a Checkpoint>,
 }
 
-impl<'a> From<&'a Chosen> for Before<'a> {
-    fn from(chosen: &'a Chosen) -> Self {
+impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
+    fn from(chosen: &'a SessionChoice) -> Self {
         let tip = &chosen.tip;
         Self {
             id: tip.entry.id,
@@ -243,8 +248,8 @@ pub(super) fn attach_snapshot(
     writer: &Writer,
     document: &mut Document,
     siblings: &mut Siblings,
-    present: &Present,
-    before: &Before<'_>,
+    present: &CurrentSnapshot,
+    before: &Predecessor<'_>,
     people: &People,
 ) -> Result<Option<ObjectId>, Error> {
     let Some(snapshot) = &present.snapshot else {
@@ -272,6 +277,6 @@ pub(super) fn attach_snapshot(
 }
 
 /// Whether a checkpoint of these files is partial.
-pub(super) fn is_partial(present: &Present) -> bool {
+pub(super) fn is_partial(present: &CurrentSnapshot) -> bool {
     present.is_partial()
 }

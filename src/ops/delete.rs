@@ -2,24 +2,24 @@
 
 use super::{
     Error, Scene,
-    deed::{Aftermath, Deed},
+    ref_transaction::{Aftermath, UndoableRefTransaction},
     select,
 };
 use crate::{
-    model::{name::Name, selector::Selector},
+    model::{name::ShortName, selector::Selector},
     store::{
         ObjectId, checkpoint, current, lock,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
     },
 };
 
 /// A session that was deleted.
 #[derive(Debug)]
-pub struct Deleted {
+pub struct DeletedSession {
     /// Its name.
-    pub name: Name,
-    /// Its newest checkpoint.
+    pub name: ShortName,
+    /// Its latest checkpoint.
     pub tip: ObjectId,
     /// How many checkpoints it had, those of its source not counted; `None` if they cannot all be read.
     pub checkpoints: Option<usize>,
@@ -30,7 +30,7 @@ pub struct Deleted {
 }
 
 /// Deletes a session, or in a dry run only finds out what that would take.
-pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<Deleted, Error> {
+pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<DeletedSession, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
@@ -56,14 +56,14 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
     for (full, target) in gone {
         n += 1;
         let trash = format!("{prefix}{n}");
-        edits.push(edit(&trash, Expected::Absent, Some(target), &message));
-        edits.push(edit(&full, Expected::Is(target), None, &message));
+        edits.push(edit(&trash, ExpectedValue::Absent, Some(target), &message));
+        edits.push(edit(&full, ExpectedValue::Is(target), None, &message));
     }
     let trash = edits[0].name.clone();
     let own = session::chain(scene.repo, tip)
         .map(Result::ok)
         .collect::<Option<Vec<_>>>();
-    let mut deleted = Deleted {
+    let mut deleted = DeletedSession {
         name,
         tip,
         checkpoints: own.map(|own| own.len()),
@@ -75,20 +75,20 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
     }
     let before = current::read_to_replace(scene.repo)?;
     let after = before.left(&id);
-    deleted.aftermath = Deed {
+    deleted.aftermath = UndoableRefTransaction {
         operation: "delete",
         what: format!("deleted session {}", deleted.name),
         edits: &edits,
         current: Some((before, after)),
         remedy: "a session that is gone counts as none".to_owned(),
-        ..Deed::default()
+        ..UndoableRefTransaction::default()
     }
     .run(scene)?;
     Ok(deleted)
 }
 
-fn edit(name: &str, expected: Expected, new: Option<ObjectId>, message: &str) -> Edit {
-    Edit {
+fn edit(name: &str, expected: ExpectedValue, new: Option<ObjectId>, message: &str) -> RefUpdate {
+    RefUpdate {
         name: name.to_owned(),
         expected,
         new,

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, choose, compose, restore::short, select, step};
+use super::{Error, Scene, compose, restore::short, select, session_choice, step};
 use crate::{
     model::{
         change::TreeChange,
-        comparison::{self, RecordChange},
+        comparison::{self, RecordDifference},
         id::Oid,
         record::Record,
         selector::Selector,
@@ -18,14 +18,14 @@ use crate::{
         objects::Writer,
         patch::{self, PatchOptions},
         pathspec,
-        spill::Spilled,
+        spill::SpillDirectory,
         tree::{self, Renames},
     },
 };
 
 /// What is compared, and how it is written.
 #[derive(Debug, Default)]
-pub struct Request {
+pub struct DiffRequest {
     /// The older side.
     pub old: Option<Selector>,
     /// The newer side; the present without one.
@@ -36,13 +36,13 @@ pub struct Request {
 
 /// The differences.
 #[derive(Debug)]
-pub struct Diff {
+pub struct DiffOutcome {
     /// The older checkpoint.
     pub old: Oid,
     /// The newer one; `None` is the present.
     pub new: Option<Oid>,
     /// What differs in the records.
-    pub record: Vec<RecordChange>,
+    pub record: Vec<RecordDifference>,
     /// The files that differ.
     pub files: Vec<TreeChange>,
     /// Whether a side has no files, so that they could not be compared.
@@ -52,7 +52,7 @@ pub struct Diff {
 }
 
 /// Compares.
-pub fn diff(scene: &Scene<'_>, request: &Request) -> Result<Diff, Error> {
+pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     let current = Selector::current();
     let old = select::checkpoint(scene, request.old.as_ref().unwrap_or(&current))?.checkpoint;
     if let Some(selector) = &request.new {
@@ -73,13 +73,13 @@ pub(super) fn checkpoints(
     old: &Checkpoint,
     new: &Checkpoint,
     patch: &PatchOptions,
-) -> Result<Diff, Error> {
+) -> Result<DiffOutcome, Error> {
     let record = records(scene, old, new)?;
     between(scene.repo, patch, old, Some(oid(new.entry.id)), record, files_of(new))
 }
 
 /// What differs in the records of two checkpoints, and in their steps.
-pub(super) fn records(scene: &Scene<'_>, old: &Checkpoint, new: &Checkpoint) -> Result<Vec<RecordChange>, Error> {
+pub(super) fn records(scene: &Scene<'_>, old: &Checkpoint, new: &Checkpoint) -> Result<Vec<RecordDifference>, Error> {
     Ok(comparison::with_steps(
         (&old.document.record, &steps_of(scene, old)?),
         (&new.document.record, &steps_of(scene, new)?),
@@ -92,12 +92,13 @@ fn steps_of(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Step>, Err
 
 /// The record and the steps a save would store now: those of the session the checkpoint belongs to, with its draft.
 fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<(Record, Vec<Step>), Error> {
-    let chosen = choose::meant(scene)?.filter(|c| c.tip.document.session.id == old.document.session.id);
+    let chosen =
+        session_choice::session_for_command(scene)?.filter(|c| c.tip.document.session.id == old.document.session.id);
     let Some(chosen) = chosen else {
         return Ok((old.document.record.clone(), steps_of(scene, old)?));
     };
-    let mut subject = choose::carried(&chosen.tip, &chosen.name);
-    choose::with_draft(scene, &chosen.tip, &mut subject)?;
+    let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+    session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
     // A summary is written anew by each save: that it is not written yet is no difference.
     subject.record.summary.clone_from(&old.document.record.summary);
     let steps = step::with_draft(scene, &chosen.tip, chosen.name.as_str())?;
@@ -117,10 +118,10 @@ fn between(
     options: &PatchOptions,
     old: &Checkpoint,
     new: Option<Oid>,
-    record: Vec<RecordChange>,
+    record: Vec<RecordDifference>,
     new_files: Option<ObjectId>,
-) -> Result<Diff, Error> {
-    let mut diff = Diff {
+) -> Result<DiffOutcome, Error> {
+    let mut diff = DiffOutcome {
         old: oid(old.entry.id),
         new,
         record,
@@ -135,22 +136,22 @@ fn between(
     let renames = options.renames.map_or(Renames::Off, |_| Renames::Exact);
     diff.files = tree::diff(repo, Some(old_files), Some(new_files), renames)?;
     if !options.pathspecs.is_empty() {
-        // git takes the folder as it is; the filter wants it below the top of the work tree.
-        let folder = options.folder.clone().unwrap_or_default();
+        // git takes the directory as it is; the filter wants it below the top of the working tree.
+        let directory = options.directory.clone().unwrap_or_default();
         let below = repo
             .workdir()
-            .and_then(|top| folder.strip_prefix(top).ok())
+            .and_then(|top| directory.strip_prefix(top).ok())
             .unwrap_or(Path::new(""));
         let specs: Vec<_> = options
             .pathspecs
             .iter()
             .map(|s| s.as_encoded_bytes().to_vec())
             .collect();
-        let filter = pathspec::Filter::new(repo, &specs, below)?;
+        let filter = pathspec::PathFilter::new(repo, &specs, below)?;
         diff.files.retain(|change| filter.keeps(&change.path));
     }
     if !diff.files.is_empty() {
-        let spilled = Spilled::new(repo)?;
+        let spilled = SpillDirectory::new(repo)?;
         let git = patch::command(repo, Some(old_files), Some(new_files), options, spilled.as_ref());
         diff.text = git.run().map_err(store::Error::from)?.stdout;
     }

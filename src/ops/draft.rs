@@ -1,7 +1,7 @@
 //! The one way by which a change gets into a session's draft: redacted, named, numbered, and on disk when it is
 //! acknowledged.
 //!
-//! It takes no snapshot, and reads neither the draft nor the newest document: a change costs the same in a session of
+//! It takes no snapshot, and reads neither the draft nor the latest document: a change costs the same in a session of
 //! ten items and of ten thousand. The session is the one that `save` would take.
 
 use std::time::Duration;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Error, Scene, choose, compose, fresh,
-    receipt::SessionIs,
-    redact::{Redaction, Redactor},
-    start,
+    Error, Scene, compose, ids,
+    receipt::SessionOrigin,
+    redact::{RedactedSecret, Redactor},
+    session_choice, start,
 };
 use crate::{
     model::{
-        document::{Session, Status},
-        name::Name,
-        operation::{ItemRef, LogLine, Operation, Put},
-        patch::{self, Stamp},
+        document::{Session, SessionStatus},
+        name::ShortName,
+        operation::{ItemRef, LogLine, Operation, StateValue},
+        patch::{self, PatchStamp},
         step::{Step, StepChange},
     },
     store::{
@@ -34,7 +34,7 @@ pub const WAIT: Duration = Duration::from_secs(2);
 
 /// A change of a session that is not saved yet.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
+pub enum DraftChange {
     /// A patch of the record; items of lists may leave out `id`, `at` and `by`.
     Record(Value),
     /// An item taken out of a list of the record.
@@ -71,13 +71,13 @@ pub enum Change {
 
 /// Changes that are on disk.
 #[derive(Debug)]
-pub struct Appended {
+pub struct DraftReceipt {
     /// The session's name.
-    pub session: Name,
+    pub session: ShortName,
     /// The session's identity.
     pub session_id: String,
     /// How the session was found or made.
-    pub session_is: SessionIs,
+    pub session_is: SessionOrigin,
     /// The changes as they were stored, one operation each, without secrets.
     pub operations: Vec<Operation>,
     /// The number of the last operation in the draft.
@@ -85,12 +85,12 @@ pub struct Appended {
     /// How many operations the draft holds that no save has taken yet.
     pub waiting: u64,
     /// Secrets found on the way in.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
     /// Damaged sessions that were passed over in looking for the one to continue.
     pub passed_over: Vec<String>,
 }
 
-impl Appended {
+impl DraftReceipt {
     /// The ids of the items that the changes add to a list or change in it.
     pub fn ids(&self, list: &str) -> Vec<String> {
         let patches = self.operations.iter().filter_map(|operation| operation.record.as_ref());
@@ -102,10 +102,10 @@ impl Appended {
 }
 
 /// Puts changes into the draft of the session that `save` would save to: the one named, else the current one, else the
-/// one paused last on this branch in this work tree, which becomes current and active again, else a new one.
+/// one paused last on this branch in this working tree, which becomes current and active again, else a new one.
 ///
 /// All of them are on disk when this returns, or none is. A change that no record could hold is refused.
-pub fn append(scene: &Scene<'_>, changes: Vec<Change>) -> Result<Appended, Error> {
+pub fn append(scene: &Scene<'_>, changes: Vec<DraftChange>) -> Result<DraftReceipt, Error> {
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
     let scene = &Scene {
@@ -119,14 +119,14 @@ pub fn append(scene: &Scene<'_>, changes: Vec<Change>) -> Result<Appended, Error
         operations.push(operation(scene, change, &by, &mut redactor)?);
     }
     let target = target(scene)?;
-    if target.is == SessionIs::Continued {
+    if target.is == SessionOrigin::Continued {
         let mut active = empty(scene, &by)?;
-        active.session = Some(json!({ "status": Status::Active }));
+        active.session = Some(json!({ "status": SessionStatus::Active }));
         operations.insert(0, active);
     }
-    let draft_id = fresh::item_id()?;
+    let draft_id = ids::item_id()?;
     let numbers = draft::append(scene.repo, &target.id, &operations, || draft_id, scene.wait)?;
-    Ok(Appended {
+    Ok(DraftReceipt {
         session: target.name,
         session_id: target.id,
         session_is: target.is,
@@ -145,7 +145,7 @@ pub fn by(scene: &Scene<'_>) -> String {
 
 fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
     Ok(Operation {
-        id: fresh::item_id()?,
+        id: ids::item_id()?,
         at: scene.now,
         by: by.to_owned(),
         record: None,
@@ -158,27 +158,27 @@ fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
     })
 }
 
-fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redactor) -> Result<Operation, Error> {
+fn operation(scene: &Scene<'_>, change: DraftChange, by: &str, redactor: &mut Redactor) -> Result<Operation, Error> {
     let mut out = empty(scene, by)?;
     match change {
-        Change::Record(mut patch) => {
+        DraftChange::Record(mut patch) => {
             redactor.json(&mut patch, "record");
             let patch = prepared(scene, patch, by)?;
             patch::check(&patch)?;
             out.record = Some(patch);
         }
-        Change::Remove { list, id } => out.remove = Some(ItemRef { list, id }),
-        Change::Put { mut at, mut value } => {
+        DraftChange::Remove { list, id } => out.remove = Some(ItemRef { list, id }),
+        DraftChange::Put { mut at, mut value } => {
             redactor.text(&mut at, "state");
             redactor.json(&mut value, "state");
-            out.put = Some(Put { at, value });
+            out.put = Some(StateValue { at, value });
         }
-        Change::Session(mut patch) => {
+        DraftChange::Session(mut patch) => {
             redactor.json(&mut patch, "session");
             Session::check(&patch)?;
             out.session = Some(patch);
         }
-        Change::Step { id, mut patch } => {
+        DraftChange::Step { id, mut patch } => {
             redactor.json(&mut patch, "step");
             let at = scene.now;
             let by = by.to_owned();
@@ -187,7 +187,7 @@ fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redacto
             Step::new(&change.id, 1, at, "").patched(&change)?;
             out.step = Some(change);
         }
-        Change::Log { level, mut message } => {
+        DraftChange::Log { level, mut message } => {
             redactor.text(&mut message, "note");
             out.log = Some(LogLine {
                 at: scene.now,
@@ -204,12 +204,12 @@ fn operation(scene: &Scene<'_>, change: Change, by: &str, redactor: &mut Redacto
 fn prepared(scene: &Scene<'_>, patch: Value, by: &str) -> Result<Value, Error> {
     let mut failed = None;
     let mut fresh_id = || {
-        fresh::item_id().unwrap_or_else(|error| {
+        ids::item_id().unwrap_or_else(|error| {
             failed = Some(error);
             String::new()
         })
     };
-    let mut stamp = Stamp {
+    let mut stamp = PatchStamp {
         at: scene.now,
         by,
         fresh_id: &mut fresh_id,
@@ -222,15 +222,15 @@ fn prepared(scene: &Scene<'_>, patch: Value, by: &str) -> Result<Value, Error> {
 }
 
 /// The session that changes go to.
-struct Target {
-    name: Name,
+struct DraftTarget {
+    name: ShortName,
     id: String,
-    is: SessionIs,
+    is: SessionOrigin,
     passed_over: Vec<String>,
 }
 
-impl Target {
-    fn new(name: Name, id: String, is: SessionIs) -> Self {
+impl DraftTarget {
+    fn new(name: ShortName, id: String, is: SessionOrigin) -> Self {
         let passed_over = Vec::new();
         Self {
             name,
@@ -241,29 +241,29 @@ impl Target {
     }
 }
 
-fn target(scene: &Scene<'_>) -> Result<Target, Error> {
-    if let Some(found) = meant(scene)? {
+fn target(scene: &Scene<'_>) -> Result<DraftTarget, Error> {
+    if let Some(found) = draft_session(scene)? {
         return Ok(found);
     }
     // Several may come here at once; one finds or makes the session for all.
     let _here = lock::worktree(scene.repo, scene.wait)?;
-    if let Some(found) = meant(scene)? {
+    if let Some(found) = draft_session(scene)? {
         return Ok(found);
     }
     let mut passed_over = Vec::new();
     if scene.session.is_none() {
         let branch = facts::branch(scene.repo)?;
-        let (paused, damaged) = choose::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
+        let (paused, damaged) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
         passed_over = damaged;
         if let Some(chosen) = paused {
             start::make_current(scene, &chosen.tip.document, &chosen.name)?;
             let id = chosen.tip.document.session.id;
-            let mut target = Target::new(chosen.name, id, SessionIs::Continued);
+            let mut target = DraftTarget::new(chosen.name, id, SessionOrigin::Continued);
             target.passed_over = passed_over;
             return Ok(target);
         }
     }
-    let request = start::Request {
+    let request = start::StartRequest {
         dry_run: false,
         name: scene.session.cloned(),
         session: Value::Object(Map::new()),
@@ -273,9 +273,9 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
     let becomes_current = scene.session.is_none() || current::read(scene.repo)?.session.is_none();
     let started = match start::create(scene, request, becomes_current) {
         Ok(started) => started,
-        // From another work tree at the same moment.
+        // From another working tree at the same moment.
         Err(Error::Exists { name }) => {
-            let found = meant(scene)?.ok_or(Error::Exists { name })?;
+            let found = draft_session(scene)?.ok_or(Error::Exists { name })?;
             return Ok(found);
         }
         Err(error) => return Err(error),
@@ -284,21 +284,21 @@ fn target(scene: &Scene<'_>) -> Result<Target, Error> {
         start::make_current(scene, &started.document, &started.name)?;
     }
     let is = if started.existed {
-        SessionIs::Meant
+        SessionOrigin::Meant
     } else {
-        SessionIs::Started
+        SessionOrigin::Started
     };
-    let mut target = Target::new(started.name, started.document.session.id, is);
+    let mut target = DraftTarget::new(started.name, started.document.session.id, is);
     target.passed_over = passed_over;
     Ok(target)
 }
 
 /// The session named by option or environment, else the current one; `None` when there is none.
-fn meant(scene: &Scene<'_>) -> Result<Option<Target>, Error> {
+fn draft_session(scene: &Scene<'_>) -> Result<Option<DraftTarget>, Error> {
     let wanted = match scene.session {
         Some(name) => {
             let id = identity_of(scene, name)?;
-            return Ok(id.map(|id| Target::new(name.clone(), id, SessionIs::Meant)));
+            return Ok(id.map(|id| DraftTarget::new(name.clone(), id, SessionOrigin::Meant)));
         }
         None => current::read(scene.repo)?.session,
     };
@@ -306,22 +306,22 @@ fn meant(scene: &Scene<'_>) -> Result<Option<Target>, Error> {
         return Ok(None);
     };
     if identity_of(scene, &name)?.as_ref() == Some(&id) {
-        return Ok(Some(Target::new(name, id, SessionIs::Meant)));
+        return Ok(Some(DraftTarget::new(name, id, SessionOrigin::Meant)));
     }
     // Renamed or deleted from elsewhere.
-    let found = choose::by_identity(scene, &SessionRef { id, name })?;
-    Ok(found.map(|chosen| Target::new(chosen.name, chosen.tip.document.session.id, SessionIs::Meant)))
+    let found = session_choice::by_identity(scene, &SessionRef { id, name })?;
+    Ok(found.map(|chosen| DraftTarget::new(chosen.name, chosen.tip.document.session.id, SessionOrigin::Meant)))
 }
 
 /// The identity of the session of this name; `None` when there is none.
-fn identity_of(scene: &Scene<'_>, name: &Name) -> Result<Option<String>, Error> {
+fn identity_of(scene: &Scene<'_>, name: &ShortName) -> Result<Option<String>, Error> {
     if let Some(noted) = identity::noted(scene.repo, name) {
         return Ok(Some(noted.id));
     }
     let Some(tip) = session::tip(scene.repo, name)? else {
         return Ok(None);
     };
-    let tip = choose::load(scene, name.as_str(), tip)?;
+    let tip = session_choice::load(scene, name.as_str(), tip)?;
     // Only saves the next one the reading.
     let _ = identity::note(scene.repo, name, &tip);
     Ok(Some(tip.document.session.id))

@@ -4,9 +4,9 @@ use std::io;
 
 use crate::{
     model::{
-        document::Status,
+        document::SessionStatus,
         json,
-        name::{InvalidName, Name},
+        name::{InvalidName, ShortName},
         patch,
         path::RepoPath,
         selector::InvalidSelector,
@@ -20,7 +20,7 @@ use crate::{
 
 /// Something a selector may have meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct SelectorCandidate {
     /// What to type: a session's name or a commit's id.
     pub selector: String,
     /// What it is: a subject, or how many checkpoints.
@@ -76,7 +76,7 @@ pub enum Error {
     #[error("nothing was interrupted")]
     NotInterrupted,
     /// Files were changed after a restore was interrupted.
-    #[error("{}", newer_work(paths))]
+    #[error("{}", later_work(paths))]
     NewerWork {
         /// Which.
         paths: Vec<RepoPath>,
@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// A part was done when the rest failed.
     #[error("{source}")]
-    Half {
+    PartiallyApplied {
         /// What failed.
         source: Box<Self>,
         /// What to do about it.
@@ -131,15 +131,15 @@ pub enum Error {
         /// What was given.
         text: String,
         /// What is like it.
-        candidates: Vec<Candidate>,
+        candidates: Vec<SelectorCandidate>,
     },
     /// The session that `CHECKPOINT_SESSION` names is not there.
     #[error("session '{name}', which CHECKPOINT_SESSION names, does not exist")]
-    NotThere {
+    SessionFromEnvNotFound {
         /// The name.
-        name: Name,
+        name: ShortName,
         /// What is like it.
-        candidates: Vec<Candidate>,
+        candidates: Vec<SelectorCandidate>,
     },
     /// A selector means several things.
     #[error("'{}' matches {} {what}", text.escape_debug(), candidates.len())]
@@ -149,7 +149,7 @@ pub enum Error {
         /// `sessions` or `checkpoints`.
         what: &'static str,
         /// What it may mean.
-        candidates: Vec<Candidate>,
+        candidates: Vec<SelectorCandidate>,
     },
     /// No item of the record is meant by a text.
     #[error("no {what} '{}'{}", text.escape_debug(), how_many(*of))]
@@ -163,7 +163,7 @@ pub enum Error {
         /// How many there are.
         of: usize,
         /// What is like it.
-        candidates: Vec<Candidate>,
+        candidates: Vec<SelectorCandidate>,
     },
     /// Several items of the record are meant by a text.
     #[error("'{}' matches {count} {what}s", text.escape_debug())]
@@ -175,7 +175,7 @@ pub enum Error {
         /// How many it matches.
         count: usize,
         /// The first of them.
-        candidates: Vec<Candidate>,
+        candidates: Vec<SelectorCandidate>,
     },
     /// The id given for a new item cannot be used.
     #[error("{id} is no id for a {what}")]
@@ -215,7 +215,7 @@ pub enum Error {
     #[error("session '{name}' exists already")]
     Exists {
         /// Its name.
-        name: Name,
+        name: ShortName,
     },
     /// A checkpoint was saved before the repository had a commit.
     #[error("checkpoint {id} was saved before there was a commit")]
@@ -233,7 +233,7 @@ pub enum Error {
     },
     /// What a fork is to have is there already, or cannot be.
     #[error("{what}")]
-    NoPlace {
+    PathTaken {
         /// The sentence: which, and why not.
         what: String,
     },
@@ -241,9 +241,9 @@ pub enum Error {
     #[error("session '{session}' has a checkpoint named '{name}' already")]
     NameTaken {
         /// The session.
-        session: Name,
+        session: ShortName,
         /// The name.
-        name: Name,
+        name: ShortName,
     },
     /// A text is not a name.
     #[error(transparent)]
@@ -272,10 +272,10 @@ pub enum Error {
         /// What is wrong.
         source: json::Error,
     },
-    /// The repository is the user's home folder or the root of the file system.
+    /// The repository is the user's home directory or the root of the file system.
     #[error("refusing to save '{path}': it is {what}")]
     TooBroad {
-        /// The work tree.
+        /// The working tree.
         path: String,
         /// `your home folder` or `the root of the file system`.
         what: &'static str,
@@ -295,19 +295,19 @@ pub enum Error {
     #[error("session '{session}' is {}", status.word())]
     Finished {
         /// The session.
-        session: Name,
+        session: ShortName,
         /// How it ended.
-        status: Status,
+        status: SessionStatus,
     },
     /// Other writers were faster each time.
     #[error("session '{session}' was changed by others {tries} times while this was saved")]
     Contended {
         /// The session.
-        session: Name,
+        session: ShortName,
         /// How often it was tried.
         tries: u32,
     },
-    /// The program that summarises the chat gave nothing that can be used.
+    /// The program that summarizes the chat gave nothing that can be used.
     #[error("cannot summarise the chat: {why}")]
     Summarizer {
         /// Why.
@@ -333,7 +333,7 @@ pub enum Error {
     #[error("'--session {name}' names one session, but {count} were found")]
     ManySessions {
         /// The name.
-        name: Name,
+        name: ShortName,
         /// How many there are.
         count: usize,
     },
@@ -342,21 +342,21 @@ pub enum Error {
     Future {
         /// The session.
         session: String,
-        /// When its newest checkpoint was made.
+        /// When its latest checkpoint was made.
         at: Timestamp,
     },
     /// A checkpoint could not be written again.
     #[error(transparent)]
-    Rewriting(store::rewrite::Rewriting),
+    Rewriting(store::rewrite::RewriteError),
     /// The first checkpoint of a session cannot go without the session.
     #[error("the checkpoint is the first of session '{session}', which cannot be without it")]
     FirstOfSession {
         /// The session.
-        session: Name,
+        session: ShortName,
     },
     /// HEAD or the index changed each time the files were read.
     #[error("HEAD or the index kept changing while the files were read")]
-    Unsettled,
+    ConcurrentModification,
     /// A word names no step.
     #[error("no step '{}'", text.escape_debug())]
     NoStep {
@@ -365,7 +365,7 @@ pub enum Error {
     },
     /// A step is not in a state for what is asked.
     #[error("step '{}' is {}", step.escape_debug(), status.word())]
-    StepIs {
+    StepInWrongState {
         /// Its title.
         step: String,
         /// Where it stands.
@@ -408,11 +408,11 @@ pub enum Error {
     Random(io::Error),
 }
 
-impl From<store::rewrite::Rewriting> for Error {
-    fn from(error: store::rewrite::Rewriting) -> Self {
+impl From<store::rewrite::RewriteError> for Error {
+    fn from(error: store::rewrite::RewriteError) -> Self {
         match error {
-            store::rewrite::Rewriting::Store(error) => Self::Store(error),
-            error @ store::rewrite::Rewriting::Fault(_) => Self::Rewriting(error),
+            store::rewrite::RewriteError::Store(error) => Self::Store(error),
+            error @ store::rewrite::RewriteError::Fault(_) => Self::Rewriting(error),
         }
     }
 }
@@ -422,7 +422,7 @@ impl Error {
     pub fn is_without_session(&self) -> bool {
         matches!(
             self,
-            Self::NoSession { .. } | Self::NotFound { .. } | Self::NotThere { .. }
+            Self::NoSession { .. } | Self::NotFound { .. } | Self::SessionFromEnvNotFound { .. }
         )
     }
 
@@ -436,7 +436,7 @@ impl Error {
     }
 
     /// Steps of a session that could not be folded in, for `map_err`.
-    pub(super) fn steps(session: &Name) -> impl FnOnce(store::steps::FoldError) -> Self {
+    pub(super) fn steps(session: &ShortName) -> impl FnOnce(store::steps::FoldError) -> Self {
         move |error| match error {
             store::steps::FoldError::Fault(fault) => Self::damaged(session.as_str())(fault),
             store::steps::FoldError::Patch(error) => error.into(),
@@ -471,7 +471,7 @@ fn listed(lines: &[String]) -> String {
 }
 
 /// The paths that would be lost, the first of many.
-fn newer_work(paths: &[RepoPath]) -> String {
+fn later_work(paths: &[RepoPath]) -> String {
     const SHOWN: usize = 20;
     let mut text = "files were changed since the restore was interrupted, and would be replaced".to_owned();
     for path in paths.iter().take(SHOWN) {

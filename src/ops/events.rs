@@ -5,11 +5,11 @@
 
 use super::{
     Error, Scene,
-    draft::{self, Appended},
-    receipt::Outcome,
+    draft::{self, DraftReceipt},
+    receipt::CheckpointOutcome,
     save,
 };
-use crate::model::document::Kind;
+use crate::model::document::CheckpointKind;
 
 /// The triggers that something emits, for messages and documentation.
 pub const TRIGGERS: [&str; 6] = [
@@ -26,11 +26,11 @@ pub const EVERY: &str = "every";
 
 /// What came of an event.
 #[derive(Debug)]
-pub enum Event {
+pub enum EventOutcome {
     /// The settings do not ask for a checkpoint.
     NotAsked,
     /// There was one, or there was nothing new.
-    Saved(Box<Outcome>),
+    Saved(Box<CheckpointOutcome>),
     /// The save failed; the draft has everything, and the next save takes it.
     Failed {
         /// What caused the save.
@@ -43,25 +43,25 @@ pub enum Event {
 /// Saves the session that commands mean in this scene if `checkpoint.saveOn` names the trigger.
 ///
 /// For after an [`append`](draft::append) that succeeded: a failure is told, never returned.
-pub fn emit(scene: &Scene<'_>, trigger: &str) -> Event {
+pub fn emit(scene: &Scene<'_>, trigger: &str) -> EventOutcome {
     emit_about(scene, trigger, None)
 }
 
 /// The same with the summary of the checkpoint; without one it is made from git's facts.
-pub fn emit_about(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> Event {
+pub fn emit_about(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> EventOutcome {
     if scene.settings.save_on.iter().any(|word| word == trigger) {
         save(scene, trigger, summary)
     } else {
-        Event::NotAsked
+        EventOutcome::NotAsked
     }
 }
 
 /// Saves if with these changes the draft has reached another multiple of `checkpoint.saveEvery`.
-pub fn count(scene: &Scene<'_>, appended: &Appended) -> Event {
+pub fn count(scene: &Scene<'_>, appended: &DraftReceipt) -> EventOutcome {
     let every = scene.settings.save_every;
     let before = appended.waiting.saturating_sub(appended.operations.len() as u64);
     if every == 0 || appended.waiting / every == before / every {
-        return Event::NotAsked;
+        return EventOutcome::NotAsked;
     }
     save(scene, EVERY, None)
 }
@@ -69,7 +69,7 @@ pub fn count(scene: &Scene<'_>, appended: &Appended) -> Event {
 /// Saves if one of the triggers asks for it, else if there are enough changes; at most once.
 ///
 /// `about` is the summary of a checkpoint that a trigger makes.
-pub fn after(scene: &Scene<'_>, appended: &Appended, triggers: &[&str], about: Option<&str>) -> Event {
+pub fn after(scene: &Scene<'_>, appended: &DraftReceipt, triggers: &[&str], about: Option<&str>) -> EventOutcome {
     // The one that was changed, whatever becomes current meanwhile.
     let scene = &Scene {
         session: Some(&appended.session),
@@ -77,15 +77,15 @@ pub fn after(scene: &Scene<'_>, appended: &Appended, triggers: &[&str], about: O
     };
     for trigger in triggers {
         match emit_about(scene, trigger, about.map(str::to_owned)) {
-            Event::NotAsked => {}
+            EventOutcome::NotAsked => {}
             event => return event,
         }
     }
     count(scene, appended)
 }
 
-fn save(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> Event {
-    let mut request = save::Request::new(Kind::Event);
+fn save(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> EventOutcome {
+    let mut request = save::SaveRequest::new(CheckpointKind::Event);
     request.trigger = Some(trigger.to_owned());
     request.summary = summary;
     request.start = false;
@@ -94,8 +94,8 @@ fn save(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> Event {
         ..*scene
     };
     match save::save(scene, request) {
-        Ok(outcome) => Event::Saved(Box::new(outcome)),
-        Err(error) => Event::Failed {
+        Ok(outcome) => EventOutcome::Saved(Box::new(outcome)),
+        Err(error) => EventOutcome::Failed {
             trigger: trigger.to_owned(),
             error: Box::new(error),
         },

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Error, Scene, choose, select};
+use super::{Error, Scene, select, session_choice};
 use crate::{
     formats::Attachment,
-    model::{self, document::Document, json, list::Lists, name::Name, selector::Selector, step::Step},
+    model::{self, document::Document, json, list::Lists, name::ShortName, selector::Selector, step::Step},
     store::{
         Kind, ObjectId,
-        chat::Saved,
+        chat::SavedMessages,
         checkpoint::{self, Checkpoint, Fault, object_id},
         draft, session, steps,
     },
@@ -21,9 +21,9 @@ const CHUNK: usize = 64 << 20;
 
 /// A checkpoint and what stands beside its document.
 #[derive(Debug)]
-pub struct Exported {
+pub struct ExportedCheckpoint {
     /// The session it was found through.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// The steps, in their order.
@@ -49,7 +49,7 @@ pub struct Exported {
     pub unsaved: usize,
 }
 
-impl Exported {
+impl ExportedCheckpoint {
     /// The session's present name, else the one it had.
     pub fn name(&self) -> &str {
         let then = &self.checkpoint.document.session.name;
@@ -59,7 +59,7 @@ impl Exported {
 
 /// What is wanted of a checkpoint beside what every format needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum ExportScope {
     /// Nothing.
     Note,
     /// The files kept with it.
@@ -68,7 +68,7 @@ pub enum Scope {
     Chain,
 }
 
-/// Whether a path leads into the git directory, by whatever links. A work tree that lies in there is not meant.
+/// Whether a path leads into the git directory, by whatever links. A working tree that lies in there is not meant.
 pub fn is_in_git_dir(scene: &Scene<'_>, path: &Path) -> bool {
     // What is not there yet has no links.
     let real = |path: &Path| {
@@ -85,14 +85,14 @@ pub fn is_in_git_dir(scene: &Scene<'_>, path: &Path) -> bool {
     [scene.repo.git_dir(), scene.repo.common_dir()]
         .into_iter()
         .map(real)
-        .any(|folder| {
-            let is_in_tree = |top: &std::path::PathBuf| top.starts_with(&folder) && path.starts_with(top);
-            path.starts_with(&folder) && !top.as_ref().is_some_and(is_in_tree)
+        .any(|directory| {
+            let is_in_tree = |top: &std::path::PathBuf| top.starts_with(&directory) && path.starts_with(top);
+            path.starts_with(&directory) && !top.as_ref().is_some_and(is_in_tree)
         })
 }
 
 /// Reads a checkpoint for exporting.
-pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Exported, Error> {
+pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Result<ExportedCheckpoint, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let checkpoint = selected.checkpoint;
     let document = &checkpoint.document;
@@ -104,19 +104,19 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Ex
     let waiting = if selected.is_tip {
         let draft = draft::read(scene.repo, &document.session.id)?;
         let name = selected.session.as_ref().unwrap_or(&document.session.name);
-        choose::waiting(&draft, &checkpoint, name)
+        session_choice::waiting(&draft, &checkpoint, name)
     } else {
         0
     };
     let attachments = match scope {
-        Scope::Note => Vec::new(),
+        ExportScope::Note => Vec::new(),
         _ => attachments(scene, &checkpoint).map_err(damaged())?,
     };
     let earlier = match scope {
-        Scope::Chain => earlier(scene, &checkpoint).map_err(damaged())?,
+        ExportScope::Chain => earlier(scene, &checkpoint).map_err(damaged())?,
         _ => Vec::new(),
     };
-    Ok(Exported {
+    Ok(ExportedCheckpoint {
         attachments,
         earlier,
         before: before(scene, &checkpoint).map_err(damaged())?,
@@ -134,10 +134,10 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: Scope) -> Result<Ex
 
 /// The files that the record of a checkpoint names.
 fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachment>, Fault> {
-    let Some(folder) = sibling(checkpoint, "files") else {
+    let Some(directory) = sibling(checkpoint, "files") else {
         return Ok(Vec::new());
     };
-    let files = checkpoint::folder(scene.repo, folder, "files")?;
+    let files = checkpoint::directory(scene.repo, directory, "files")?;
     let mut out = Vec::new();
     for named in &checkpoint.document.record.attachments {
         let file = named.n.to_string();
@@ -154,7 +154,7 @@ fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachm
 fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
     let mut count = 0;
     for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
-        count += usize::from(entry?.trailers.kind != Some(model::document::Kind::Start));
+        count += usize::from(entry?.trailers.kind != Some(model::document::CheckpointKind::Start));
     }
     Ok(count)
 }
@@ -163,7 +163,7 @@ fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Document>, 
     let mut out = Vec::new();
     for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
         let document = checkpoint::load(scene.repo, entry?.id)?.document;
-        if document.kind != model::document::Kind::Start {
+        if document.kind != model::document::CheckpointKind::Start {
             out.push(document);
         }
     }
@@ -175,15 +175,15 @@ fn sibling(checkpoint: &Checkpoint, name: &str) -> Option<ObjectId> {
     checkpoint.document.trees.get(name).map(object_id)
 }
 
-/// The lines of the files in a folder, in the order of their names.
+/// The lines of the files in a directory, in the order of their names.
 fn lines(scene: &Scene<'_>, checkpoint: &Checkpoint, name: &str) -> Result<Vec<Value>, Fault> {
     let mut out = Vec::new();
-    let Some(folder) = sibling(checkpoint, name) else {
+    let Some(directory) = sibling(checkpoint, name) else {
         return Ok(out);
     };
-    let mut files = checkpoint::folder(scene.repo, folder, name)?;
+    let mut files = checkpoint::directory(scene.repo, directory, name)?;
     files.sort();
-    for (file, _, id) in files.into_iter().filter(|(_, is_folder, _)| !is_folder) {
+    for (file, _, id) in files.into_iter().filter(|(_, is_directory, _)| !is_directory) {
         let bytes = checkpoint::read(scene.repo, id, Kind::Blob, name)?;
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             let value = json::parse(line, CHUNK).map_err(|error| Fault::Corrupt {
@@ -199,7 +199,7 @@ fn lines(scene: &Scene<'_>, checkpoint: &Checkpoint, name: &str) -> Result<Vec<V
 
 /// The chat, with the pictures in their messages.
 fn messages(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Value>, Fault> {
-    let saved = Saved::of(scene.repo, &checkpoint.document)?;
+    let saved = SavedMessages::of(scene.repo, &checkpoint.document)?;
     let mut out = Vec::new();
     saved.each(0, |_, mut message| {
         saved.attach(&mut message);

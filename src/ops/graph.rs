@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{Error, Scene, select};
 use crate::{
-    model::{document::Kind, name::Name, selector::Selector},
+    model::{document::CheckpointKind, name::ShortName, selector::Selector},
     store::{
         ObjectId,
-        checkpoint::{self, Entry},
+        checkpoint::{self, CheckpointCommit},
         session,
     },
 };
 
 /// A checkpoint in a graph.
 #[derive(Debug)]
-pub struct Node {
+pub struct GraphCheckpoint {
     /// The checkpoint.
-    pub entry: Entry,
+    pub entry: CheckpointCommit,
     /// The session it is a checkpoint of.
     pub session: String,
     /// Whether it is that session's newest.
@@ -27,8 +27,12 @@ pub struct Node {
     pub previous: Option<ObjectId>,
 }
 
-/// The graph around a session, children before parents, newest first; at most `limit` checkpoints.
-pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize>) -> Result<Vec<Node>, Error> {
+/// The graph around a session, children before parents, latest first; at most `limit` checkpoints.
+pub fn graph(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    limit: Option<usize>,
+) -> Result<Vec<GraphCheckpoint>, Error> {
     let current = Selector::current();
     let (wanted, _) = select::session(scene, selector.unwrap_or(&current))?;
     let mut chains = read(scene)?;
@@ -39,7 +43,7 @@ pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize
         .filter_map(|chain| chain.entries.first())
         .map(|e| e.id)
         .collect();
-    let mut nodes = BTreeMap::<ObjectId, (String, Entry)>::new();
+    let mut nodes = BTreeMap::<ObjectId, (String, CheckpointCommit)>::new();
     let mut children = BTreeMap::<ObjectId, usize>::new();
     for chain in chains {
         for entry in chain.entries {
@@ -60,20 +64,20 @@ pub fn graph(scene: &Scene<'_>, selector: Option<&Selector>, limit: Option<usize
     Ok(out)
 }
 
-/// A session's own checkpoints, newest first.
-struct Chain {
+/// A session's own checkpoints, latest first.
+struct GraphChain {
     session: String,
-    entries: Vec<Entry>,
+    entries: Vec<CheckpointCommit>,
 }
 
-fn read(scene: &Scene<'_>) -> Result<Vec<Chain>, Error> {
+fn read(scene: &Scene<'_>) -> Result<Vec<GraphChain>, Error> {
     let mut chains = Vec::new();
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
         let entries = session::chain(scene.repo, tip.id).map_while(Result::ok).collect();
-        chains.push(Chain {
+        chains.push(GraphChain {
             session: name.to_string(),
             entries,
         });
@@ -82,7 +86,7 @@ fn read(scene: &Scene<'_>) -> Result<Vec<Chain>, Error> {
 }
 
 /// The sessions that share checkpoints with one by forking, however far.
-fn related(chains: &[Chain], wanted: &str) -> BTreeSet<String> {
+fn related(chains: &[GraphChain], wanted: &str) -> BTreeSet<String> {
     let owner: BTreeMap<ObjectId, &str> = chains
         .iter()
         .flat_map(|c| c.entries.iter().map(|e| (e.id, c.session.as_str())))
@@ -112,22 +116,22 @@ fn related(chains: &[Chain], wanted: &str) -> BTreeSet<String> {
     }
 }
 
-fn is_fork(entry: &Entry) -> bool {
-    entry.trailers.kind == Some(Kind::Fork)
+fn is_fork(entry: &CheckpointCommit) -> bool {
+    entry.trailers.kind == Some(CheckpointKind::Fork)
 }
 
-fn previous(entry: &Entry) -> Option<ObjectId> {
-    let first = entry.trailers.kind == Some(Kind::Start);
+fn previous(entry: &CheckpointCommit) -> Option<ObjectId> {
+    let first = entry.trailers.kind == Some(CheckpointKind::Start);
     entry.parents.first().copied().filter(|_| !first)
 }
 
 /// Children before parents; among those that may come next, the newest.
 fn sorted(
-    mut nodes: BTreeMap<ObjectId, (String, Entry)>,
+    mut nodes: BTreeMap<ObjectId, (String, CheckpointCommit)>,
     mut children: BTreeMap<ObjectId, usize>,
     tips: &BTreeSet<ObjectId>,
     limit: usize,
-) -> Vec<Node> {
+) -> Vec<GraphCheckpoint> {
     let known: BTreeSet<ObjectId> = nodes.keys().copied().collect();
     let free = nodes
         .values()
@@ -152,7 +156,7 @@ fn sorted(
                 ready.push((parent.time, parent.id));
             }
         }
-        out.push(Node {
+        out.push(GraphCheckpoint {
             is_tip: tips.contains(&id),
             option: None,
             session,

@@ -4,15 +4,15 @@
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
-use super::{Error, Scene, choose, link, receipt::Outcome, save};
+use super::{Error, Scene, link, receipt::CheckpointOutcome, save, session_choice};
 use crate::{
-    model::{document::Kind, hook::Hook},
+    model::{document::CheckpointKind, hook::Hook},
     store::{ObjectId, facts, hooks},
 };
 
 /// What a hook did.
 #[derive(Debug)]
-pub enum Ran {
+pub enum HookOutcome {
     /// It made a checkpoint.
     Saved(ObjectId),
     /// It made a checkpoint, but the commit's note of it could not be written; the reason.
@@ -29,26 +29,26 @@ pub fn is_wanted(scene: &Scene<'_>) -> bool {
 }
 
 /// Does what a hook is for. `args` and `input` are what git gave it.
-pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<Ran, Error> {
-    let current = choose::meant(scene)?;
+pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<HookOutcome, Error> {
+    let current = session_choice::session_for_command(scene)?;
     let Some(chosen) = current.filter(|chosen| !chosen.tip.document.session.status.is_finished()) else {
-        return Ok(Ran::Skipped("no session is current"));
+        return Ok(HookOutcome::Skipped("no session is current"));
     };
     let arg = |at: usize| args.get(at).map(String::as_str);
     let ends = hook == Hook::PostRewrite && arg(0) == Some("rebase");
     if hooks::is_rebasing(scene.repo) && !ends {
-        return Ok(Ran::Skipped("a rebase is at work"));
+        return Ok(HookOutcome::Skipped("a rebase is at work"));
     }
     let facts = facts::git_facts(scene.repo, None)?;
     let subject = facts.head_subject.clone();
-    let mut request = save::Request::new(Kind::Commit);
+    let mut request = save::SaveRequest::new(CheckpointKind::Commit);
     request.start = false;
     request.status = chosen.tip.document.session.status;
     request.trigger = Some(hook.name().to_owned());
     let commit = facts.head.clone();
     match hook {
         // Its work is done before a commit, see `link::trailer`.
-        Hook::CommitMsg => return Ok(Ran::Skipped("it makes no checkpoint")),
+        Hook::CommitMsg => return Ok(HookOutcome::Skipped("it makes no checkpoint")),
         Hook::PostRewrite if ends => {
             let pairs = rewritten(input);
             let commits = count(pairs.len());
@@ -67,33 +67,33 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
         Hook::PostCommit | Hook::PostRewrite => request.summary = subject,
         Hook::PostCheckout => {
             if arg(2) != Some("1") {
-                return Ok(Ran::Skipped("only files were checked out"));
+                return Ok(HookOutcome::Skipped("only files were checked out"));
             }
-            request.kind = Kind::Event;
+            request.kind = CheckpointKind::Event;
             request.summary = Some(match &facts.branch {
                 Some(branch) => format!("switched to branch {branch}"),
                 None => "switched to a detached HEAD".to_owned(),
             });
         }
         Hook::PrePush => {
-            request.kind = Kind::Event;
+            request.kind = CheckpointKind::Event;
             request.summary = Some(format!("before a push to {}", arg(0).unwrap_or("a remote")));
         }
     }
     match save::save(scene, request)? {
-        Outcome::Saved(receipt) => {
+        CheckpointOutcome::Saved(receipt) => {
             let Some(id) = receipt.id else {
-                return Ok(Ran::Unchanged);
+                return Ok(HookOutcome::Unchanged);
             };
             let is_commit = matches!(hook, Hook::PostCommit | Hook::PostRewrite | Hook::PostMerge);
             if let (true, true, Some(commit)) = (is_commit, scene.settings.commit_notes, &commit)
                 && let Err(error) = link::note(scene, commit, id, &receipt.session)
             {
-                return Ok(Ran::SavedOnly(id, error.to_string()));
+                return Ok(HookOutcome::SavedOnly(id, error.to_string()));
             }
-            Ok(Ran::Saved(id))
+            Ok(HookOutcome::Saved(id))
         }
-        Outcome::Planned(_) | Outcome::Unchanged(_) => Ok(Ran::Unchanged),
+        CheckpointOutcome::Planned(_) | CheckpointOutcome::Unchanged(_) => Ok(HookOutcome::Unchanged),
     }
 }
 

@@ -5,14 +5,14 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Candidate, Error, Scene, choose,
-    draft::{self, Appended, Change},
-    select,
+    Error, Scene, SelectorCandidate,
+    draft::{self, DraftChange, DraftReceipt},
+    select, session_choice,
 };
 use crate::{
     model::{
-        item::{Kind, id_of},
-        name::Name,
+        item::{ItemKind, id_of},
+        name::ShortName,
         operation::LogLine,
         record::Record,
     },
@@ -24,10 +24,10 @@ const LISTED: usize = 8;
 
 /// A session's record as it is now, saved or not.
 #[derive(Debug)]
-pub struct Now {
+pub struct CurrentRecord {
     /// The session's name.
-    pub session: Name,
-    /// The newest checkpoint.
+    pub session: ShortName,
+    /// The latest checkpoint.
     pub tip: Checkpoint,
     /// The record with the draft applied.
     pub record: Record,
@@ -35,9 +35,9 @@ pub struct Now {
     pub log: Vec<LogLine>,
 }
 
-impl Now {
+impl CurrentRecord {
     /// The items of a kind, in the order in which they are numbered from 1.
-    pub fn items(&self, kind: &Kind) -> Vec<Value> {
+    pub fn items(&self, kind: &ItemKind) -> Vec<Value> {
         let Ok(Value::Object(mut record)) = serde_json::to_value(&self.record) else {
             return Vec::new();
         };
@@ -48,25 +48,25 @@ impl Now {
     }
 
     /// The item of a kind that a text means: its id or the beginning of it, its number, what it says or a part of that.
-    pub fn find(&self, kind: &Kind, text: &str) -> Result<Value, Error> {
+    pub fn find(&self, kind: &ItemKind, text: &str) -> Result<Value, Error> {
         find(&self.items(kind), kind, text)
     }
 }
 
 /// The record of the session that a draft command would change; nothing is changed.
-pub fn now(scene: &Scene<'_>) -> Result<Now, Error> {
-    let chosen = match choose::meant(scene)? {
+pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
+    let chosen = match session_choice::session_for_command(scene)? {
         Some(chosen) => chosen,
-        None if scene.session.is_some() => return Err(choose::none_current(scene)),
+        None if scene.session.is_some() => return Err(session_choice::none_current(scene)),
         None => {
             let branch = facts::branch(scene.repo)?;
-            let paused = choose::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
-            paused.ok_or_else(|| choose::none_current(scene))?
+            let paused = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
+            paused.ok_or_else(|| session_choice::none_current(scene))?
         }
     };
-    let mut subject = choose::carried(&chosen.tip, &chosen.name);
-    choose::with_draft(scene, &chosen.tip, &mut subject)?;
-    Ok(Now {
+    let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+    session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
+    Ok(CurrentRecord {
         session: chosen.name,
         tip: chosen.tip,
         record: subject.record,
@@ -76,7 +76,7 @@ pub fn now(scene: &Scene<'_>) -> Result<Now, Error> {
 
 /// Adds items; each is an object without what [`append`](draft::append) fills in, or a whole one with an id of the
 /// caller's own, which takes the place of an item that has it.
-pub fn add(scene: &Scene<'_>, kind: &Kind, mut items: Vec<Value>) -> Result<Appended, Error> {
+pub fn add(scene: &Scene<'_>, kind: &ItemKind, mut items: Vec<Value>) -> Result<DraftReceipt, Error> {
     for item in items.iter_mut().filter_map(Value::as_object_mut) {
         item.retain(|_, value| !value.is_null());
     }
@@ -84,7 +84,7 @@ pub fn add(scene: &Scene<'_>, kind: &Kind, mut items: Vec<Value>) -> Result<Appe
 }
 
 /// Adds items, or changes those whose ids are there; a null takes a member away.
-pub fn put(scene: &Scene<'_>, kind: &Kind, mut items: Vec<Value>) -> Result<Appended, Error> {
+pub fn put(scene: &Scene<'_>, kind: &ItemKind, mut items: Vec<Value>) -> Result<DraftReceipt, Error> {
     let by = draft::by(scene);
     for map in items.iter_mut().filter_map(Value::as_object_mut) {
         if let Some(id) = map.get("id") {
@@ -94,11 +94,11 @@ pub fn put(scene: &Scene<'_>, kind: &Kind, mut items: Vec<Value>) -> Result<Appe
         }
     }
     let patch = Map::from_iter([(kind.list.to_owned(), Value::Array(items))]);
-    draft::append(scene, vec![Change::Record(Value::Object(patch))])
+    draft::append(scene, vec![DraftChange::Record(Value::Object(patch))])
 }
 
 /// An id of the caller's own must be one that can be typed.
-fn check_id(kind: &Kind, id: &Value) -> Result<(), Error> {
+fn check_id(kind: &ItemKind, id: &Value) -> Result<(), Error> {
     const LONGEST: usize = 64;
     let fits = |id: &&str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
@@ -114,26 +114,30 @@ fn check_id(kind: &Kind, id: &Value) -> Result<(), Error> {
 }
 
 /// Changes items by merge patches, each with the id of the item.
-pub fn change(scene: &Scene<'_>, kind: &Kind, changes: &[(String, Map<String, Value>)]) -> Result<Appended, Error> {
+pub fn change(
+    scene: &Scene<'_>,
+    kind: &ItemKind,
+    changes: &[(String, Map<String, Value>)],
+) -> Result<DraftReceipt, Error> {
     let patches = changes.iter().map(|(id, change)| {
         let mut patch = Map::from_iter([("id".to_owned(), Value::String(id.clone()))]);
         patch.extend(change.clone());
         Value::Object(patch)
     });
     let patch = Map::from_iter([(kind.list.to_owned(), Value::Array(patches.collect()))]);
-    draft::append(scene, vec![Change::Record(Value::Object(patch))])
+    draft::append(scene, vec![DraftChange::Record(Value::Object(patch))])
 }
 
 /// Takes items out of the record.
-pub fn remove(scene: &Scene<'_>, kind: &Kind, ids: &[String]) -> Result<Appended, Error> {
-    let out = ids.iter().map(|id| Change::Remove {
+pub fn remove(scene: &Scene<'_>, kind: &ItemKind, ids: &[String]) -> Result<DraftReceipt, Error> {
+    let out = ids.iter().map(|id| DraftChange::Remove {
         list: kind.list.to_owned(),
         id: id.clone(),
     });
     draft::append(scene, out.collect())
 }
 
-fn find(items: &[Value], kind: &Kind, text: &str) -> Result<Value, Error> {
+fn find(items: &[Value], kind: &ItemKind, text: &str) -> Result<Value, Error> {
     let wanted = text.trim().to_lowercase();
     if let Some(item) = items.iter().find(|item| id_of(item) == text) {
         return Ok(item.clone());
@@ -195,8 +199,8 @@ fn find(items: &[Value], kind: &Kind, text: &str) -> Result<Value, Error> {
     })
 }
 
-fn candidate(kind: &Kind, item: &Value) -> Candidate {
-    Candidate {
+fn candidate(kind: &ItemKind, item: &Value) -> SelectorCandidate {
+    SelectorCandidate {
         selector: id_of(item).to_owned(),
         subject: kind.text_of(item).to_owned(),
         at: None,
@@ -216,7 +220,7 @@ mod tests {
             json!({"id": "33333333", "title": "release"}),
             json!({"id": "xyz", "title": "Release notes"}),
         ];
-        let kind = Kind::of("task").expect("there is one");
+        let kind = ItemKind::of("task").expect("there is one");
         match find(&items, kind, text) {
             Ok(item) => id_of(&item).to_owned(),
             Err(error) => error.to_string(),

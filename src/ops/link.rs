@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, choose};
+use super::{Error, Scene, session_choice};
 use crate::{
-    model::{id::Oid, name::Name},
+    model::{id::Oid, name::ShortName},
     os,
     store::{self, ObjectId},
 };
@@ -21,21 +21,21 @@ pub const TRAILER: &str = "Checkpoint-Id";
 const SCISSORS: &[u8] = b"------------------------ >8 ------------------------\n";
 
 /// Notes on a commit which checkpoint was made for it. A note of ours that is there is replaced.
-pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, session: &Name) -> Result<(), Error> {
+pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, session: &ShortName) -> Result<(), Error> {
     let text = format!("{TRAILER}: {checkpoint}\nCheckpoint-Session: {session}");
     let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "add", "--force", "--message", &text]);
     git.arg(commit.as_str()).run().map_err(store::Error::from)?;
     Ok(())
 }
 
-/// Puts the trailer into a message that is about to be committed: the newest checkpoint of the current session, replacing
+/// Puts the trailer into a message that is about to be committed: the latest checkpoint of the current session, replacing
 /// one of ours. A message that git is going to refuse stays as it is: one that says nothing beside sign-offs and other
 /// trailers, and the template that nobody edited.
 pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
     if !scene.settings.commit_trailer {
         return Ok(());
     }
-    let current = choose::meant(scene)?;
+    let current = session_choice::session_for_command(scene)?;
     let Some(chosen) = current.filter(|chosen| !chosen.tip.document.session.status.is_finished()) else {
         return Ok(());
     };

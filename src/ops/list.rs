@@ -1,14 +1,14 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use super::{Error, Scene, choose, select};
+use super::{Error, Scene, select, session_choice};
 use crate::{
     model::{
-        document::{Kind, Status},
+        document::{CheckpointKind, SessionStatus},
         selector::Selector,
     },
     store::{
         self, ObjectId,
-        checkpoint::{self, Entry},
+        checkpoint::{self, CheckpointCommit},
         current,
         session::{self, Broken},
         watch::{self, Watcher},
@@ -17,11 +17,11 @@ use crate::{
 
 /// Which sessions to list; a member that is absent excludes nothing.
 #[derive(Debug, Default)]
-pub struct Filter {
+pub struct SessionFilter {
     /// Of this agent.
     pub agent: Option<String>,
     /// In this status; `interrupted` counts as a status of its own.
-    pub status: Option<Standing>,
+    pub status: Option<SessionStanding>,
     /// With this task.
     pub task: Option<String>,
     /// Saved last on this branch.
@@ -38,19 +38,19 @@ pub struct Filter {
 
 /// Where a session stands, as seen from now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SessionStanding {
     /// As it says itself.
-    Stated(Status),
+    Stated(SessionStatus),
     /// It says that it is active, but has been silent for longer than `checkpoint.interruptedAfter`.
     Interrupted,
 }
 
-impl Standing {
+impl SessionStanding {
     /// Where a session stands that is current: one that was put aside was taken up again.
     #[must_use]
-    pub fn taken_up(self) -> Self {
+    pub fn resumed(self) -> Self {
         match self {
-            Self::Stated(_) => Self::Stated(Status::Active),
+            Self::Stated(_) => Self::Stated(SessionStatus::Active),
             Self::Interrupted => Self::Interrupted,
         }
     }
@@ -64,7 +64,7 @@ impl Standing {
     }
 }
 
-impl std::str::FromStr for Standing {
+impl std::str::FromStr for SessionStanding {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -78,17 +78,17 @@ impl std::str::FromStr for Standing {
 
 /// A session in a list.
 #[derive(Debug)]
-pub struct Row {
+pub struct SessionSummaryRow {
     /// Its name, as its ref has it.
     pub name: String,
-    /// Its newest checkpoint.
-    pub tip: Result<(Entry, Standing), Broken>,
-    /// Whether it is the current session of this work tree.
+    /// Its latest checkpoint.
+    pub tip: Result<(CheckpointCommit, SessionStanding), Broken>,
+    /// Whether it is the current session of this working tree.
     pub current: bool,
 }
 
-/// Sessions, newest first, damaged ones last.
-pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
+/// Sessions, latest first, damaged ones last.
+pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<SessionSummaryRow>, Error> {
     let current = current::read_to_replace(scene.repo)?.session;
     let mut rows = Vec::new();
     let watchers = watch::all(scene.repo);
@@ -103,7 +103,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
     }
     if filter.all || filter.remote {
         let fetched = session::fetched(scene.repo)?;
-        all.extend(fetched.into_iter().map(|session| session::Session {
+        all.extend(fetched.into_iter().map(|session| session::SessionTip {
             name: store::remote::shown(&session.name),
             ..session
         }));
@@ -111,11 +111,11 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
     for session in all {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {
-            let stated = standing_among(scene, &entry, &watchers);
-            let standing = if current { stated.taken_up() } else { stated };
+            let stated = standing_of_each(scene, &entry, &watchers);
+            let standing = if current { stated.resumed() } else { stated };
             (entry, standing)
         });
-        let row = Row {
+        let row = SessionSummaryRow {
             name: session.name,
             tip,
             current,
@@ -127,33 +127,33 @@ pub fn sessions(scene: &Scene<'_>, filter: &Filter) -> Result<Vec<Row>, Error> {
     Ok(rows)
 }
 
-/// Where a session stands whose newest checkpoint this is.
-pub fn standing(scene: &Scene<'_>, tip: &Entry) -> Standing {
-    standing_among(scene, tip, &watch::all(scene.repo))
+/// Where a session stands whose latest checkpoint this is.
+pub fn session_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
+    standing_of_each(scene, tip, &watch::all(scene.repo))
 }
 
 /// The same with the watchers there are, read once for many sessions. A live one shows that somebody works, one that was
 /// cut off that nobody does any more.
-fn standing_among(scene: &Scene<'_>, tip: &Entry, watchers: &[Watcher]) -> Standing {
-    let status = tip.trailers.status.unwrap_or(Status::Active);
+fn standing_of_each(scene: &Scene<'_>, tip: &CheckpointCommit, watchers: &[Watcher]) -> SessionStanding {
+    let status = tip.trailers.status.unwrap_or(SessionStatus::Active);
     let silent = scene.now.since(tip.time).to_std().unwrap_or_default();
     let id = checkpoint::oid(tip.id);
-    let of_this = |state: &watch::State| state.tip.as_ref() == Some(&id);
+    let of_this = |state: &watch::WatcherState| state.tip.as_ref() == Some(&id);
     let watched = watchers
         .iter()
         .any(|watcher| matches!(watcher, Watcher::Alive(Some(state)) if of_this(state)));
     let cut_off = watchers
         .iter()
         .any(|watcher| watcher.cut_off(scene.host).is_some_and(of_this));
-    if status == Status::Active && !watched && (cut_off || silent > scene.settings.interrupted_after) {
-        Standing::Interrupted
+    if status == SessionStatus::Active && !watched && (cut_off || silent > scene.settings.interrupted_after) {
+        SessionStanding::Interrupted
     } else {
-        Standing::Stated(status)
+        SessionStanding::Stated(status)
     }
 }
 
 /// Whether a filter lets a row through; damaged sessions pass every filter, so that they are not overlooked.
-fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
+fn keeps(filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) -> bool {
     let Ok((entry, standing)) = &row.tip else { return true };
     let trailers = &entry.trailers;
     let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
@@ -171,7 +171,7 @@ fn keeps(filter: &Filter, since: Option<i64>, row: &Row) -> bool {
 
 /// What a log says beside its checkpoints.
 #[derive(Debug)]
-pub struct Log {
+pub struct SessionLog {
     /// The session; one that was fetched as `<remote>/<session>`.
     pub session: String,
     /// Where the chain breaks, and how.
@@ -183,25 +183,25 @@ pub struct Log {
 }
 
 /// The log of a session, of the current one when none is named: from the selected checkpoint on, at most `limit`, none
-/// older than a date in any form git reads. Each checkpoint goes to `each`, newest first: there may be a hundred
+/// older than a date in any form git reads. Each checkpoint goes to `each`, latest first: there may be a hundred
 /// thousand.
 pub fn log(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
     limit: Option<usize>,
     since: Option<&str>,
-    mut each: impl FnMut(Entry),
-) -> Result<Log, Error> {
+    mut each: impl FnMut(CheckpointCommit),
+) -> Result<SessionLog, Error> {
     let current = Selector::current();
     let (session, from) = select::commit(scene, selector.unwrap_or(&current))?;
     let fetched = select::remote(scene, selector.unwrap_or(&current));
     let session = match (session, fetched) {
         (Some(session), _) => session.to_string(),
         (None, Some((remote, session, _))) => format!("{remote}/{session}"),
-        (None, None) => return Err(choose::none_current(scene)),
+        (None, None) => return Err(session_choice::none_current(scene)),
     };
     let since = since.map(|date| select::unix_time(scene, date)).transpose()?;
-    let young = |entry: &Result<Entry, checkpoint::Fault>| match entry {
+    let young = |entry: &Result<CheckpointCommit, checkpoint::Fault>| match entry {
         Ok(entry) => since.is_none_or(|since| entry.time.unix() >= since),
         Err(_) => true,
     };
@@ -210,7 +210,7 @@ pub fn log(
     for entry in chain.by_ref().take(limit.unwrap_or(usize::MAX)) {
         match entry {
             Ok(entry) => {
-                let is_fork = entry.trailers.kind == Some(Kind::Fork);
+                let is_fork = entry.trailers.kind == Some(CheckpointKind::Fork);
                 source = entry.parents.first().copied().filter(|_| is_fork);
                 each(entry);
             }
@@ -218,7 +218,7 @@ pub fn log(
         }
     }
     let more = chain.next().is_some();
-    Ok(Log {
+    Ok(SessionLog {
         session,
         damage,
         source,

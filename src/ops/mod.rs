@@ -2,17 +2,16 @@
 //!
 //! An operation takes a [`Scene`] and a request of plain values, and returns an outcome of plain values. It never
 //! prints, asks, or reads the clock or the environment; it passes the repository along and calls the store and the
-//! work tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
+//! working tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
 pub mod apply;
 pub mod autosave;
-pub mod bring;
+pub mod autosave_loop;
 pub mod changes;
+mod changes_since;
 pub mod chat;
-mod choose;
 pub mod compare;
 mod compose;
-pub mod deed;
 pub mod delete;
 pub mod diff;
 pub mod draft;
@@ -20,27 +19,27 @@ mod error;
 pub mod events;
 pub mod export;
 pub mod fork;
-mod fresh;
-mod goal;
 pub mod graph;
 pub mod hooks;
+mod ids;
 pub mod import;
+mod interrupted;
 pub mod items;
 pub mod link;
 pub mod list;
-pub mod lookout;
-mod newer;
 pub mod notes;
 pub mod paths;
 mod pathspecs;
 pub mod pin;
-mod place;
+mod placement;
+pub mod plan_runner;
 pub mod prune;
 pub mod purge;
 pub mod range;
 pub mod receipt;
 mod record;
 pub mod redact;
+pub mod ref_transaction;
 pub mod refuse;
 pub mod repair;
 pub mod replay;
@@ -49,14 +48,15 @@ pub mod resume;
 pub mod safety;
 pub mod save;
 pub mod select;
+mod session_choice;
 pub mod share;
 pub mod show;
-mod since;
 pub mod start;
 pub mod status;
 pub mod step;
 pub mod summary;
 pub mod switch;
+mod target_state;
 pub mod undo;
 pub mod verify;
 
@@ -66,13 +66,13 @@ use std::{
     time::Duration,
 };
 
-pub use error::{Candidate, Error};
+pub use error::{Error, SelectorCandidate};
 
 pub use crate::worktree::restore::Error as RestoreError;
 pub use crate::worktree::snapshot::Error as WorktreeError;
 
 use crate::{
-    model::{name::Name, time::Timestamp},
+    model::{name::ShortName, time::Timestamp},
     store::{ObjectId, Repository, checkpoint::Checkpoint, config::Settings},
 };
 
@@ -90,17 +90,17 @@ pub struct Scene<'a> {
     /// The agent that calls, from `--agent` or `CHECKPOINT_AGENT`.
     pub agent: Option<&'a str>,
     /// The session named by `--session` or `CHECKPOINT_SESSION`.
-    pub session: Option<&'a Name>,
+    pub session: Option<&'a ShortName>,
     /// Whether that name is from `CHECKPOINT_SESSION`, which errors say: nobody typed it for this command.
     pub session_is_of_environment: bool,
-    /// The user's home folder, which is never taken for a project.
+    /// The user's home directory, which is never taken for a project.
     pub home: Option<&'a Path>,
-    /// The index to read instead of the work tree's own, from `GIT_INDEX_FILE`.
+    /// The index to read instead of the working tree's own, from `GIT_INDEX_FILE`.
     pub index: Option<&'a Path>,
     /// How long to wait for a lock.
     pub wait: Duration,
     /// What was read already.
-    pub seen: &'a Seen,
+    pub seen: &'a CheckpointCache,
 }
 
 /// The checkpoint that was read last in this command: most ask for the same one several times, first to choose it, then
@@ -109,9 +109,9 @@ pub struct Scene<'a> {
 /// One checkpoint of one repository, and for as long as the repository is open: whether it is still stored is looked at
 /// by whoever builds on it.
 #[derive(Debug, Default)]
-pub struct Seen(RefCell<Option<(PathBuf, Checkpoint)>>);
+pub struct CheckpointCache(RefCell<Option<(PathBuf, Checkpoint)>>);
 
-impl Seen {
+impl CheckpointCache {
     /// The checkpoint, if it was read last and from there.
     fn get(&self, objects: &Path, id: ObjectId) -> Option<Checkpoint> {
         let seen = self.0.borrow();

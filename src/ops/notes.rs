@@ -2,7 +2,7 @@
 
 use super::{Error, Scene, items, select};
 use crate::{
-    model::{json, name::Name, operation::LogLine, selector::Selector},
+    model::{json, name::ShortName, operation::LogLine, selector::Selector},
     store::{
         Kind,
         checkpoint::{self, Checkpoint},
@@ -11,10 +11,10 @@ use crate::{
 
 /// A session's log.
 #[derive(Debug)]
-pub struct Notes {
+pub struct NoteList {
     /// The session.
-    pub session: Name,
-    /// The lines, newest first, and whether each is saved.
+    pub session: ShortName,
+    /// The lines, latest first, and whether each is saved.
     pub lines: Vec<(LogLine, bool)>,
     /// How many there are altogether.
     pub total: usize,
@@ -22,21 +22,21 @@ pub struct Notes {
     pub unreadable: usize,
 }
 
-/// The newest lines of a session's log, at most `limit`, none older than `since`. With a selector that is not the
+/// The latest lines of a session's log, at most `limit`, none older than `since`. With a selector that is not the
 /// current session's, what is saved at that checkpoint.
 pub fn notes(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
     limit: Option<usize>,
     since: Option<&str>,
-) -> Result<Notes, Error> {
+) -> Result<NoteList, Error> {
     let (session, tip, fresh) = if let Some(selector) = selector {
         let selected = select::checkpoint(scene, selector)?;
         let session = selected.session.ok_or_else(|| Error::NotFound {
             text: selected.checkpoint.entry.id.to_string(),
             candidates: Vec::new(),
         })?;
-        // The draft goes on from the newest checkpoint only.
+        // The draft goes on from the latest checkpoint only.
         let named = Scene {
             session: Some(&session),
             ..*scene
@@ -57,7 +57,7 @@ pub fn notes(
     lines.reverse();
     lines.retain(|(line, _)| since.is_none_or(|since| line.at.unix() >= since));
     lines.truncate(limit.unwrap_or(usize::MAX));
-    Ok(Notes {
+    Ok(NoteList {
         session,
         lines,
         total,
@@ -66,14 +66,14 @@ pub fn notes(
 }
 
 /// The lines that a checkpoint holds, oldest first, and how many were not understood.
-fn saved(scene: &Scene<'_>, session: &Name, tip: &Checkpoint) -> Result<(Vec<LogLine>, usize), Error> {
+fn saved(scene: &Scene<'_>, session: &ShortName, tip: &Checkpoint) -> Result<(Vec<LogLine>, usize), Error> {
     let damaged = || Error::damaged(session.as_str());
     let (siblings, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
     let (mut lines, mut unreadable) = (Vec::new(), 0);
-    let Some(folder) = siblings.get("log") else {
+    let Some(directory) = siblings.get("log") else {
         return Ok((lines, 0));
     };
-    for (_, _, id) in checkpoint::folder(scene.repo, folder, "the session log").map_err(damaged())? {
+    for (_, _, id) in checkpoint::directory(scene.repo, directory, "the session log").map_err(damaged())? {
         let bytes = checkpoint::read(scene.repo, id, Kind::Blob, "the session log").map_err(damaged())?;
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             let value = json::parse(line, json::INPUT_LIMIT).ok();

@@ -1,33 +1,33 @@
 //! Pathspecs as commands take them, and the refusal of one that nothing matches: as in git it is a mistake in typing
 //! far more often than meant, and "nothing to do" would hide that.
 
-use super::{Error, Scene, compose::Present, goal::Goal};
+use super::{Error, Scene, compose::CurrentSnapshot, target_state::TargetState};
 use crate::{
     model::{list::Lists, path::RepoPath},
     os::os_string,
     store::{
         ObjectId, Repository,
-        pathspec::{Filter, Unmatched},
+        pathspec::{PathFilter, UnmatchedPathspecs},
     },
 };
 
-/// The filter that pathspecs make, as they were typed in a folder below the root; `None` without any.
-pub(super) fn filter(scene: &Scene<'_>, specs: &[RepoPath], folder: &RepoPath) -> Result<Option<Filter>, Error> {
+/// The filter that pathspecs make, as they were typed in a directory below the root; `None` without any.
+pub(super) fn filter(scene: &Scene<'_>, specs: &[RepoPath], directory: &RepoPath) -> Result<Option<PathFilter>, Error> {
     if specs.is_empty() {
         return Ok(None);
     }
-    let folder = std::path::PathBuf::from(os_string(folder.as_bytes()));
+    let directory = std::path::PathBuf::from(os_string(directory.as_bytes()));
     let specs: Vec<_> = specs.iter().map(RepoPath::as_bytes).collect();
-    Ok(Some(Filter::new(scene.repo, &specs, &folder)?))
+    Ok(Some(PathFilter::new(scene.repo, &specs, &directory)?))
 }
 
 /// Refuses pathspecs that match nothing in the present or in what the files are to become, index and lists included,
 /// nor in further trees.
 pub(super) fn require(
     repo: &Repository,
-    filter: &Filter,
-    present: &Present,
-    goal: &Goal,
+    filter: &PathFilter,
+    present: &CurrentSnapshot,
+    goal: &TargetState,
     more: &[ObjectId],
 ) -> Result<(), Error> {
     let mut unmatched = filter.unmatched();
@@ -45,13 +45,13 @@ pub(super) fn require(
 }
 
 /// Looks at the paths that stand in lists only.
-pub(super) fn listed(unmatched: &mut Unmatched, lists: &Lists) {
+pub(super) fn listed(unmatched: &mut UnmatchedPathspecs, lists: &Lists) {
     for skipped in &lists.skipped {
         unmatched.path(&skipped.path);
-        unmatched.folder(&skipped.path);
+        unmatched.directory(&skipped.path);
     }
     for path in &lists.empty_dirs {
-        unmatched.folder(path);
+        unmatched.directory(path);
     }
     let conflicts = lists.conflicts.iter().map(|conflict| &conflict.path);
     let held = lists.held.iter().map(|held| &held.path);
@@ -61,7 +61,7 @@ pub(super) fn listed(unmatched: &mut Unmatched, lists: &Lists) {
 }
 
 /// The refusal of the first that matches nothing.
-pub(super) fn refuse(unmatched: &Unmatched, what: &'static str) -> Result<(), Error> {
+pub(super) fn refuse(unmatched: &UnmatchedPathspecs, what: &'static str) -> Result<(), Error> {
     match unmatched.first() {
         None => Ok(()),
         Some(spec) => Err(Error::NoMatch {

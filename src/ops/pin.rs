@@ -2,25 +2,25 @@
 
 use super::{Error, Scene, select};
 use crate::{
-    model::{id::Digest, name::Name, selector::Selector},
+    model::{id::Digest, name::ShortName, selector::Selector},
     store::{ObjectId, pins},
 };
 
 /// A checkpoint that is pinned now, or is not any more.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct PinOutcome {
     /// Its commit.
     pub id: ObjectId,
     /// Its digest, by which it is known.
     pub digest: Digest,
     /// The session it was found through.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// Whether that is new.
     pub changed: bool,
 }
 
 /// Pins a checkpoint, or takes its pin away; in a dry run only finds out whether that would change anything.
-pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool, dry_run: bool) -> Result<Pinned, Error> {
+pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool, dry_run: bool) -> Result<PinOutcome, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let digest = selected.checkpoint.digest.clone();
     let changed = if dry_run {
@@ -34,7 +34,7 @@ pub fn pin(scene: &Scene<'_>, selector: &Selector, pinned: bool, dry_run: bool) 
             }
         })?
     };
-    Ok(Pinned {
+    Ok(PinOutcome {
         id: selected.checkpoint.entry.id,
         digest,
         session: selected.session,

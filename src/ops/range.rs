@@ -5,7 +5,7 @@
 
 use super::{Error, Scene, compare::nearest, restore::short, select};
 use crate::{
-    model::{id::Oid, name::Name, selector::Selector},
+    model::{id::Oid, name::ShortName, selector::Selector},
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
@@ -20,31 +20,31 @@ const LIMIT: usize = 100_000;
 #[derive(Debug)]
 pub struct Range {
     /// The older side.
-    pub old: End,
+    pub old: RangeSide,
     /// The newer one.
-    pub new: End,
+    pub new: RangeSide,
     /// The commit that both began at.
     pub base: Oid,
     /// Their commits, in the order of git.
-    pub commits: Vec<Matched>,
+    pub commits: Vec<MatchedCommit>,
     /// The same as git writes it, with what differs between the patches.
     pub text: Vec<u8>,
 }
 
 /// One side.
 #[derive(Debug)]
-pub struct End {
+pub struct RangeSide {
     /// The checkpoint.
     pub id: Oid,
     /// Its session.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// The commit it was saved at.
     pub head: Oid,
 }
 
 /// A commit of one side, with the other side's that changes about the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Matched {
+pub struct MatchedCommit {
     /// `same`, `changed`, `removed` (only the old side has it) or `added`.
     pub verdict: &'static str,
     /// The old side's commit.
@@ -63,7 +63,7 @@ pub fn range(scene: &Scene<'_>, old: &Selector, new: &Selector) -> Result<Range,
         let head = head.ok_or_else(|| Error::NoCommits {
             id: short(selected.checkpoint.entry.id),
         })?;
-        let end = End {
+        let end = RangeSide {
             id: oid(selected.checkpoint.entry.id),
             session: selected.session,
             head,
@@ -87,7 +87,7 @@ pub fn range(scene: &Scene<'_>, old: &Selector, new: &Selector) -> Result<Range,
 }
 
 /// The commits of both, as git matches them, and as it writes that.
-fn both_sides(scene: &Scene<'_>, sides: &[String; 2]) -> Result<(Vec<Matched>, Vec<u8>), Error> {
+fn both_sides(scene: &Scene<'_>, sides: &[String; 2]) -> Result<(Vec<MatchedCommit>, Vec<u8>), Error> {
     let git = |abbrev: &str| {
         let git = store::git(scene.repo).config(format!("core.abbrev={abbrev}"));
         git.args(["range-diff", "--no-color", "--no-notes"])
@@ -99,7 +99,11 @@ fn both_sides(scene: &Scene<'_>, sides: &[String; 2]) -> Result<(Vec<Matched>, V
 }
 
 /// The same where a side has no commits, for which git has no form.
-fn one_side(scene: &Scene<'_>, base: &Oid, (old, new): (&End, &End)) -> Result<(Vec<Matched>, Vec<u8>), Error> {
+fn one_side(
+    scene: &Scene<'_>,
+    base: &Oid,
+    (old, new): (&RangeSide, &RangeSide),
+) -> Result<(Vec<MatchedCommit>, Vec<u8>), Error> {
     let is_old = new.head == *base;
     let (head, verdict) = if is_old {
         (&old.head, "removed")
@@ -121,7 +125,7 @@ fn one_side(scene: &Scene<'_>, base: &Oid, (old, new): (&End, &End)) -> Result<(
             format!("-:  -------- > {n}:  {short} {subject}\n")
         });
         let (old, new) = if is_old { (Some(id), None) } else { (None, Some(id)) };
-        commits.push(Matched {
+        commits.push(MatchedCommit {
             verdict,
             old,
             new,
@@ -132,7 +136,7 @@ fn one_side(scene: &Scene<'_>, base: &Oid, (old, new): (&End, &End)) -> Result<(
 }
 
 /// The commit both sides began at.
-fn base(scene: &Scene<'_>, old: (&End, &Checkpoint), new: (&End, &Checkpoint)) -> Result<Oid, Error> {
+fn base(scene: &Scene<'_>, old: (&RangeSide, &Checkpoint), new: (&RangeSide, &Checkpoint)) -> Result<Oid, Error> {
     let heads = [object_id(&old.0.head), object_id(&new.0.head)];
     if let Some((common, _)) = nearest(scene, old.1.entry.id, new.1.entry.id)? {
         let common = checkpoint::load(scene.repo, common).map_err(Error::damaged(short(common)))?;
@@ -163,7 +167,7 @@ fn is_behind(scene: &Scene<'_>, commit: ObjectId, heads: [ObjectId; 2]) -> Resul
 }
 
 /// Reads lines such as `1:  <id> ! 2:  <id> subject`; a side that lacks the commit has dashes.
-fn matched(text: &str) -> Vec<Matched> {
+fn matched(text: &str) -> Vec<MatchedCommit> {
     let line = |line: &str| {
         let mut rest = line;
         let mut word = || {
@@ -179,7 +183,7 @@ fn matched(text: &str) -> Vec<Matched> {
             ">" => "added",
             _ => return None,
         };
-        Some(Matched {
+        Some(MatchedCommit {
             verdict,
             old: Oid::new(old).ok(),
             new: Oid::new(new).ok(),

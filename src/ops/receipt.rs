@@ -1,30 +1,30 @@
 //! What a changing command reports: plain facts, rendered elsewhere.
 
-use super::{choose::Why, redact::Redaction};
+use super::{redact::RedactedSecret, session_choice::SessionChoiceReason};
 use crate::{
     model::{
-        document::{Document, Kind, Status},
+        document::{CheckpointKind, Document, SessionStatus},
         id::Digest,
-        list::Skipped,
-        name::Name,
+        list::SkippedEntry,
+        name::ShortName,
     },
     store::ObjectId,
 };
 
 /// What became of a request to make a checkpoint.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CheckpointOutcome {
     /// It was made.
-    Saved(Receipt),
+    Saved(CheckpointReceipt),
     /// It would be made; this was a dry run.
-    Planned(Receipt),
-    /// There was nothing new; the newest checkpoint stands for the present state.
-    Unchanged(Receipt),
+    Planned(CheckpointReceipt),
+    /// There was nothing new; the latest checkpoint stands for the present state.
+    Unchanged(CheckpointReceipt),
 }
 
-impl Outcome {
+impl CheckpointOutcome {
     /// The facts, whatever became of the request.
-    pub fn receipt(&self) -> &Receipt {
+    pub fn receipt(&self) -> &CheckpointReceipt {
         match self {
             Self::Saved(receipt) | Self::Planned(receipt) | Self::Unchanged(receipt) => receipt,
         }
@@ -33,23 +33,23 @@ impl Outcome {
 
 /// The facts about a checkpoint that was just made, or that stands for the present state.
 #[derive(Debug)]
-pub struct Receipt {
+pub struct CheckpointReceipt {
     /// The commit; `None` in a dry run.
     pub id: Option<ObjectId>,
     /// The digest of the document; `None` in a dry run.
     pub digest: Option<Digest>,
     /// The session.
-    pub session: Name,
+    pub session: ShortName,
     /// The checkpoint before, in a session that existed.
     pub parent: Option<ObjectId>,
     /// The document.
     pub document: Document,
     /// Everything on disk that is not in the snapshot.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedEntry>,
     /// Secrets found on the way in.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
     /// How the session was found or made.
-    pub session_is: SessionIs,
+    pub session_is: SessionOrigin,
     /// Draft operations folded in.
     pub folded: usize,
     /// Lines of the draft that could not be read, by position; they stay in the draft.
@@ -64,39 +64,39 @@ pub struct Receipt {
     pub new_bytes: u64,
 }
 
-impl Receipt {
+impl CheckpointReceipt {
     /// Whether something that should have been captured was not.
     pub fn is_partial(&self) -> bool {
         self.skipped.iter().any(|s| s.reason.is_failure())
     }
 
     /// What made the checkpoint.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> CheckpointKind {
         self.document.kind
     }
 
     /// Where the session stands now.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> SessionStatus {
         self.document.session.status
     }
 }
 
 /// How the session of a checkpoint was found or made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionIs {
+pub enum SessionOrigin {
     /// It was named or current.
     Meant,
-    /// It was not current; it was paused last on this branch in this work tree.
+    /// It was not current; it was paused last on this branch in this working tree.
     Continued,
     /// It is new.
     Started,
 }
 
-impl From<Why> for SessionIs {
-    fn from(why: Why) -> Self {
+impl From<SessionChoiceReason> for SessionOrigin {
+    fn from(why: SessionChoiceReason) -> Self {
         match why {
-            Why::Meant => Self::Meant,
-            Why::PausedHere => Self::Continued,
+            SessionChoiceReason::Meant => Self::Meant,
+            SessionChoiceReason::PausedHere => Self::Continued,
         }
     }
 }

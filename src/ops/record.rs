@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Error, Scene, choose, compose, fresh, restore::RecordIs};
+use super::{Error, Scene, compose, ids, restore::RecordFate, session_choice};
 use crate::{
     model::{operation::Operation, record::Record},
     store::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What makes the record of the current session that of a checkpoint.
-pub(super) struct Change {
+pub(super) struct RecordReset {
     session: String,
     before: Value,
     after: Value,
@@ -21,7 +21,7 @@ pub(super) struct Change {
     last: u64,
 }
 
-impl Change {
+impl RecordReset {
     /// What there is to take back; `last` is the number of the last operation in the draft.
     fn effect(&self, last: u64) -> Effect {
         Effect::Record {
@@ -50,27 +50,27 @@ impl Change {
 
 /// Whether the record of the current session can become that of a checkpoint, which it can if that is one of its own,
 /// and how.
-pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(RecordIs, Option<Change>), Error> {
-    let Some(chosen) = choose::meant(scene)? else {
-        return Ok((RecordIs::OfAnotherSession, None));
+pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(RecordFate, Option<RecordReset>), Error> {
+    let Some(chosen) = session_choice::session_for_command(scene)? else {
+        return Ok((RecordFate::OfAnotherSession, None));
     };
     let session = &chosen.tip.document.session;
     if session.id != checkpoint.document.session.id {
-        return Ok((RecordIs::OfAnotherSession, None));
+        return Ok((RecordFate::OfAnotherSession, None));
     }
-    let mut subject = choose::carried(&chosen.tip, &chosen.name);
-    let draft = choose::with_draft(scene, &chosen.tip, &mut subject)?;
+    let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+    let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
     let wanted = kept(&checkpoint.document.record);
     if kept(&subject.record) == wanted {
-        return Ok((RecordIs::Same, None));
+        return Ok((RecordFate::Same, None));
     }
-    let change = Change {
+    let change = RecordReset {
         session: session.id.clone(),
         before: value(&subject.record),
         after: value(&wanted),
         last: draft.last().unwrap_or(0),
     };
-    Ok((RecordIs::Restored(chosen.name), Some(change)))
+    Ok((RecordFate::Restored(chosen.name), Some(change)))
 }
 
 /// The part of a record that is not about one checkpoint alone: files attached to it, its error, its summary and who
@@ -112,7 +112,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
     let by = compose::by(scene, &compose::people(scene));
     let operation = |record: Value| -> Result<Operation, Error> {
         Ok(Operation {
-            id: fresh::item_id()?,
+            id: ids::item_id()?,
             at: scene.now,
             by: by.clone(),
             record: Some(record),
@@ -125,7 +125,7 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
         })
     };
     let operations = [operation(cleared(present))?, operation(wanted)?];
-    let draft_id = fresh::item_id()?;
+    let draft_id = ids::item_id()?;
     let appended = draft::append(scene.repo, session, &operations, || draft_id, scene.wait)?;
     Ok(appended.last)
 }

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{Error, Scene};
 use crate::{
-    secrets::{self, ChunkRedactor, Finding, Mode, OwnRule, Scanner, Settings},
+    secrets::{self, ChunkRedactor, Finding, OwnRule, RedactionMode, RedactionSettings, Scanner},
     store::config::Redact,
 };
 
 /// A secret that was found on the way in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redaction {
+pub struct RedactedSecret {
     /// The kind of secret, such as `github-token`.
     pub kind: String,
     /// Where it stood: `record/decisions/0/text`, `files/env.txt:3`.
@@ -32,18 +32,18 @@ pub(super) fn own_rule(text: &str) -> OwnRule {
 pub(super) struct Redactor {
     scanner: Scanner,
     /// What was found so far.
-    pub(super) found: Vec<Redaction>,
+    pub(super) found: Vec<RedactedSecret>,
 }
 
 impl Redactor {
     /// A redactor with the user's mode, allow-list and own rules.
     pub(super) fn new(scene: &Scene<'_>) -> Result<Self, Error> {
         let given = scene.settings;
-        let settings = Settings {
+        let settings = RedactionSettings {
             mode: match given.redact {
-                Redact::On => Mode::On,
-                Redact::Warn => Mode::Warn,
-                Redact::Off => Mode::Off,
+                Redact::On => RedactionMode::On,
+                Redact::Warn => RedactionMode::Warn,
+                Redact::Off => RedactionMode::Off,
             },
             allow: given.redact_allow.clone(),
             rules: given.redact_rule.iter().map(|rule| own_rule(rule)).collect(),
@@ -57,7 +57,7 @@ impl Redactor {
     /// Takes secrets out of a JSON value, names included.
     pub(super) fn json(&mut self, value: &mut Value, place: &str) {
         for finding in self.scanner.redact_json(value) {
-            self.found.push(Redaction {
+            self.found.push(RedactedSecret {
                 kind: finding.kind.to_string(),
                 place: format!("{place}{}", finding.pointer),
                 replaced: finding.replaced,
@@ -70,7 +70,7 @@ impl Redactor {
         let (clean, findings) = self.scanner.redact_text(text);
         let clean = clean.into_owned();
         for finding in findings {
-            self.found.push(Redaction {
+            self.found.push(RedactedSecret {
                 kind: finding.kind.to_string(),
                 place: format!("{place}:{}", finding.line),
                 replaced: finding.replaced,
@@ -105,7 +105,7 @@ impl Redactor {
             if parts.len() < 2 {
                 continue;
             }
-            self.found.push(Redaction {
+            self.found.push(RedactedSecret {
                 kind: finding.kind.to_string(),
                 place: place.to_owned(),
                 replaced: finding.replaced,
@@ -125,7 +125,7 @@ impl Redactor {
     /// Keeps what was found in such a text.
     pub(super) fn note(&mut self, findings: Vec<Finding>, place: &str) {
         for finding in findings {
-            self.found.push(Redaction {
+            self.found.push(RedactedSecret {
                 kind: finding.kind.to_string(),
                 place: format!("{place}:{}", finding.line),
                 replaced: finding.replaced,
@@ -144,7 +144,7 @@ impl Redactor {
     pub(super) fn bytes(&mut self, bytes: &[u8], place: &str) -> Vec<u8> {
         let (clean, findings) = self.scanner.redact_bytes(bytes);
         for finding in findings {
-            self.found.push(Redaction {
+            self.found.push(RedactedSecret {
                 kind: finding.kind.to_string(),
                 place: format!("{place}:{}", finding.line),
                 replaced: finding.replaced,

@@ -7,15 +7,15 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::{Error, Scene, choose, compose::Present};
+use super::{Error, Scene, compose::CurrentSnapshot, session_choice};
 use crate::{
-    model::{facts::OperationKind, id::Oid, name::Name, path::RepoPath, plan::Blocked},
+    model::{facts::OperationKind, id::Oid, name::ShortName, path::RepoPath, plan::BlockedPath},
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
         graph, restored, session, tree, walk,
     },
-    worktree::restore::Plan,
+    worktree::restore::RestorePlan,
 };
 
 /// Commits looked through to find out whether one comes after another; the history of the largest projects.
@@ -39,15 +39,15 @@ pub enum Refusal {
         /// HEAD now.
         now: Option<Oid>,
     },
-    /// The checkpoint was saved in another work tree of this repository.
+    /// The checkpoint was saved in another working tree of this repository.
     OtherWorktree {
-        /// That work tree.
+        /// That working tree.
         path: String,
     },
-    /// Another session saved these paths in this work tree since.
+    /// Another session saved these paths in this working tree since.
     LaterSaves {
         /// The session.
-        session: Name,
+        session: ShortName,
         /// The paths, those of the plan that it changed.
         paths: Vec<RepoPath>,
     },
@@ -61,7 +61,7 @@ pub enum Refusal {
     /// Paths are in the way that no checkpoint holds.
     Blocked {
         /// Which, and why.
-        paths: Vec<Blocked>,
+        paths: Vec<BlockedPath>,
     },
     /// What would be taken back was changed since.
     ChangedSince {
@@ -138,7 +138,11 @@ fn short(id: &Oid) -> &str {
 }
 
 /// The reasons that have to do with where the repository stands, for files brought back from `checkpoint`.
-pub(super) fn by_place(scene: &Scene<'_>, checkpoint: &Checkpoint, present: &Present) -> Result<Vec<Refusal>, Error> {
+pub(super) fn by_place(
+    scene: &Scene<'_>,
+    checkpoint: &Checkpoint,
+    present: &CurrentSnapshot,
+) -> Result<Vec<Refusal>, Error> {
     let mut refusals = Vec::new();
     refusals.extend(in_progress(present));
     let document = &checkpoint.document;
@@ -151,7 +155,7 @@ pub(super) fn by_place(scene: &Scene<'_>, checkpoint: &Checkpoint, present: &Pre
         });
     }
     let own = store::worktree_id(scene.repo);
-    // What a work tree was brought to once, as the work tree of a fork was when it was made, is no surprise there.
+    // What a working tree was brought to once, as the working tree of a fork was when it was made, is no surprise there.
     let is_known = restored::read(scene.repo)?.is_some_and(|digest| digest == checkpoint.digest);
     if !is_known
         && document.host == scene.host
@@ -167,7 +171,7 @@ pub(super) fn by_place(scene: &Scene<'_>, checkpoint: &Checkpoint, present: &Pre
 }
 
 /// An operation of git that is not finished.
-pub(super) fn in_progress(present: &Present) -> Option<Refusal> {
+pub(super) fn in_progress(present: &CurrentSnapshot) -> Option<Refusal> {
     let operation = present.facts.operation.as_ref()?;
     Some(Refusal::OperationInProgress {
         operation: operation.kind,
@@ -192,8 +196,8 @@ pub(super) fn by_plan(
     scene: &Scene<'_>,
     repo: &Repository,
     checkpoint: &Checkpoint,
-    present: &Present,
-    plan: &Plan,
+    present: &CurrentSnapshot,
+    plan: &RestorePlan,
 ) -> Result<Vec<Refusal>, Error> {
     let mut refusals = later_saves(scene, repo, checkpoint, present, plan)?;
     refusals.extend(many_deletions(repo, present, plan)?);
@@ -201,7 +205,7 @@ pub(super) fn by_plan(
 }
 
 /// Whether more than half of the files would go.
-fn many_deletions(repo: &Repository, present: &Present, plan: &Plan) -> Result<Option<Refusal>, Error> {
+fn many_deletions(repo: &Repository, present: &CurrentSnapshot, plan: &RestorePlan) -> Result<Option<Refusal>, Error> {
     let (deleted, Some(snapshot)) = (plan.deletions(), &present.snapshot) else {
         return Ok(None);
     };
@@ -220,8 +224,8 @@ fn later_saves(
     scene: &Scene<'_>,
     repo: &Repository,
     checkpoint: &Checkpoint,
-    present: &Present,
-    plan: &Plan,
+    present: &CurrentSnapshot,
+    plan: &RestorePlan,
 ) -> Result<Vec<Refusal>, Error> {
     let Some(now) = present.snapshot.as_ref().map(|snapshot| snapshot.tree) else {
         return Ok(Vec::new());
@@ -232,18 +236,18 @@ fn later_saves(
     if touched.is_empty() {
         return Ok(Vec::new());
     }
-    let current = choose::meant(scene).ok().flatten();
+    let current = session_choice::session_for_command(scene).ok().flatten();
     let is_current = current.is_some_and(|current| current.tip.document.session.id == checkpoint.document.session.id);
     let mut refusals = Vec::new();
     for other in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(other.name), other.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(other.name), other.tip) else {
             continue;
         };
-        let Some(Later { mut paths, newest }) = later(scene, checkpoint, &tip, &touched)? else {
+        let Some(LaterSave { mut paths, latest }) = later(scene, checkpoint, &tip, &touched)? else {
             continue;
         };
         if is_current {
-            let otherwise = differing(repo, Some(newest), now)?;
+            let otherwise = differing(repo, Some(latest), now)?;
             paths.retain(|path| !otherwise.contains(path));
         }
         if !paths.is_empty() {
@@ -261,21 +265,21 @@ fn differing(repo: &Repository, one: Option<ObjectId>, other: ObjectId) -> Resul
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
-/// What a session saved in this work tree after a checkpoint of another one.
-struct Later {
+/// What a session saved in this working tree after a checkpoint of another one.
+struct LaterSave {
     /// The paths that it changed.
     paths: HashSet<RepoPath>,
-    /// The tree of its newest files.
-    newest: ObjectId,
+    /// The tree of its latest files.
+    latest: ObjectId,
 }
 
 /// What the session with this tip saved here after the checkpoint, of these paths; `None` if nothing.
 fn later(
     scene: &Scene<'_>,
     checkpoint: &Checkpoint,
-    tip: &checkpoint::Entry,
+    tip: &checkpoint::CheckpointCommit,
     touched: &HashSet<RepoPath>,
-) -> Result<Option<Later>, Error> {
+) -> Result<Option<LaterSave>, Error> {
     let own = (scene.host, store::worktree_id(scene.repo));
     let then = checkpoint.document.created_at;
     // Times are in seconds: what was saved in the same one counts as later.
@@ -283,7 +287,7 @@ fn later(
         return Ok(None);
     }
     let mut paths = HashSet::new();
-    let mut newest = None;
+    let mut latest = None;
     let mut newer: Option<ObjectId> = None;
     // Damage in another session is no reason to refuse here; what can be read of it counts.
     for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
@@ -308,13 +312,13 @@ fn later(
             break;
         }
         newer = files.or(newer);
-        newest = newest.or(files);
+        latest = latest.or(files);
     }
     // The first save after the checkpoint has nothing older of its session to be compared with.
     if let (Some(newer), Some(snapshot)) = (newer, &checkpoint.document.snapshot) {
         add_changes(scene, object_id(&snapshot.tree), newer, touched, &mut paths)?;
     }
-    Ok(newest.map(|newest| Later { paths, newest }))
+    Ok(latest.map(|latest| LaterSave { paths, latest }))
 }
 
 fn add_changes(

@@ -1,21 +1,21 @@
-//! `repair`: lets a damaged session go on from its newest whole checkpoint.
+//! `repair`: lets a damaged session go on from its latest whole checkpoint.
 //!
 //! Nothing is thrown away: a readable old tip moves to the trash refs, an unreadable ref's file to a quarantine folder.
 //! A session that is whole is left alone.
 
-use super::{Error, Scene, choose, compose, verify};
+use super::{Error, Scene, compose, session_choice, verify};
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     store::{
         ObjectId, lock, quarantine,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
     },
 };
 
 /// A session that was damaged.
 #[derive(Debug)]
-pub struct Repaired {
+pub struct RepairedSession {
     /// Its name.
     pub session: String,
     /// Where its ref was, when that could be read.
@@ -25,11 +25,11 @@ pub struct Repaired {
     /// What keeps the old tip: a ref, or the path of a file in quarantine.
     pub kept: Option<String>,
     /// Files of ours that could not be removed.
-    pub leftovers: Vec<crate::os::Leftover>,
+    pub leftovers: Vec<crate::os::CleanupFailure>,
 }
 
 /// Repairs the named session, or every damaged one.
-pub fn repair(scene: &Scene<'_>, name: Option<&Name>, dry_run: bool) -> Result<Vec<Repaired>, Error> {
+pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Result<Vec<RepairedSession>, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let mut repaired = Vec::new();
     for (full, target) in refs::list(scene.repo, session::PREFIX)? {
@@ -51,39 +51,45 @@ pub fn repair(scene: &Scene<'_>, name: Option<&Name>, dry_run: bool) -> Result<V
     }
 }
 
-/// A session whose ref is well, but whose newest checkpoint is not.
-fn chain(scene: &Scene<'_>, shown: &str, full: &str, tip: ObjectId, dry_run: bool) -> Result<Option<Repaired>, Error> {
-    if verify::is_whole(scene, tip) {
+/// A session whose ref is well, but whose latest checkpoint is not.
+fn chain(
+    scene: &Scene<'_>,
+    shown: &str,
+    full: &str,
+    tip: ObjectId,
+    dry_run: bool,
+) -> Result<Option<RepairedSession>, Error> {
+    if verify::is_intact(scene, tip) {
         return Ok(None);
     }
-    let mut out = Repaired {
+    let mut out = RepairedSession {
         session: shown.to_owned(),
         from: Some(tip),
         to: None,
         kept: None,
         leftovers: Vec::new(),
     };
-    let Some(good) = verify::newest_whole(scene, full, Some(tip)) else {
+    let Some(good) = verify::latest_intact(scene, full, Some(tip)) else {
         return Ok(Some(out));
     };
     out.to = Some(good);
     if dry_run {
         return Ok(Some(out));
     }
-    let id = choose::load(scene, shown, good)?.document.session.id;
+    let id = session_choice::load(scene, shown, good)?.document.session.id;
     let _session = lock::session(scene.repo, &id, scene.wait)?;
     let trash = free_trash(scene, &id)?;
     let message = "checkpoint: repair".to_owned();
     let edits = [
-        Edit {
+        RefUpdate {
             name: trash.clone(),
-            expected: Expected::Absent,
+            expected: ExpectedValue::Absent,
             new: Some(tip),
             message: message.clone(),
         },
-        Edit {
+        RefUpdate {
             name: full.to_owned(),
-            expected: Expected::Is(tip),
+            expected: ExpectedValue::Is(tip),
             new: Some(good),
             message,
         },
@@ -93,16 +99,16 @@ fn chain(scene: &Scene<'_>, shown: &str, full: &str, tip: ObjectId, dry_run: boo
     Ok(Some(out))
 }
 
-/// A session whose ref cannot be read: it is pointed at the newest value of its reflog that is whole.
-fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Result<Repaired, Error> {
-    let mut out = Repaired {
+/// A session whose ref cannot be read: it is pointed at the latest value of its reflog that is whole.
+fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Result<RepairedSession, Error> {
+    let mut out = RepairedSession {
         session: shown.to_owned(),
         from: None,
         to: None,
         kept: None,
         leftovers: Vec::new(),
     };
-    let Some(good) = verify::newest_whole(scene, full, None) else {
+    let Some(good) = verify::latest_intact(scene, full, None) else {
         return Ok(out);
     };
     out.to = Some(good);
@@ -110,9 +116,9 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         return Ok(out);
     }
     out.kept = quarantine::keep_ref(scene.repo, full)?.map(|path| path.display().to_string());
-    let edit = Edit {
+    let edit = RefUpdate {
         name: full.to_owned(),
-        expected: Expected::Unreadable,
+        expected: ExpectedValue::Unreadable,
         new: Some(good),
         message: "checkpoint: repair".to_owned(),
     };

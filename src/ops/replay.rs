@@ -14,13 +14,13 @@ use super::{
     Error, Scene, select,
     step::{
         self, Steps,
-        run::{self, Ran, Which},
+        run::{self, RunOutcome, StepChoice},
     },
 };
 use crate::{
     model::{
         selector::Selector,
-        step::{Command, Files, Retry, Since, Step, StepStatus},
+        step::{FileChanges, FileStates, RetryInfo, ShellCommand, Step, StepStatus},
     },
     os::child::Stream,
     store::{self, commands},
@@ -28,7 +28,7 @@ use crate::{
 
 /// What is asked for.
 #[derive(Debug, Default)]
-pub struct Request {
+pub struct ReplayRequest {
     /// The session or checkpoint; without one the session that commands mean.
     pub selector: Option<Selector>,
     /// A word for the step; without one the step that failed last.
@@ -41,15 +41,15 @@ pub struct Request {
 
 /// What the next try of a step should know.
 #[derive(Debug)]
-pub struct Shown {
+pub struct StepView {
     /// The session's name, when it is one's.
-    pub session: Option<crate::model::name::Name>,
+    pub session: Option<crate::model::name::ShortName>,
     /// The try.
-    pub retry: Retry,
+    pub retry: RetryInfo,
 }
 
 /// Looks, and changes nothing.
-pub fn show(scene: &Scene<'_>, request: &Request) -> Result<Shown, Error> {
+pub fn show(scene: &Scene<'_>, request: &ReplayRequest) -> Result<StepView, Error> {
     let all = step::steps(scene, request.selector.as_ref())?;
     let wanted = match &request.step {
         Some(word) => all.find(word)?,
@@ -57,8 +57,8 @@ pub fn show(scene: &Scene<'_>, request: &Request) -> Result<Shown, Error> {
     };
     let since = since(scene, wanted)?;
     let objective = request.objective.as_deref();
-    let retry = Retry::new(&all.steps, wanted, objective, &request.corrections, since);
-    Ok(Shown {
+    let retry = RetryInfo::new(&all.steps, wanted, objective, &request.corrections, since);
+    Ok(StepView {
         session: all.session,
         retry,
     })
@@ -72,17 +72,17 @@ fn failed_last(all: &Steps) -> Result<&Step, Error> {
 }
 
 /// What became of the files since the step ended, or since it began when nobody said that it ended.
-fn since(scene: &Scene<'_>, wanted: &Step) -> Result<Since, Error> {
+fn since(scene: &Scene<'_>, wanted: &Step) -> Result<FileChanges, Error> {
     let Some(then) = wanted.after.as_ref().or(wanted.before.as_ref()) else {
-        return Ok(Since::NotKept);
+        return Ok(FileChanges::NotKept);
     };
     let (now, overlay) = step::files_now(scene)?;
     let Some(now) = now else {
-        return Ok(Since::NotKept);
+        return Ok(FileChanges::NotKept);
     };
     Ok(match step::differing(&overlay, then, &now) {
-        Some(paths) => Since::Changed(paths),
-        None => Since::Unknown,
+        Some(paths) => FileChanges::Changed(paths),
+        None => FileChanges::Unknown,
     })
 }
 
@@ -103,7 +103,7 @@ pub struct RunRequest {
 
 /// What is done with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ReplayAction {
     /// It runs.
     Run,
     /// Its recorded result stands.
@@ -116,7 +116,7 @@ pub enum Action {
     NotReached,
 }
 
-impl Action {
+impl ReplayAction {
     /// The word that is shown.
     pub fn word(self) -> &'static str {
         match self {
@@ -131,22 +131,22 @@ impl Action {
 
 /// A step and what was done with it.
 #[derive(Debug)]
-pub struct Item {
+pub struct ReplayedStep {
     /// The step as it is afterwards.
     pub step: Step,
     /// What was done, or would be.
-    pub action: Action,
+    pub action: ReplayAction,
     /// What came of it, when it ran.
-    pub ran: Option<Box<Ran>>,
+    pub ran: Option<Box<RunOutcome>>,
 }
 
 /// Everything that was done.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayOutcome {
     /// The session.
-    pub session: crate::model::name::Name,
+    pub session: crate::model::name::ShortName,
     /// The steps from the first on.
-    pub items: Vec<Item>,
+    pub items: Vec<ReplayedStep>,
     /// The exit status of the last command that ran; 0 when none did.
     pub status: i32,
 }
@@ -155,9 +155,9 @@ pub struct Replayed {
 pub fn run(
     scene: &Scene<'_>,
     request: &RunRequest,
-    tell: &mut dyn FnMut(&Step, Action),
+    tell: &mut dyn FnMut(&Step, ReplayAction),
     pass: &mut dyn FnMut(Stream, &[u8]) -> bool,
-) -> Result<Replayed, Error> {
+) -> Result<ReplayOutcome, Error> {
     let session = match &request.selector {
         Some(selector) => Some(select::session(scene, selector)?.0),
         None => None,
@@ -181,7 +181,7 @@ pub fn run(
     }
     let session = all.session.clone().ok_or(Error::NoneFailed)?;
     if request.dry_run {
-        return Ok(Replayed {
+        return Ok(ReplayOutcome {
             session,
             items: plan(scene, &steps)?,
             status: 0,
@@ -191,16 +191,16 @@ pub fn run(
     let top = store::work_tree(scene.repo)?.to_owned();
     let (mut items, mut status) = (Vec::new(), 0);
     for wanted in steps {
-        let mut item = Item {
+        let mut item = ReplayedStep {
             step: wanted.clone(),
-            action: Action::NotReached,
+            action: ReplayAction::NotReached,
             ran: None,
         };
         if status == 0 {
             let now = step::files_now(scene)?.0;
             item.action = action(wanted, now.as_ref());
             tell(wanted, item.action);
-            if let (Action::Run, Some(command)) = (item.action, &wanted.command) {
+            if let (ReplayAction::Run, Some(command)) = (item.action, &wanted.command) {
                 let ran = again(scene, wanted, command, &top, request.foreground, pass)?;
                 status = ran.status;
                 item.step = ran.noted.step.clone();
@@ -209,22 +209,22 @@ pub fn run(
         }
         items.push(item);
     }
-    Ok(Replayed { session, items, status })
+    Ok(ReplayOutcome { session, items, status })
 }
 
 /// What would be done, as far as that can be told before.
-fn plan(scene: &Scene<'_>, steps: &[&Step]) -> Result<Vec<Item>, Error> {
+fn plan(scene: &Scene<'_>, steps: &[&Step]) -> Result<Vec<ReplayedStep>, Error> {
     let now = step::files_now(scene)?.0;
     let mut known = true;
     let mut items = Vec::new();
     for wanted in steps {
         let action = match action(wanted, now.as_ref()) {
-            Action::Run | Action::Reuse if !known && is_pure(wanted) => Action::Either,
+            ReplayAction::Run | ReplayAction::Reuse if !known && is_pure(wanted) => ReplayAction::Either,
             action => action,
         };
         // Once something runs the files may be others.
-        known &= action != Action::Run;
-        items.push(Item {
+        known &= action != ReplayAction::Run;
+        items.push(ReplayedStep {
             step: (*wanted).clone(),
             action,
             ran: None,
@@ -239,21 +239,21 @@ fn is_pure(step: &Step) -> bool {
     step.status == StepStatus::Done && matches!(trees, (Some(before), Some(after)) if before.tree == after.tree)
 }
 
-fn action(step: &Step, now: Option<&Files>) -> Action {
+fn action(step: &Step, now: Option<&FileStates>) -> ReplayAction {
     if step.command.is_none() {
-        return Action::NoCommand;
+        return ReplayAction::NoCommand;
     }
     let same = matches!((step.before.as_ref(), now), (Some(then), Some(now)) if then.tree == now.tree);
     if same && is_pure(step) {
-        Action::Reuse
+        ReplayAction::Reuse
     } else {
-        Action::Run
+        ReplayAction::Run
     }
 }
 
 /// Refuses commands that are not stored as they ran, and those that were not run here unless they are trusted.
 fn consent(scene: &Scene<'_>, steps: &[&Step], trust: bool) -> Result<(), Error> {
-    let commands: Vec<&Command> = steps.iter().filter_map(|step| step.command.as_ref()).collect();
+    let commands: Vec<&ShellCommand> = steps.iter().filter_map(|step| step.command.as_ref()).collect();
     if let Some(step) = steps.iter().find(|s| s.command.as_ref().is_some_and(|c| c.altered)) {
         return Err(Error::AlteredCommand {
             step: step.title.clone(),
@@ -278,28 +278,28 @@ fn consent(scene: &Scene<'_>, steps: &[&Step], trust: bool) -> Result<(), Error>
 fn again(
     scene: &Scene<'_>,
     wanted: &Step,
-    command: &Command,
+    command: &ShellCommand,
     top: &Path,
     foreground: bool,
     pass: &mut dyn FnMut(Stream, &[u8]) -> bool,
-) -> Result<Ran, Error> {
+) -> Result<RunOutcome, Error> {
     let argv: Vec<OsString> = command.argv.iter().map(OsString::from).collect();
-    let folder = folder(top, command);
-    let request = run::Request {
-        which: Which::Again(Box::new(wanted.clone())),
+    let directory = directory(top, command);
+    let request = run::StepRunRequest {
+        which: StepChoice::Again(Box::new(wanted.clone())),
         argv: &argv,
-        folder: &folder,
-        below: command.folder.clone(),
+        directory: &directory,
+        below: command.directory.clone(),
         timeout: command.timeout_ms.map(Duration::from_millis),
         foreground,
     };
     run::run(scene, &request, pass)
 }
 
-/// The folder of a command, never outside of the work tree whatever the step says.
-fn folder(top: &Path, command: &Command) -> PathBuf {
+/// The directory of a command, never outside of the working tree whatever the step says.
+fn directory(top: &Path, command: &ShellCommand) -> PathBuf {
     let mut out = top.to_owned();
-    let text = String::from_utf8_lossy(command.folder.as_bytes()).into_owned();
+    let text = String::from_utf8_lossy(command.directory.as_bytes()).into_owned();
     for part in Path::new(&text).components() {
         if let std::path::Component::Normal(part) = part {
             out.push(part);

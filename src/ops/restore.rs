@@ -8,33 +8,33 @@ use std::cell::Cell;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Scene,
-    bring::{self, Brought, Job, Scope},
-    goal::{self, Goal, Unstaged},
-    newer, pathspecs, record, refuse, save,
-    select::{self, Selected},
+    Error, Scene, interrupted, pathspecs,
+    plan_runner::{self, AppliedPlan, PathScope, PlanJob},
+    record, refuse, save,
+    select::{self, SelectedCheckpoint},
+    target_state::{self, TargetState, UnstagedChanges},
     undo as taking_back,
 };
 use crate::{
-    model::{document::Document, id::Oid, name::Name, path::RepoPath, selector::Selector},
+    model::{document::Document, id::Oid, name::ShortName, path::RepoPath, selector::Selector},
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock, refs, restored,
-        undo::{self, Effect, Entry},
+        undo::{self, Effect, UndoEntry},
     },
     worktree::restore::{index, journal},
 };
 
 /// What is to be restored, and how.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RestoreRequest {
     /// The checkpoint.
     pub selector: Selector,
     /// Which paths are meant; all without any. As they are typed in `folder`.
     pub pathspecs: Vec<Vec<u8>>,
-    /// The folder the command was started in, relative to the root of the work tree; empty for the root.
-    pub folder: RepoPath,
+    /// The directory the command was started in, relative to the root of the working tree; empty for the root.
+    pub directory: RepoPath,
     /// Whether nothing is changed.
     pub dry_run: bool,
     /// Whether the index is restored as well.
@@ -51,24 +51,24 @@ pub struct Request {
 
 /// What was restored, or would be.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoreOutcome {
     /// The command: `restore`, `apply`, `undo` and so on.
     pub operation: String,
     /// The checkpoint the files came from; `None` if it was a state of the undo list.
-    pub from: Option<Source>,
+    pub from: Option<RestoreSource>,
     /// What happened to the files; `None` if they were not meant.
-    pub brought: Option<Brought>,
+    pub brought: Option<AppliedPlan>,
     /// What was staged in the checkpoint, and is not in the index now.
-    pub unstaged: Unstaged,
+    pub unstaged: UnstagedChanges,
     /// What became of the record.
-    pub record: RecordIs,
+    pub record: RecordFate,
     /// Whether nothing was changed because that was asked for.
     pub dry_run: bool,
     /// Whether it went back instead of forth.
     pub aborted: bool,
 }
 
-impl Restored {
+impl RestoreOutcome {
     /// Why nothing was done.
     pub fn refusals(&self) -> &[refuse::Refusal] {
         self.brought.as_ref().map_or(&[], |brought| &brought.refusals)
@@ -77,22 +77,22 @@ impl Restored {
 
 /// A checkpoint that files came from.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct RestoreSource {
     /// Its commit.
     pub id: ObjectId,
     /// The session it was found through.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// Its document.
     pub document: Box<Document>,
 }
 
 /// What became of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordIs {
+pub enum RecordFate {
     /// It was not meant.
     NotMeant,
     /// It is that of the checkpoint now, in the draft of this session.
-    Restored(Name),
+    Restored(ShortName),
     /// It was that of the checkpoint already.
     Same,
     /// The checkpoint belongs to a session that is not current.
@@ -101,11 +101,12 @@ pub enum RecordIs {
 
 /// What the journal of a restore says.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct RestoreJournal {
     pub(super) target: Oid,
-    pub(super) session: Option<Name>,
+    pub(super) session: Option<ShortName>,
     pathspecs: Vec<RepoPath>,
-    folder: RepoPath,
+    #[serde(rename = "folder")]
+    directory: RepoPath,
     index: bool,
     record: bool,
     overlay: bool,
@@ -113,17 +114,21 @@ pub(super) struct Note {
 }
 
 /// Called with the number of steps done and of all steps.
-pub type Progress<'a> = &'a dyn Fn(usize, usize);
+pub type ProgressCallback<'a> = &'a dyn Fn(usize, usize);
 
 /// Restores a checkpoint.
-pub fn restore(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn restore(
+    scene: &Scene<'_>,
+    request: &RestoreRequest,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
     save::guard(scene)?;
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     begin(scene, request.dry_run)?;
-    let Selected {
+    let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
-    let note = Note {
+    let note = RestoreJournal {
         target: oid(checkpoint.entry.id),
         session,
         pathspecs: request
@@ -131,13 +136,13 @@ pub fn restore(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> 
             .iter()
             .map(|spec| RepoPath::new(spec.clone()))
             .collect(),
-        folder: request.folder.clone(),
+        directory: request.directory.clone(),
         index: request.index,
         record: request.record,
         overlay: request.overlay,
         force: request.force,
     };
-    let run = Run {
+    let run = RestoreRun {
         scene,
         note,
         checkpoint,
@@ -152,7 +157,7 @@ pub fn restore(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> 
 pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
     if let Some(journal) = journal::read(scene.repo)? {
         return Err(Error::Interrupted {
-            operation: bring::noted(&journal)?.operation,
+            operation: plan_runner::noted(&journal)?.operation,
         });
     }
     if !dry_run {
@@ -162,20 +167,23 @@ pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was interrupted in this work tree, in the command's name.
+/// What was interrupted in this working tree, in the command's name.
 pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
     let Some(journal) = journal::read(scene.repo)? else {
         return Ok(None);
     };
-    Ok(Some(bring::noted(&journal)?.operation))
+    Ok(Some(plan_runner::noted(&journal)?.operation))
 }
 
 /// What an interrupted restore makes of the files.
-pub(super) fn aim(scene: &Scene<'_>, noted: &bring::Noted) -> Result<newer::Aim, Error> {
-    let note: Note =
+pub(super) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &plan_runner::PlanJournal,
+) -> Result<interrupted::InterruptedTarget, Error> {
+    let note: RestoreJournal =
         serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
-    Ok(newer::Aim {
-        tree: newer::tree_of(scene, object_id(&note.target))?,
+    Ok(interrupted::InterruptedTarget {
+        tree: interrupted::tree_of(scene, object_id(&note.target))?,
         only: None,
     })
 }
@@ -203,22 +211,22 @@ pub struct Resume {
 }
 
 /// Finishes what was interrupted: plans again from the files as they are now.
-pub fn resume(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     let journal = interruption(scene, how)?;
-    let noted = bring::noted(&journal)?;
+    let noted = plan_runner::noted(&journal)?;
     if !how.force {
-        newer::refuse(scene, &noted, false)?;
+        interrupted::refuse(scene, &noted, false)?;
     }
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::resume(scene, journal, noted, how.dry_run, progress),
         "apply" => super::apply::resume(scene, journal, &noted, how.dry_run, progress),
         _ => {
-            let note: Note =
+            let note: RestoreJournal =
                 serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
             let target = object_id(&note.target);
             let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
-            let run = Run {
+            let run = RestoreRun {
                 scene,
                 note,
                 checkpoint,
@@ -232,25 +240,25 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<
 }
 
 /// Goes back to the state before what was interrupted.
-pub fn abort(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<Restored, Error> {
+pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     let journal = interruption(scene, how)?;
-    let noted = bring::noted(&journal)?;
+    let noted = plan_runner::noted(&journal)?;
     if !how.force {
-        newer::refuse(scene, &noted, true)?;
+        interrupted::refuse(scene, &noted, true)?;
     }
     let safety = object_id(&noted.safety);
     let subject = short(safety);
     let safety = checkpoint::load(scene.repo, safety).map_err(Error::damaged(&*subject))?;
-    let goal = Goal::of(scene, &safety, &subject)?;
-    let job = Job {
+    let goal = TargetState::of(scene, &safety, &subject)?;
+    let job = PlanJob {
         operation: "restore",
         summary: format!("before taking back an interrupted {}", noted.operation),
-        scope: Scope {
+        scope: PathScope {
             trusted: true,
             include: true,
             index: true,
-            ..Scope::default()
+            ..PathScope::default()
         },
         goal: &|_, _| Ok(goal.clone()),
         refuse: &|_, _, _| Ok(Vec::new()),
@@ -259,42 +267,42 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: Progress<'_>) -> Result<R
         dry_run: how.dry_run,
         progress,
     };
-    let brought = bring::bring(scene, &job)?;
+    let brought = plan_runner::apply_plan(scene, &job)?;
     if brought.is_complete() && brought.refusals.is_empty() && !how.dry_run {
         journal::remove(scene.repo)?;
     }
-    Ok(Restored {
+    Ok(RestoreOutcome {
         operation: noted.operation,
         from: None,
         brought: Some(brought),
-        unstaged: Unstaged::default(),
-        record: RecordIs::NotMeant,
+        unstaged: UnstagedChanges::default(),
+        record: RecordFate::NotMeant,
         dry_run: how.dry_run,
         aborted: true,
     })
 }
 
-/// Gives a work tree that was just made the files and the index of a checkpoint. The caller holds its lock.
+/// Gives a working tree that was just made the files and the index of a checkpoint. The caller holds its lock.
 pub(super) fn into_new(
     scene: &Scene<'_>,
     checkpoint: Checkpoint,
-    session: &Name,
-    progress: Progress<'_>,
-) -> Result<Brought, Error> {
+    session: &ShortName,
+    progress: ProgressCallback<'_>,
+) -> Result<AppliedPlan, Error> {
     if checkpoint.document.snapshot.is_none() {
-        return Ok(Brought::nothing());
+        return Ok(AppliedPlan::nothing());
     }
-    let note = Note {
+    let note = RestoreJournal {
         target: oid(checkpoint.entry.id),
         session: Some(session.clone()),
         pathspecs: Vec::new(),
-        folder: RepoPath::default(),
+        directory: RepoPath::default(),
         index: true,
         record: false,
         overlay: false,
         force: true,
     };
-    let run = Run {
+    let run = RestoreRun {
         scene,
         note,
         checkpoint,
@@ -302,21 +310,20 @@ pub(super) fn into_new(
         dry_run: false,
         progress,
     };
-    Ok(run.restore(None)?.brought.unwrap_or_else(Brought::nothing))
+    Ok(run.restore(None)?.brought.unwrap_or_else(AppliedPlan::nothing))
 }
 
-#[expect(clippy::struct_field_names, reason = "the flag has the name of its option")]
-struct Run<'a> {
+struct RestoreRun<'a> {
     scene: &'a Scene<'a>,
-    note: Note,
+    note: RestoreJournal,
     checkpoint: Checkpoint,
     files: bool,
     dry_run: bool,
-    progress: Progress<'a>,
+    progress: ProgressCallback<'a>,
 }
 
-impl Run<'_> {
-    fn restore(self, journal: Option<journal::Journal>) -> Result<Restored, Error> {
+impl RestoreRun<'_> {
+    fn restore(self, journal: Option<journal::Journal>) -> Result<RestoreOutcome, Error> {
         let Self {
             scene,
             note,
@@ -330,11 +337,11 @@ impl Run<'_> {
             .as_ref()
             .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
         let continued = journal.is_some();
-        let unstaged = Cell::new(Unstaged::default());
+        let unstaged = Cell::new(UnstagedChanges::default());
         let brought = if *files {
-            let goal = Goal::of(scene, checkpoint, &subject)?;
+            let goal = TargetState::of(scene, checkpoint, &subject)?;
             let scope = self.scope()?;
-            let job = Job {
+            let job = PlanJob {
                 operation: "restore",
                 summary: format!("before restoring {}", short(checkpoint.entry.id)),
                 scope: scope.clone(),
@@ -344,7 +351,7 @@ impl Run<'_> {
                     }
                     if let Some(present) = present.snapshot.as_ref().filter(|_| !note.index) {
                         let paths = scope.paths.clone();
-                        unstaged.set(goal::unstaged(repo, checkpoint, &goal, present, paths)?);
+                        unstaged.set(target_state::unstaged(repo, checkpoint, &goal, present, paths)?);
                     }
                     Ok(goal.clone())
                 },
@@ -361,21 +368,21 @@ impl Run<'_> {
                 dry_run: *dry_run,
                 progress: *progress,
             };
-            Some(bring::bring(scene, &job)?)
+            Some(plan_runner::apply_plan(scene, &job)?)
         } else {
             None
         };
-        let from = Some(Source {
+        let from = Some(RestoreSource {
             id: checkpoint.entry.id,
             session: note.session.clone(),
             document: Box::new(checkpoint.document.clone()),
         });
-        let mut restored = Restored {
+        let mut restored = RestoreOutcome {
             operation: "restore".to_owned(),
             from,
             brought,
             unstaged: unstaged.get(),
-            record: RecordIs::NotMeant,
+            record: RecordFate::NotMeant,
             dry_run: *dry_run,
             aborted: false,
         };
@@ -389,10 +396,10 @@ impl Run<'_> {
         Ok(restored)
     }
 
-    fn scope(&self) -> Result<Scope, Error> {
+    fn scope(&self) -> Result<PathScope, Error> {
         let note = &self.note;
-        Ok(Scope {
-            paths: pathspecs::filter(self.scene, &note.pathspecs, &note.folder)?,
+        Ok(PathScope {
+            paths: pathspecs::filter(self.scene, &note.pathspecs, &note.directory)?,
             only: None,
             enters: false,
             overlay: note.overlay,
@@ -400,12 +407,12 @@ impl Run<'_> {
             trusted: note.force,
             include: note.force,
             index: note.index,
-            cwd: (!note.folder.as_bytes().is_empty()).then(|| note.folder.clone()),
+            cwd: (!note.directory.as_bytes().is_empty()).then(|| note.directory.clone()),
         })
     }
 
     /// The record, and what there is to take back.
-    fn finish(&self, restored: &mut Restored) -> Result<(), Error> {
+    fn finish(&self, restored: &mut RestoreOutcome) -> Result<(), Error> {
         let scene = self.scene;
         let mut change = None;
         if self.note.record {
@@ -440,10 +447,10 @@ pub(super) fn note_done(
     scene: &Scene<'_>,
     operation: &str,
     what: String,
-    brought: Option<&Brought>,
+    brought: Option<&AppliedPlan>,
     more: Vec<Effect>,
 ) -> Result<(), Error> {
-    let mut effects = brought.map(Brought::effects).unwrap_or_default();
+    let mut effects = brought.map(AppliedPlan::effects).unwrap_or_default();
     effects.extend(more);
     if effects.is_empty() {
         return Ok(());
@@ -459,7 +466,7 @@ pub(super) fn note_done(
     if let Some(brought) = brought {
         undo::write_changes(scene.repo, n, &brought.changes)?;
     }
-    let entry = Entry {
+    let entry = UndoEntry {
         n,
         at: scene.now,
         operation: operation.to_owned(),

@@ -8,14 +8,14 @@ use serde_json::{Map, json};
 use super::{
     Error, Scene, autosave,
     autosave::Offer,
-    changes, choose, compose, fresh,
-    list::{self, Filter, Row, Standing},
-    select, share, start, verify,
+    changes, compose, ids,
+    list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
+    select, session_choice, share, start, verify,
 };
 use crate::{
     model::{
-        document::Status,
-        name::Name,
+        document::SessionStatus,
+        name::ShortName,
         operation::Operation,
         report::ChangeReport,
         selector::{Base, Selector},
@@ -33,36 +33,36 @@ use crate::{
 
 /// A session taken up again.
 #[derive(Debug)]
-pub struct Resumed {
+pub struct ResumeOutcome {
     /// Its name.
-    pub session: Name,
+    pub session: ShortName,
     /// The checkpoint that was resumed, with its draft not applied.
     pub checkpoint: Checkpoint,
     /// Whether that is the session's newest.
     pub is_tip: bool,
     /// Where the session stood before.
-    pub standing: Standing,
+    pub standing: SessionStanding,
     /// How many operations wait in its draft.
     pub draft: usize,
     /// What is not as it was.
     pub report: ChangeReport,
-    /// When the newest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
+    /// When the latest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
-    pub chosen: Chosen,
+    pub chosen: ChoiceReason,
     /// The remotes it came from, if it was saved on another machine.
     pub fetched: Vec<String>,
-    /// An autosave that is newer than the session's last checkpoint of this work tree, unless a watcher is at work.
+    /// An autosave that is newer than the session's last checkpoint of this working tree, unless a watcher is at work.
     pub autosave: Option<Offer>,
-    /// The autosave that was taken up, now the newest checkpoint.
+    /// The autosave that was taken up, now the latest checkpoint.
     pub recovered: Option<Offer>,
     /// What somebody last wrote about the session, when the summary of this checkpoint was made from git's facts.
-    pub said: Option<Said>,
+    pub said: Option<SummaryByPerson>,
 }
 
 /// A summary that somebody wrote.
 #[derive(Debug)]
-pub struct Said {
+pub struct SummaryByPerson {
     /// The checkpoint that has it.
     pub id: store::ObjectId,
     /// When that was made.
@@ -74,8 +74,8 @@ pub struct Said {
 /// How many checkpoints are searched for a summary that somebody wrote.
 const SEARCHED: usize = 50;
 
-/// The newest summary before this checkpoint that somebody wrote, if its own is nobody's.
-fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Said> {
+/// The latest summary before this checkpoint that somebody wrote, if its own is nobody's.
+fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<SummaryByPerson> {
     if !checkpoint.document.record.auto_summary {
         return None;
     }
@@ -84,7 +84,7 @@ fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Said> {
         let found = store::checkpoint::load(scene.repo, entry.id).ok()?;
         let record = found.document.record;
         let summary = record.summary.filter(|_| !record.auto_summary)?;
-        Some(Said {
+        Some(SummaryByPerson {
             id: entry.id,
             at: found.document.created_at,
             summary,
@@ -94,14 +94,14 @@ fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Said> {
 
 /// Why a session was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chosen {
+pub enum ChoiceReason {
     /// It was named.
     Named,
     /// It is the current one.
     Current,
-    /// It is the newest that was paused or interrupted on this branch.
+    /// It is the latest that was paused or interrupted on this branch.
     OnBranch,
-    /// It is the newest of all.
+    /// It is the latest of all.
     Newest,
 }
 
@@ -109,33 +109,36 @@ pub enum Chosen {
 ///
 /// The current session alone if there is one; else the paused and interrupted ones of this branch; else all that have
 /// not ended; else all. Damaged ones are left out: they can be named.
-pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<Row>, Chosen), Error> {
-    let mut rows = list::sessions(scene, &Filter::default())?;
+pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<SessionSummaryRow>, ChoiceReason), Error> {
+    let mut rows = list::sessions(scene, &SessionFilter::default())?;
     rows.retain(|row| row.tip.is_ok());
     if let Some(name) = scene.session {
         rows.retain(|row| row.name == name.as_str());
-        return Ok((rows, Chosen::Named));
+        return Ok((rows, ChoiceReason::Named));
     }
     if let Some(at) = rows.iter().position(|row| row.current) {
-        return Ok((vec![rows.swap_remove(at)], Chosen::Current));
+        return Ok((vec![rows.swap_remove(at)], ChoiceReason::Current));
     }
     let branch = store::facts::branch(scene.repo)?;
-    let waits = |row: &Row| {
+    let waits = |row: &SessionSummaryRow| {
         let Ok((entry, standing)) = &row.tip else { return false };
-        matches!(standing, Standing::Interrupted | Standing::Stated(Status::Paused)) && entry.trailers.branch == branch
+        matches!(
+            standing,
+            SessionStanding::Interrupted | SessionStanding::Stated(SessionStatus::Paused)
+        ) && entry.trailers.branch == branch
     };
     if rows.iter().any(waits) {
         rows.retain(waits);
-        return Ok((rows, Chosen::OnBranch));
+        return Ok((rows, ChoiceReason::OnBranch));
     }
-    let open = |row: &Row| {
+    let open = |row: &SessionSummaryRow| {
         let Ok((_, standing)) = &row.tip else { return false };
-        !matches!(standing, Standing::Stated(status) if status.is_finished())
+        !matches!(standing, SessionStanding::Stated(status) if status.is_finished())
     };
     if rows.iter().any(open) {
         rows.retain(open);
     }
-    Ok((rows, Chosen::Newest))
+    Ok((rows, ChoiceReason::Newest))
 }
 
 /// Takes a session up again, the selected one or the first of [`candidates`].
@@ -143,13 +146,13 @@ pub fn resume(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
     max_age: Option<std::time::Duration>,
-) -> Result<Resumed, Error> {
+) -> Result<ResumeOutcome, Error> {
     let (selector, chosen) = if let Some(selector) = selector {
-        (selector.clone(), Chosen::Named)
+        (selector.clone(), ChoiceReason::Named)
     } else {
         let (rows, why) = candidates(scene)?;
         let Some(row) = rows.first() else {
-            return Err(choose::none_current(scene));
+            return Err(session_choice::none_current(scene));
         };
         let base = Base::Word(row.name.clone());
         (
@@ -168,15 +171,15 @@ pub fn resume(
         });
     };
     let is_tip = session::tip(scene.repo, &session)? == Some(id);
-    let (checkpoint, lost) = match choose::load(scene, session.as_str(), id) {
+    let (checkpoint, lost) = match session_choice::load(scene, session.as_str(), id) {
         Ok(checkpoint) => (checkpoint, None),
-        Err(Error::Damaged { subject, fault }) if !fault.is_newer() => match verify::newest_good(scene, &session, id) {
+        Err(Error::Damaged { subject, fault }) if !fault.is_newer() => match verify::latest_good(scene, &session, id) {
             Some((good, lost)) => (good, Some((fault.to_string(), lost))),
             None => return Err(Error::Damaged { subject, fault }),
         },
         Err(error) => return Err(error),
     };
-    let standing = list::standing(scene, &checkpoint.entry);
+    let standing = list::session_standing(scene, &checkpoint.entry);
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
     let present = compose::present(scene, &writer, files, &[])?;
@@ -199,9 +202,9 @@ pub fn resume(
         None
     };
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
-    let draft = choose::waiting(&waiting, &checkpoint, &session);
+    let draft = session_choice::waiting(&waiting, &checkpoint, &session);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
-    Ok(Resumed {
+    Ok(ResumeOutcome {
         said: said(scene, &checkpoint),
         session,
         checkpoint,
@@ -220,17 +223,17 @@ pub fn resume(
 /// Takes up the autosave that a resume found, and resumes the checkpoint made of it.
 pub fn recover(
     scene: &Scene<'_>,
-    resumed: &Resumed,
+    resumed: &ResumeOutcome,
     offer: Offer,
     max_age: Option<std::time::Duration>,
-) -> Result<Resumed, Error> {
+) -> Result<ResumeOutcome, Error> {
     autosave::recover(scene, &resumed.session, &offer)?;
     let selector = Selector {
         base: Base::Word(resumed.session.to_string()),
         steps: Vec::new(),
     };
     let again = resume(scene, Some(&selector), max_age)?;
-    Ok(Resumed {
+    Ok(ResumeOutcome {
         standing: resumed.standing,
         chosen: resumed.chosen,
         autosave: None,
@@ -246,24 +249,24 @@ fn store_short(id: store::ObjectId) -> String {
 /// Notes in the draft that the session is active again, unless it is, or the draft says so already.
 fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
     let session = &checkpoint.document.session;
-    let mut subject = choose::carried(checkpoint, &session.name);
-    choose::with_draft(scene, checkpoint, &mut subject)?;
-    if subject.session.status == Status::Active {
+    let mut subject = session_choice::carried(checkpoint, &session.name);
+    session_choice::with_draft(scene, checkpoint, &mut subject)?;
+    if subject.session.status == SessionStatus::Active {
         return Ok(());
     }
     let operation = Operation {
-        id: fresh::item_id()?,
+        id: ids::item_id()?,
         at: scene.now,
         by: compose::by(scene, &compose::people(scene)),
         record: None,
         remove: None,
         put: None,
-        session: Some(json!({ "status": Status::Active })),
+        session: Some(json!({ "status": SessionStatus::Active })),
         log: None,
         step: None,
         unknown: Map::new(),
     };
-    let draft_id = fresh::item_id()?;
+    let draft_id = ids::item_id()?;
     draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait)?;
     Ok(())
 }

@@ -1,21 +1,21 @@
 //! Safety checkpoints: the state before files are changed, on a ref of the undo list.
 //!
-//! A checkpoint like any other, made by the same means as a save's: its parent is the newest checkpoint of the current
+//! A checkpoint like any other, made by the same means as a save's: its parent is the latest checkpoint of the current
 //! session, or where there is none the start of a session of its own. No session's chain gets longer by it.
 #![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
 use super::{
-    Error, Scene, choose,
-    compose::{self, Before, Present},
-    fresh, place,
+    Error, Scene,
+    compose::{self, CurrentSnapshot, Predecessor},
+    ids, placement, session_choice,
 };
 use crate::{
-    model::{document::Kind, name::Name},
-    os::Leftover,
+    model::{document::CheckpointKind, name::ShortName},
+    os::CleanupFailure,
     store::{
         ObjectId,
-        checkpoint::{self, People, Siblings, Written},
-        objects::{Sealed, Writer},
+        checkpoint::{self, People, Siblings, WrittenCheckpoint},
+        objects::{SealedObjects, Writer},
         undo,
     },
 };
@@ -33,12 +33,12 @@ pub struct Safety {
 pub(super) fn write(
     scene: &Scene<'_>,
     writer: &Writer,
-    present: &Present,
+    present: &CurrentSnapshot,
     summary: &str,
     people: &People,
-) -> Result<Written, Error> {
+) -> Result<WrittenCheckpoint, Error> {
     // A damaged session is no reason to refuse its repair; the files are what counts here.
-    let chosen = match choose::meant(scene) {
+    let chosen = match session_choice::session_for_command(scene) {
         Err(Error::Damaged { .. }) => None,
         found => found?,
     };
@@ -46,9 +46,9 @@ pub(super) fn write(
     let (mut document, before, mut needs) = match &chosen {
         Some(chosen) => {
             let tip = &chosen.tip;
-            let mut subject = choose::carried(tip, &chosen.name);
-            choose::with_draft(scene, tip, &mut subject)?;
-            let mut document = compose::document(scene, subject.session, Kind::Safety, present.facts.clone());
+            let mut subject = session_choice::carried(tip, &chosen.name);
+            session_choice::with_draft(scene, tip, &mut subject)?;
+            let mut document = compose::document(scene, subject.session, CheckpointKind::Safety, present.facts.clone());
             document.record = subject.record;
             document.folded.clone_from(&tip.document.folded);
             document.restored_from.clone_from(&tip.document.restored_from);
@@ -60,13 +60,13 @@ pub(super) fn write(
             for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
                 siblings.keep(&previous, kept);
             }
-            (document, Before::from(chosen), Vec::new())
+            (document, Predecessor::from(chosen), Vec::new())
         }
         None => {
-            let session = compose::new_session(scene, Name::slug("safety", &fresh::item_id()?))?;
+            let session = compose::new_session(scene, ShortName::slug("safety", &ids::item_id()?))?;
             let (start, written) = compose::write_start(scene, writer, session.clone(), present.facts.clone(), people)?;
-            let document = compose::document(scene, session, Kind::Safety, start.git);
-            let before = Before {
+            let document = compose::document(scene, session, CheckpointKind::Safety, start.git);
+            let before = Predecessor {
                 id: written.id,
                 digest: written.digest,
                 checkpoint: None,
@@ -89,10 +89,10 @@ pub(super) fn write(
 pub(super) fn put(
     scene: &Scene<'_>,
     n: u64,
-    written: &Written,
-    sealed: Vec<Sealed>,
-) -> Result<(Safety, Vec<Leftover>), Error> {
+    written: &WrittenCheckpoint,
+    sealed: Vec<SealedObjects>,
+) -> Result<(Safety, Vec<CleanupFailure>), Error> {
     let name = undo::ref_name(scene.repo, n);
-    let left = place::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
+    let left = placement::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
     Ok((Safety { n, id: written.id }, left))
 }

@@ -6,16 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{Candidate, Error, Scene, choose};
+use super::{Error, Scene, SelectorCandidate, session_choice};
 use crate::{
     model::{
-        name::Name,
-        selector::{Base, Selector, Step},
+        name::ShortName,
+        selector::{Base, Selector, SelectorStep},
         time::Timestamp,
     },
     store::{
         self, ObjectId, autosave,
-        checkpoint::{self, Checkpoint, Entry},
+        checkpoint::{self, Checkpoint, CheckpointCommit},
         current, refs, rewrite, session,
     },
 };
@@ -29,29 +29,29 @@ const LISTED: usize = 10;
 
 /// A checkpoint that was selected.
 #[derive(Debug)]
-pub struct Selected {
+pub struct SelectedCheckpoint {
     /// The session it was found through; `None` for a bare id that no session's tip leads to.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// The remote it was fetched from, when it was named as `<remote>/<session>`.
     pub remote: Option<String>,
-    /// Whether it is that session's newest checkpoint.
+    /// Whether it is that session's latest checkpoint.
     pub is_tip: bool,
     /// The checkpoint, read and verified.
     pub checkpoint: Checkpoint,
 }
 
 /// The checkpoint a selector means, read and verified.
-pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Error> {
+pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<SelectedCheckpoint, Error> {
     let (session, id) = commit(scene, selector)?;
     let fetched = remote(scene, selector);
     let subject = session.as_ref().map_or_else(|| short(id), ToString::to_string);
-    let checkpoint = choose::load(scene, &subject, id)?;
+    let checkpoint = session_choice::load(scene, &subject, id)?;
     let tip = session
         .as_ref()
         .map(|name| session::tip(scene.repo, name))
         .transpose()?
         .flatten();
-    Ok(Selected {
+    Ok(SelectedCheckpoint {
         remote: fetched.map(|(remote, _, _)| remote),
         is_tip: tip == Some(id),
         session,
@@ -59,8 +59,8 @@ pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Selected, Er
     })
 }
 
-/// The session a selector means, with its newest checkpoint; for verbs that take a session, not a checkpoint.
-pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, ObjectId), Error> {
+/// The session a selector means, with its latest checkpoint; for verbs that take a session, not a checkpoint.
+pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(ShortName, ObjectId), Error> {
     let (session, _) = commit(scene, selector)?;
     let text = || shown(selector);
     let name = session.ok_or_else(|| Error::NotFound {
@@ -74,9 +74,9 @@ pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(Name, ObjectId
     Ok((name, tip))
 }
 
-/// The remote, the session and the newest checkpoint that a selector such as `origin/auth~2` begins with, if that was
+/// The remote, the session and the latest checkpoint that a selector such as `origin/auth~2` begins with, if that was
 /// fetched.
-pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, Name, ObjectId)> {
+pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, ShortName, ObjectId)> {
     let Base::Word(word) = &selector.base else { return None };
     let (remote, session, full) = store::remote::named_ref(word)?;
     let tip = refs::read(scene.repo, &full).ok().flatten()?;
@@ -84,7 +84,7 @@ pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, Name, O
 }
 
 /// The session and commit a selector means; the commit is not read yet.
-pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectId), Error> {
+pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, ObjectId), Error> {
     let (session, mut id) = base(scene, selector)?;
     for step in &selector.steps {
         id = follow(scene, session.as_ref(), id, step)?;
@@ -92,18 +92,18 @@ pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<N
     Ok((session, id))
 }
 
-fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectId), Error> {
+fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, ObjectId), Error> {
     match &selector.base {
         Base::Current => {
-            if let Some(found) = choose::meant_commit(scene)? {
+            if let Some(found) = session_choice::commit_for_command(scene)? {
                 return Ok((Some(found.0), found.1));
             }
-            Err(choose::none_current(scene))
+            Err(session_choice::none_current(scene))
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;
             let chosen = previous
-                .map(|wanted| choose::by_identity(scene, &wanted))
+                .map(|wanted| session_choice::by_identity(scene, &wanted))
                 .transpose()?
                 .flatten();
             let chosen = chosen.ok_or_else(|| Error::NotFound {
@@ -117,10 +117,10 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<Name>, ObjectI
     }
 }
 
-/// The newest checkpoint whose subject holds the text, whatever its case.
-fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<Name>, ObjectId), Error> {
+/// The latest checkpoint whose subject holds the text, whatever its case.
+fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<ShortName>, ObjectId), Error> {
     let wanted = text.to_lowercase();
-    let mut best: Option<(Timestamp, Name, ObjectId)> = None;
+    let mut best: Option<(Timestamp, ShortName, ObjectId)> = None;
     each_entry(scene, |name, entry| {
         if entry.subject.to_lowercase().contains(&wanted) && best.as_ref().is_none_or(|(at, ..)| entry.time > *at) {
             best = Some((entry.time, name.clone(), entry.id));
@@ -134,9 +134,9 @@ fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<Name>, ObjectId), Err
 }
 
 /// Calls a function with every checkpoint of every session that can be read.
-fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&Name, &Entry)) -> Result<(), Error> {
+fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&ShortName, &CheckpointCommit)) -> Result<(), Error> {
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
         for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
@@ -146,7 +146,7 @@ fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&Name, &Entry)) -> Result<
     Ok(())
 }
 
-fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error> {
+fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), Error> {
     if let Some((_, _, full)) = store::remote::named_ref(word) {
         let tip = refs::read(scene.repo, &full)?;
         return tip.map(|tip| (None, tip)).ok_or_else(|| Error::NotFound {
@@ -154,11 +154,11 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error
             candidates: similar(scene, word).unwrap_or_default(),
         });
     }
-    if let Ok(name) = Name::new(word) {
+    if let Ok(name) = ShortName::new(word) {
         if let Some(tip) = session::tip(scene.repo, &name)? {
             return Ok((Some(name), tip));
         }
-        if let Ok(Some(current)) = choose::meant(scene)
+        if let Ok(Some(current)) = session_choice::session_for_command(scene)
             && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
         {
             return Ok((Some(current.name), entry.id));
@@ -195,9 +195,9 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<Name>, ObjectId), Error
     }
 }
 
-fn candidate(scene: &Scene<'_>, name: Option<&Name>, id: ObjectId) -> Candidate {
+fn candidate(scene: &Scene<'_>, name: Option<&ShortName>, id: ObjectId) -> SelectorCandidate {
     let entry = checkpoint::entry(scene.repo, id).ok();
-    Candidate {
+    SelectorCandidate {
         selector: name.map_or_else(|| short(id), ToString::to_string),
         at: entry.as_ref().map(|e| e.time),
         subject: entry.map(|e| e.subject).unwrap_or_default(),
@@ -205,16 +205,16 @@ fn candidate(scene: &Scene<'_>, name: Option<&Name>, id: ObjectId) -> Candidate 
 }
 
 /// A found session and commit, and whether it was found by id.
-type Found = (Option<Name>, ObjectId, bool);
+type SelectorMatch = (Option<ShortName>, ObjectId, bool);
 
 /// Checkpoints whose commit id or digest begins with these digits.
-fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
+fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch>, Error> {
     let digest = word.strip_prefix("sha256:");
     let digits = digest.unwrap_or(word).to_ascii_lowercase();
     if digits.len() < MIN_DIGITS || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(Vec::new());
     }
-    let mut found = Vec::<Found>::new();
+    let mut found = Vec::<SelectorMatch>::new();
     let mut seen = BTreeSet::new();
     each_entry(scene, |name, entry| {
         let by_commit = digest.is_none() && entry.id.to_hex().to_string().starts_with(&digits);
@@ -242,11 +242,11 @@ fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
 }
 
 /// Checkpoints that had such a commit id, or digest, before a prune or purge gave them another.
-fn rewritten(scene: &Scene<'_>, digits: &str, by_digest: bool) -> Result<Vec<Found>, Error> {
+fn rewritten(scene: &Scene<'_>, digits: &str, by_digest: bool) -> Result<Vec<SelectorMatch>, Error> {
     let mut found = Vec::new();
     each_entry(scene, |name, entry| {
         let lines = rewrite::lines(scene.repo, entry).unwrap_or_default();
-        let was = |line: &rewrite::Line| {
+        let was = |line: &rewrite::RewriteLine| {
             let of_this = line.now.is_some() && line.now == entry.trailers.digest;
             let by_commit = !by_digest && line.commit.as_str().starts_with(digits);
             of_this && (by_commit || line.digest.hex().starts_with(digits))
@@ -258,10 +258,14 @@ fn rewritten(scene: &Scene<'_>, digits: &str, by_digest: bool) -> Result<Vec<Fou
     Ok(found)
 }
 
-fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<Found>, Error> {
+fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch>, Error> {
     let mut found = Vec::new();
     for session in session::all(scene.repo)? {
-        if let (true, Ok(name), Ok(tip)) = (session.name.starts_with(word), Name::new(&session.name), session.tip) {
+        if let (true, Ok(name), Ok(tip)) = (
+            session.name.starts_with(word),
+            ShortName::new(&session.name),
+            session.tip,
+        ) {
             found.push((Some(name), tip.id, false));
         }
     }
@@ -275,7 +279,7 @@ fn is_like(word: &str, name: &str) -> Option<usize> {
 }
 
 /// The named checkpoints of a session whose names are like a word, with how far they are from it.
-fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, String, Entry)> {
+fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, String, CheckpointCommit)> {
     let chain = session::chain(scene.repo, tip).map_while(Result::ok).take(NAMED);
     let near = chain.filter_map(|entry| {
         let name = entry.trailers.name.clone()?;
@@ -285,9 +289,9 @@ fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, Strin
 }
 
 /// The nearest of them, as they would be selected.
-fn listed(mut near: Vec<(usize, String, Entry)>, prefix: &str) -> Vec<Candidate> {
+fn listed(mut near: Vec<(usize, String, CheckpointCommit)>, prefix: &str) -> Vec<SelectorCandidate> {
     near.sort_by_key(|(distance, ..)| *distance);
-    let candidate = |(_, name, entry): (usize, String, Entry)| Candidate {
+    let candidate = |(_, name, entry): (usize, String, CheckpointCommit)| SelectorCandidate {
         selector: format!("{prefix}{name}"),
         at: Some(entry.time),
         subject: entry.subject,
@@ -296,14 +300,14 @@ fn listed(mut near: Vec<(usize, String, Entry)>, prefix: &str) -> Vec<Candidate>
 }
 
 /// Sessions, and checkpoints of the current one, whose names are like a word: for errors.
-pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, Error> {
+pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorCandidate>, Error> {
     let mut near = Vec::new();
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
         if let Some(distance) = is_like(word, name.as_str()) {
-            let candidate = Candidate {
+            let candidate = SelectorCandidate {
                 selector: name.to_string(),
                 subject: tip.subject,
                 at: Some(tip.time),
@@ -319,7 +323,7 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, E
                 is_like(typed, &shown)
             })
         {
-            let candidate = Candidate {
+            let candidate = SelectorCandidate {
                 selector: shown.clone(),
                 subject: tip.subject,
                 at: Some(tip.time),
@@ -327,9 +331,9 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<Candidate>, E
             near.push((distance, candidate));
         }
     }
-    if let Ok(Some(current)) = choose::meant(scene) {
+    if let Ok(Some(current)) = session_choice::session_for_command(scene) {
         for (distance, name, entry) in named_like(scene, current.tip.entry.id, word) {
-            let candidate = Candidate {
+            let candidate = SelectorCandidate {
                 selector: name,
                 subject: entry.subject,
                 at: Some(entry.time),
@@ -355,24 +359,29 @@ pub fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &Name) -> Option<Entry> {
+fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &ShortName) -> Option<CheckpointCommit> {
     let mut chain = session::chain(scene.repo, tip).map_while(Result::ok);
     chain.find(|entry| entry.trailers.name.as_deref() == Some(name.as_str()))
 }
 
-fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) -> Result<ObjectId, Error> {
+fn follow(
+    scene: &Scene<'_>,
+    session: Option<&ShortName>,
+    id: ObjectId,
+    step: &SelectorStep,
+) -> Result<ObjectId, Error> {
     let who = || session.map_or_else(|| short(id), ToString::to_string);
     let missing = |step: String| Error::NoSuchStep { session: who(), step };
     match step {
-        Step::Back(n) => {
+        SelectorStep::Back(n) => {
             let mut chain = session::chain(scene.repo, id);
             match chain.nth(*n) {
                 Some(entry) => Ok(entry.map_err(Error::damaged(who()))?.id),
                 None => Err(missing(format!("~{n}"))),
             }
         }
-        Step::Named(text) => {
-            let name = Name::new(text.as_str())?;
+        SelectorStep::Named(text) => {
+            let name = ShortName::new(text.as_str())?;
             find_named(scene, id, &name).map(|entry| entry.id).ok_or_else(|| {
                 match (session, named_like(scene, id, text)) {
                     (Some(session), near) if !near.is_empty() => Error::NotFound {
@@ -383,23 +392,23 @@ fn follow(scene: &Scene<'_>, session: Option<&Name>, id: ObjectId, step: &Step) 
                 }
             })
         }
-        Step::Update(n) => {
+        SelectorStep::Update(n) => {
             let name = session.ok_or_else(|| missing(format!("@{{{n}}}")))?;
             let log = refs::reflog(scene.repo, &session::ref_name(name))?;
             log.get(*n)
                 .map(|entry| entry.new)
                 .ok_or_else(|| missing(format!("@{{{n}}}")))
         }
-        Step::Date(date) => {
+        SelectorStep::Date(date) => {
             let name = session.ok_or_else(|| missing(format!("@{{{date}}}")))?;
             at_date(scene, name, id, date)?.ok_or_else(|| missing(format!("@{{{date}}}")))
         }
     }
 }
 
-/// The newest checkpoint of a session that is not later than a date: from its chain, and from its reflog, which also
+/// The latest checkpoint of a session that is not later than a date: from its chain, and from its reflog, which also
 /// knows tips that were replaced, and from its autosaves.
-fn at_date(scene: &Scene<'_>, name: &Name, tip: ObjectId, date: &str) -> Result<Option<ObjectId>, Error> {
+fn at_date(scene: &Scene<'_>, name: &ShortName, tip: ObjectId, date: &str) -> Result<Option<ObjectId>, Error> {
     let limit = unix_time(scene, date)?;
     let mut best: Option<(i64, ObjectId)> = None;
     let mut consider = |time: i64, id: ObjectId| {

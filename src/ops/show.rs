@@ -8,9 +8,9 @@ use crate::{
 
 /// What is shown of a checkpoint.
 #[derive(Debug)]
-pub struct Shown {
+pub struct CheckpointDetails {
     /// The checkpoint.
-    pub selected: select::Selected,
+    pub selected: select::SelectedCheckpoint,
     /// Its lists.
     pub lists: Lists,
     /// The files it changes against its HEAD, when it has files.
@@ -18,7 +18,7 @@ pub struct Shown {
 }
 
 /// Reads a checkpoint for showing.
-pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<Shown, Error> {
+pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<CheckpointDetails, Error> {
     let selected = select::checkpoint(scene, selector)?;
     let checkpoint = &selected.checkpoint;
     let name = selected
@@ -41,7 +41,7 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<Shown, Error> {
             )?
         }
     };
-    Ok(Shown {
+    Ok(CheckpointDetails {
         selected,
         lists,
         changes,

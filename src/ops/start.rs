@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::{Error, Scene, choose, compose, place, redact::Redactor, save};
+use super::{Error, Scene, compose, placement, redact::Redactor, save, session_choice};
 use crate::{
     model::{
-        document::{Document, Kind},
+        document::{CheckpointKind, Document},
         facts::GitFacts,
         id::Digest,
-        name::Name,
+        name::ShortName,
     },
     store::{
         self, ObjectId, current, facts,
-        objects::{self, Sealed, Writer},
+        objects::{self, SealedObjects, Writer},
         refs,
     },
 };
 
 /// What the new session is.
 #[derive(Debug)]
-pub struct Request {
+pub struct StartRequest {
     /// Its name; without one it is made from the branch.
-    pub name: Option<Name>,
+    pub name: Option<ShortName>,
     /// A merge patch of its members: agent, task, title, type and so on.
     pub session: Value,
     /// Whether a session of this name that exists is taken instead.
@@ -32,10 +32,10 @@ pub struct Request {
 
 /// A session that is now current.
 #[derive(Debug)]
-pub struct Started {
+pub struct StartOutcome {
     /// Its name.
-    pub name: Name,
-    /// Its newest checkpoint.
+    pub name: ShortName,
+    /// Its latest checkpoint.
     pub id: ObjectId,
     /// That checkpoint's digest.
     pub digest: Digest,
@@ -46,13 +46,13 @@ pub struct Started {
     /// Whether this is what would be done: no checkpoint of this id is there.
     pub planned: bool,
     /// Secrets found on the way in.
-    pub redactions: Vec<super::redact::Redaction>,
+    pub redactions: Vec<super::redact::RedactedSecret>,
     /// Files of ours that could not be removed.
-    pub leftovers: Vec<crate::os::Leftover>,
+    pub leftovers: Vec<crate::os::CleanupFailure>,
 }
 
-/// Starts a session and makes it the current one of this work tree.
-pub fn start(scene: &Scene<'_>, request: Request) -> Result<Started, Error> {
+/// Starts a session and makes it the current one of this working tree.
+pub fn start(scene: &Scene<'_>, request: StartRequest) -> Result<StartOutcome, Error> {
     let started = create(scene, request, true)?;
     if !started.planned {
         make_current(scene, &started.document, &started.name)?;
@@ -69,7 +69,7 @@ pub(super) fn merge_packs(scene: &Scene<'_>) {
 
 /// Starts a session, and leaves the current one as it is; `current` says whether the caller makes it the current one
 /// next, which then is so even if that does not come to pass.
-pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> Result<Started, Error> {
+pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool) -> Result<StartOutcome, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
     save::guard(scene)?;
@@ -86,13 +86,13 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> 
         Some(name) => name,
         None => save::default_name(facts.branch.as_deref())?,
     };
-    if let Some(there) = choose::named(scene, &name)? {
+    if let Some(there) = session_choice::named(scene, &name)? {
         if !request.if_missing {
             return Err(Error::Exists { name });
         }
         let tip = there.tip;
         let (id, digest, document) = (tip.entry.id, tip.digest, tip.document);
-        return Ok(Started {
+        return Ok(StartOutcome {
             name,
             id,
             digest,
@@ -126,7 +126,7 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> 
         place(scene, &name, &written, sealed)?
     };
     let (id, digest) = (written.id, written.digest);
-    Ok(Started {
+    Ok(StartOutcome {
         name,
         id,
         digest,
@@ -141,18 +141,18 @@ pub(super) fn create(scene: &Scene<'_>, mut request: Request, current: bool) -> 
 /// Puts the first checkpoint on the session's ref. Gives the files of ours that could not be removed.
 fn place(
     scene: &Scene<'_>,
-    name: &Name,
-    written: &store::checkpoint::Written,
-    sealed: Sealed,
-) -> Result<Vec<crate::os::Leftover>, Error> {
-    place::tip(scene, name, None, written, sealed, Kind::Start).map_err(|failed| match failed.into() {
+    name: &ShortName,
+    written: &store::checkpoint::WrittenCheckpoint,
+    sealed: SealedObjects,
+) -> Result<Vec<crate::os::CleanupFailure>, Error> {
+    placement::tip(scene, name, None, written, sealed, CheckpointKind::Start).map_err(|failed| match failed.into() {
         Error::Store(store::Error::Moved { .. }) => Error::Exists { name: name.clone() },
         error => error,
     })
 }
 
-/// Makes a session the current one of this work tree.
-pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &Name) -> Result<(), Error> {
+/// Makes a session the current one of this working tree.
+pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &ShortName) -> Result<(), Error> {
     let now = current::read_to_replace(scene.repo)?;
     let whom = current::SessionRef {
         id: document.session.id.clone(),

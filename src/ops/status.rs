@@ -1,19 +1,19 @@
-//! `status`: the current session, its draft, and the files now against its newest checkpoint.
+//! `status`: the current session, its draft, and the files now against its latest checkpoint.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Error, Scene, chat, choose,
-    compose::{self, Present},
-    list::{self, Standing},
-    share,
+    Error, Scene, chat,
+    compose::{self, CurrentSnapshot},
+    list::{self, SessionStanding},
+    session_choice, share,
 };
 use crate::{
     model::{
-        comparison::{self, RecordChange},
+        comparison::{self, RecordDifference},
         document::Document,
         facts::GitFacts,
-        name::Name,
+        name::ShortName,
     },
     store::{
         self, ObjectId,
@@ -24,20 +24,20 @@ use crate::{
     },
 };
 
-/// How things stand in this work tree.
+/// How things stand in this working tree.
 #[derive(Debug)]
-pub struct Status {
+pub struct StatusReport {
     /// Where the repository stands, files included.
     pub facts: GitFacts,
     /// The current session, if there is one.
-    pub session: Option<Current>,
-    /// The current session, when its newest checkpoint is damaged: its name, and what is wrong.
+    pub session: Option<CurrentSession>,
+    /// The current session, when its latest checkpoint is damaged: its name, and what is wrong.
     pub damaged: Option<(String, String)>,
     /// The session that was named and is not there, as an error says it: with what is like it.
     pub absent: Option<Error>,
-    /// A restore, apply or undo of this work tree that was interrupted.
+    /// A restore, apply or undo of this working tree that was interrupted.
     pub interrupted: Option<String>,
-    /// The watcher of this work tree, if there is or was one.
+    /// The watcher of this working tree, if there is or was one.
     pub watcher: Option<Watcher>,
     /// How many sessions there are.
     pub sessions: usize,
@@ -49,36 +49,36 @@ pub struct Status {
 
 /// The current session.
 #[derive(Debug)]
-pub struct Current {
+pub struct CurrentSession {
     /// Its name.
-    pub name: Name,
-    /// Its newest checkpoint.
+    pub name: ShortName,
+    /// Its latest checkpoint.
     pub tip: ObjectId,
     /// That checkpoint's document.
     pub document: Document,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: SessionStanding,
     /// How many operations wait in the draft.
     pub draft: usize,
-    /// What the draft changes in the record of the newest checkpoint.
-    pub record: Vec<RecordChange>,
+    /// What the draft changes in the record of the latest checkpoint.
+    pub record: Vec<RecordDifference>,
     /// How many lines of the session log wait in the draft.
     pub notes: usize,
     /// How many steps the draft begins or changes.
     pub steps: usize,
     /// Lines of the draft that cannot be read.
     pub unreadable: Vec<usize>,
-    /// How many files differ from the newest checkpoint; `None` when that has no files.
+    /// How many files differ from the latest checkpoint; `None` when that has no files.
     pub changed: Option<usize>,
     /// Whether HEAD, branch and index are as they were saved.
     pub same_place: bool,
     /// Its chat.
-    pub chat: chat::Standing,
+    pub chat: chat::ChatLength,
     /// How it stands to what was last seen of the remotes that have it.
-    pub remotes: Vec<(String, share::status::State)>,
+    pub remotes: Vec<(String, share::status::ShareState)>,
 }
 
-impl Current {
+impl CurrentSession {
     /// Whether a save would say something new.
     pub fn is_dirty(&self) -> bool {
         self.draft > 0 || self.chat.waiting || self.changed != Some(0) || !self.same_place
@@ -86,13 +86,13 @@ impl Current {
 }
 
 /// Looks, and changes nothing.
-pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
+pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     let bare = !store::has_work_tree(scene.repo);
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, !bare, &[])?;
     let overlay = writer.overlay(scene.repo);
     let mut damaged = None;
-    let chosen = match choose::meant(scene) {
+    let chosen = match session_choice::session_for_command(scene) {
         Err(Error::Damaged { subject, fault }) => {
             damaged = Some((subject, fault.to_string()));
             None
@@ -102,14 +102,14 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
     let session = match chosen {
         None => None,
         Some(chosen) => {
-            let mut subject = choose::carried(&chosen.tip, &chosen.name);
+            let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
             let before = subject.record.clone();
-            let draft = choose::with_draft(scene, &chosen.tip, &mut subject)?;
-            Some(Current {
+            let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
+            Some(CurrentSession {
                 chat: chat::standing(scene, &chosen)?,
                 remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
-                standing: list::standing(scene, &chosen.tip.entry).taken_up(),
-                draft: choose::waiting(&draft, &chosen.tip, &chosen.name),
+                standing: list::session_standing(scene, &chosen.tip.entry).resumed(),
+                draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name),
                 record: comparison::compare(&before, &subject.record),
                 notes: subject.log.len(),
                 steps: subject
@@ -132,10 +132,10 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         None => finished(scene)?,
     };
     let absent = match (&session, &damaged, scene.session) {
-        (None, None, Some(name)) => Some(choose::absent(scene, name)),
+        (None, None, Some(name)) => Some(session_choice::absent(scene, name)),
         _ => None,
     };
-    Ok(Status {
+    Ok(StatusReport {
         absent,
         facts: present.facts,
         finished,
@@ -144,21 +144,21 @@ pub fn status(scene: &Scene<'_>) -> Result<Status, Error> {
         interrupted: super::restore::interrupted(scene)?,
         watcher: watch::here(scene.repo)?,
         sessions: store::session::all(scene.repo)?.len(),
-        mirrors: store::moment::mirrors(scene.repo),
+        mirrors: store::change_stamp::mirrors(scene.repo),
     })
 }
 
 /// How many sessions have ended.
 fn finished(scene: &Scene<'_>) -> Result<usize, Error> {
-    let rows = list::sessions(scene, &list::Filter::default())?;
-    let ended = |row: &&list::Row| {
+    let rows = list::sessions(scene, &list::SessionFilter::default())?;
+    let ended = |row: &&list::SessionSummaryRow| {
         let standing = row.tip.as_ref().ok().map(|(_, standing)| standing);
-        matches!(standing, Some(Standing::Stated(status)) if status.is_finished())
+        matches!(standing, Some(SessionStanding::Stated(status)) if status.is_finished())
     };
     Ok(rows.iter().filter(ended).count())
 }
 
-fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &Present) -> Result<Option<usize>, Error> {
+fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &CurrentSnapshot) -> Result<Option<usize>, Error> {
     let (Some(saved), Some(now)) = (&tip.document.snapshot, &present.snapshot) else {
         return Ok(None);
     };
@@ -171,7 +171,7 @@ fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &Present) -> 
     Ok(Some(changes.len()))
 }
 
-fn same_place(tip: &Checkpoint, present: &Present) -> bool {
+fn same_place(tip: &Checkpoint, present: &CurrentSnapshot) -> bool {
     let (saved, now) = (&tip.document.git, &present.facts);
     let index = |tree: Option<ObjectId>| tree.map(checkpoint::oid);
     let saved_index = tip.document.snapshot.as_ref().map(|s| s.index.clone());

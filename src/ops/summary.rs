@@ -56,11 +56,16 @@ pub(super) fn of(git: &GitFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{facts::Bounded, id::Oid, path::RepoPath};
+    use crate::model::{facts::BoundedList, id::Oid, path::RepoPath};
 
     #[test]
     fn it_says_where_and_what() {
-        let paths = |names: &[&str]| names.iter().map(|n| RepoPath::from(*n)).collect::<Bounded<RepoPath>>();
+        let paths = |names: &[&str]| {
+            names
+                .iter()
+                .map(|n| RepoPath::from(*n))
+                .collect::<BoundedList<RepoPath>>()
+        };
         let mut git = GitFacts {
             branch: Some("main".into()),
             ..GitFacts::default()

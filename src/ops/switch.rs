@@ -1,25 +1,25 @@
 //! `switch` and `rename`: which session is current, and what one is called.
 
 use super::{
-    Error, Scene, choose,
-    deed::{Aftermath, Deed},
-    select, start,
+    Error, Scene,
+    ref_transaction::{Aftermath, UndoableRefTransaction},
+    select, session_choice, start,
 };
 use crate::{
-    model::{document::Document, name::Name, selector::Selector},
+    model::{document::Document, name::ShortName, selector::Selector},
     store::{
         self, ObjectId,
-        current::{self, Current},
+        current::{self, CurrentPointer},
         lock,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
     },
 };
 
-/// Makes a session the current one of this work tree, or in a dry run only finds it; changes no file and saves nothing.
-pub fn switch(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<(Name, Document), Error> {
+/// Makes a session the current one of this working tree, or in a dry run only finds it; changes no file and saves nothing.
+pub fn switch(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<(ShortName, Document), Error> {
     let (name, tip) = select::session(scene, selector)?;
-    let document = choose::load(scene, name.as_str(), tip)?.document;
+    let document = session_choice::load(scene, name.as_str(), tip)?.document;
     if !dry_run {
         start::make_current(scene, &document, &name)?;
     }
@@ -31,10 +31,10 @@ const TRIES: u32 = 20;
 
 /// A session that was given another name.
 #[derive(Debug)]
-pub struct Renamed {
+pub struct RenamedSession {
     /// The name it had.
-    pub from: Name,
-    /// Its newest checkpoint.
+    pub from: ShortName,
+    /// Its latest checkpoint.
     pub tip: ObjectId,
     /// What is left to do or to know.
     pub aftermath: Aftermath,
@@ -42,7 +42,7 @@ pub struct Renamed {
 
 /// Gives a session another name, or in a dry run only checks whether it could be done. Its checkpoints stay as they are:
 /// the ref alone gives the name.
-pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) -> Result<Renamed, Error> {
+pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &ShortName, dry_run: bool) -> Result<RenamedSession, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
@@ -50,13 +50,13 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) 
     refs::recover(scene.repo, scene.wait)?;
     let (from, mut tip) = select::session(scene, selector)?;
     if from == *to {
-        return Ok(Renamed {
+        return Ok(RenamedSession {
             from,
             tip,
             aftermath: Aftermath::default(),
         });
     }
-    let document = choose::load(scene, from.as_str(), tip)?.document;
+    let document = session_choice::load(scene, from.as_str(), tip)?.document;
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
     for _ in 0..TRIES {
         if session::tip(scene.repo, to)?.is_some() {
@@ -64,13 +64,13 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) 
         }
         if dry_run {
             let aftermath = Aftermath::default();
-            return Ok(Renamed { from, tip, aftermath });
+            return Ok(RenamedSession { from, tip, aftermath });
         }
         match move_ref(scene, &document, &from, to, tip) {
             Err(Error::Store(store::Error::Moved { .. })) => {}
             other => {
                 let aftermath = other?;
-                return Ok(Renamed { from, tip, aftermath });
+                return Ok(RenamedSession { from, tip, aftermath });
             }
         }
         let gone = || Error::NotFound {
@@ -85,37 +85,43 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &Name, dry_run: bool) 
     })
 }
 
-fn move_ref(scene: &Scene<'_>, document: &Document, from: &Name, to: &Name, tip: ObjectId) -> Result<Aftermath, Error> {
+fn move_ref(
+    scene: &Scene<'_>,
+    document: &Document,
+    from: &ShortName,
+    to: &ShortName,
+    tip: ObjectId,
+) -> Result<Aftermath, Error> {
     let message = format!("checkpoint: rename {from} to {to}");
     let edits = [
-        Edit {
+        RefUpdate {
             name: session::ref_name(to),
-            expected: Expected::Absent,
+            expected: ExpectedValue::Absent,
             new: Some(tip),
             message: message.clone(),
         },
-        Edit {
+        RefUpdate {
             name: session::ref_name(from),
-            expected: Expected::Is(tip),
+            expected: ExpectedValue::Is(tip),
             new: None,
             message,
         },
     ];
     let before = current::read_to_replace(scene.repo)?;
     let after = follow(&before, document, to);
-    Deed {
+    UndoableRefTransaction {
         operation: "rename",
         what: format!("renamed {from} to {to}"),
         edits: &edits,
         current: Some((before, after)),
         remedy: "it is found by its identity, which stays".to_owned(),
-        ..Deed::default()
+        ..UndoableRefTransaction::default()
     }
     .run(scene)
 }
 
-/// The work tree's note of its current session with the new name.
-fn follow(now: &Current, document: &Document, to: &Name) -> Current {
+/// The working tree's note of its current session with the new name.
+fn follow(now: &CurrentPointer, document: &Document, to: &ShortName) -> CurrentPointer {
     let mut now = now.clone();
     for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
         if entry.id == document.session.id {

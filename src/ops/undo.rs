@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene,
-    bring::{self, Job, Noted, Scope},
-    compose::{self, Present},
-    goal::Goal,
-    newer, record,
+    compose::{self, CurrentSnapshot},
+    interrupted,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal},
+    record,
     refuse::Refusal,
-    restore::{self, Progress, RecordIs, Restored, short},
+    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, short},
     safety::Safety,
+    target_state::TargetState,
 };
 use crate::{
     model::id::Oid,
-    os::Leftover,
+    os::CleanupFailure,
     store::{
         ObjectId, Repository, chat as stored_chat,
         checkpoint::{self, object_id, oid},
-        current::{self, Current},
+        current::{self, CurrentPointer},
         draft, lock,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         tree,
-        undo::{self, Effect, Entry, PathChange},
+        undo::{self, Effect, PathChange, UndoEntry},
     },
     worktree::restore::journal::{self, Journal},
 };
@@ -54,7 +55,7 @@ impl Direction {
 
 /// How something is taken back or done again.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct UndoRequest {
     /// Which way.
     pub direction: Direction,
     /// Whether nothing is changed.
@@ -65,32 +66,32 @@ pub struct Request {
 
 /// What was taken back or done again, or would be.
 #[derive(Debug)]
-pub struct TakenBack {
+pub struct UndoOutcome {
     /// Which way.
     pub direction: Direction,
     /// What it was.
-    pub entry: Entry,
+    pub entry: UndoEntry,
     /// What happened to the files; `None` if it had changed none.
-    pub files: Option<Restored>,
+    pub files: Option<RestoreOutcome>,
     /// Refs that moved: name, what it was and what it is.
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
-    /// Work trees that stay although what made them was taken back: folder and branch. Those that are gone are left out.
+    /// Working trees that stay although what made them was taken back: directory and branch. Those that are gone are left out.
     pub stays: Vec<(String, String)>,
     /// Files of ours that could not be removed.
-    pub left: Vec<Leftover>,
+    pub left: Vec<CleanupFailure>,
 }
 
 /// What the journal says.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct UndoJournal {
     n: u64,
     force: bool,
 }
 
 /// Takes the last operation back, or does the last one that was taken back again.
-pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Result<TakenBack, Error> {
+pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'_>) -> Result<UndoOutcome, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     restore::begin(scene, request.dry_run)?;
     let list = undo::read(scene.repo)?;
@@ -102,7 +103,7 @@ pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Resul
         Direction::Redo => list.redoable().ok_or(nothing)?,
     };
     let entry = &part_only(scene, entry, request.direction)?;
-    Taking {
+    UndoRun {
         scene,
         entry,
         kept,
@@ -117,12 +118,12 @@ pub fn run(scene: &Scene<'_>, request: Request, progress: Progress<'_>) -> Resul
 pub(super) fn resume(
     scene: &Scene<'_>,
     journal: Journal,
-    noted: Noted,
+    noted: PlanJournal,
     dry_run: bool,
-    progress: Progress<'_>,
-) -> Result<Restored, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
     let invalid = |why: String| Error::Journal { why };
-    let note: Note = serde_json::from_value(noted.note).map_err(|error| invalid(error.to_string()))?;
+    let note: UndoJournal = serde_json::from_value(noted.note).map_err(|error| invalid(error.to_string()))?;
     let list = undo::read(scene.repo)?;
     let (entry, kept) = list
         .entry(note.n)
@@ -133,12 +134,12 @@ pub(super) fn resume(
         Direction::Undo
     };
     // Whether files had changed was asked before.
-    let request = Request {
+    let request = UndoRequest {
         direction,
         dry_run,
         force: true,
     };
-    let taken = Taking {
+    let taken = UndoRun {
         scene,
         entry,
         kept,
@@ -151,8 +152,11 @@ pub(super) fn resume(
 }
 
 /// What an interrupted undo or redo makes of the files.
-pub(super) fn aim(scene: &Scene<'_>, noted: &Noted) -> Result<newer::Aim, Error> {
-    let note: Note =
+pub(super) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &PlanJournal,
+) -> Result<interrupted::InterruptedTarget, Error> {
+    let note: UndoJournal =
         serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
     let list = undo::read(scene.repo)?;
     let found = list.entry(note.n);
@@ -165,11 +169,11 @@ pub(super) fn aim(scene: &Scene<'_>, noted: &Noted) -> Result<newer::Aim, Error>
     });
     let target = if noted.operation == "redo" { kept } else { before };
     let tree = target
-        .map(|id| newer::tree_of(scene, object_id(id)))
+        .map(|id| interrupted::tree_of(scene, object_id(id)))
         .transpose()?
         .flatten();
     let only = undo::changes(scene.repo, note.n)?.into_iter().map(|(path, _)| path);
-    Ok(newer::Aim {
+    Ok(interrupted::InterruptedTarget {
         tree,
         only: Some(only.collect()),
     })
@@ -181,7 +185,7 @@ const FINISH: &str = "finish";
 const CLEAR: &str = "clear";
 
 /// How a record changes.
-struct RecordChange<'a> {
+struct RecordUndo<'a> {
     session: &'a str,
     now: &'a serde_json::Value,
     then: &'a serde_json::Value,
@@ -190,7 +194,7 @@ struct RecordChange<'a> {
 }
 
 /// Whether an entry is about a finish, or about a clear that saved first.
-fn leaves_a_draft(entry: &Entry) -> bool {
+fn leaves_a_draft(entry: &UndoEntry) -> bool {
     let record = |effect: &Effect| matches!(effect, Effect::Record { .. });
     entry.operation == FINISH || entry.operation == CLEAR && entry.effects.iter().any(record)
 }
@@ -203,7 +207,7 @@ fn above(scene: &Scene<'_>, id: ObjectId) -> Result<Option<Oid>, Error> {
 
 /// The entry as it is taken back. Messages that came after a clear would stand before those that wait again; then what
 /// was saved for the clear stays saved.
-fn part_only(scene: &Scene<'_>, entry: &Entry, direction: Direction) -> Result<Entry, Error> {
+fn part_only(scene: &Scene<'_>, entry: &UndoEntry, direction: Direction) -> Result<UndoEntry, Error> {
     let mut entry = entry.clone();
     if direction == Direction::Redo || entry.operation != CLEAR || !leaves_a_draft(&entry) {
         return Ok(entry);
@@ -230,24 +234,24 @@ fn part_only(scene: &Scene<'_>, entry: &Entry, direction: Direction) -> Result<E
     Ok(entry)
 }
 
-struct Taking<'a> {
+struct UndoRun<'a> {
     scene: &'a Scene<'a>,
-    entry: &'a Entry,
+    entry: &'a UndoEntry,
     /// In a redo, the safety checkpoint of the state to go to.
     kept: Option<&'a Oid>,
     /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
     left: Option<u64>,
-    request: Request,
-    progress: Progress<'a>,
+    request: UndoRequest,
+    progress: ProgressCallback<'a>,
 }
 
-impl Taking<'_> {
-    fn run(&self, journal: Option<Journal>) -> Result<TakenBack, Error> {
+impl UndoRun<'_> {
+    fn run(&self, journal: Option<Journal>) -> Result<UndoOutcome, Error> {
         // First everything is looked at, then everything is done.
         let edits = self.edits()?;
         let record = self.record()?;
         let files = self.files(journal)?;
-        let mut taken = TakenBack {
+        let mut taken = UndoOutcome {
             direction: self.request.direction,
             entry: self.entry.clone(),
             refs: edits
@@ -263,12 +267,12 @@ impl Taking<'_> {
             Some(brought) => (brought.is_complete() && brought.refusals.is_empty(), brought.safety),
             None => (true, None),
         };
-        taken.files = files.map(|brought| Restored {
+        taken.files = files.map(|brought| RestoreOutcome {
             operation: self.request.direction.word().to_owned(),
             from: None,
             brought: Some(brought),
-            unstaged: super::goal::Unstaged::default(),
-            record: RecordIs::NotMeant,
+            unstaged: super::target_state::UnstagedChanges::default(),
+            record: RecordFate::NotMeant,
             dry_run: self.request.dry_run,
             aborted: false,
         });
@@ -284,7 +288,7 @@ impl Taking<'_> {
                 Ok(taken)
             }
             // Otherwise there is a journal, and what that takes is told.
-            Err(error) if begun && taken.files.is_none() => Err(Error::Half {
+            Err(error) if begun && taken.files.is_none() => Err(Error::PartiallyApplied {
                 source: Box::new(error),
                 remedy: format!(
                     "it is half done; do the rest: git checkpoint {}",
@@ -296,7 +300,7 @@ impl Taking<'_> {
     }
 
     /// What comes after the refs; `begun` becomes true when something of it is done.
-    fn rest(&self, record: Option<RecordChange<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
+    fn rest(&self, record: Option<RecordUndo<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
         let scene = self.scene;
         if leaves_a_draft(self.entry) {
             // Also when a killed undo has moved the refs already: what is there is not carried twice.
@@ -379,7 +383,7 @@ impl Taking<'_> {
         Ok(edits)
     }
 
-    fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<Vec<Leftover>, Error> {
+    fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<Vec<CleanupFailure>, Error> {
         let scene = self.scene;
         if moves.is_empty() {
             return Ok(Vec::new());
@@ -389,18 +393,18 @@ impl Taking<'_> {
         let mut n = undo::next(scene.repo)?;
         for (name, from, to) in moves {
             let id = |id: &Option<Oid>| id.as_ref().map(object_id);
-            edits.push(Edit {
+            edits.push(RefUpdate {
                 name: name.clone(),
-                expected: id(from).map_or(Expected::Absent, Expected::Is),
+                expected: id(from).map_or(ExpectedValue::Absent, ExpectedValue::Is),
                 new: id(to),
                 message: message.clone(),
             });
             // What no ref may name any more is kept for the way back.
             let is_named = moves.iter().any(|(_, _, to)| to == from);
             if let Some(left) = id(from).filter(|_| !is_named) {
-                edits.push(Edit {
+                edits.push(RefUpdate {
                     name: undo::ref_name(scene.repo, n),
-                    expected: Expected::Absent,
+                    expected: ExpectedValue::Absent,
                     new: Some(left),
                     message: message.clone(),
                 });
@@ -416,7 +420,7 @@ impl Taking<'_> {
     }
 
     /// The session whose record changes, its record now and then.
-    fn record(&self) -> Result<Option<RecordChange<'_>>, Error> {
+    fn record(&self) -> Result<Option<RecordUndo<'_>>, Error> {
         for effect in &self.entry.effects {
             let Effect::Record {
                 session,
@@ -443,7 +447,7 @@ impl Taking<'_> {
                     what: self.entry.what.clone(),
                 });
             }
-            return Ok(Some(RecordChange {
+            return Ok(Some(RecordUndo {
                 session,
                 now,
                 then,
@@ -454,7 +458,7 @@ impl Taking<'_> {
     }
 
     /// Makes the change of the record. Gives the number of the draft's last operation afterwards.
-    fn put_record(&self, change: &RecordChange<'_>) -> Result<u64, Error> {
+    fn put_record(&self, change: &RecordUndo<'_>) -> Result<u64, Error> {
         let scene = self.scene;
         if leaves_a_draft(self.entry) && !self.is_undo() {
             // The last checkpoint has the record again, so nothing waits.
@@ -478,7 +482,7 @@ impl Taking<'_> {
             let Effect::Current { before, after } = effect else {
                 continue;
             };
-            let (from, to): (&Current, &Current) = if self.is_undo() {
+            let (from, to): (&CurrentPointer, &CurrentPointer) = if self.is_undo() {
                 (after, before)
             } else {
                 (before, after)
@@ -491,7 +495,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn files(&self, journal: Option<Journal>) -> Result<Option<bring::Brought>, Error> {
+    fn files(&self, journal: Option<Journal>) -> Result<Option<plan_runner::AppliedPlan>, Error> {
         let scene = self.scene;
         let find = |effect: &Effect| match effect {
             Effect::Files { before } => Some(before.clone()),
@@ -510,7 +514,7 @@ impl Taking<'_> {
         };
         let subject = short(target);
         let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
-        let goal = Goal::of(scene, &target, &subject)?;
+        let goal = TargetState::of(scene, &target, &subject)?;
         let changes = undo::changes(scene.repo, self.entry.n)?;
         let index = self
             .entry
@@ -519,16 +523,16 @@ impl Taking<'_> {
             .any(|effect| matches!(effect, Effect::Index { .. }));
         let continued = journal.is_some();
         let word = self.request.direction.word();
-        let job = Job {
+        let job = PlanJob {
             operation: word,
             summary: format!("before {word} of '{}'", self.entry.what),
-            scope: Scope {
+            scope: PathScope {
                 only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
                 enters: true,
                 trusted: true,
                 include: true,
                 index,
-                ..Scope::default()
+                ..PathScope::default()
             },
             goal: &|_, _| Ok(goal.clone()),
             refuse: &|repo, present, _| {
@@ -538,7 +542,7 @@ impl Taking<'_> {
                     self.moved(repo, present, &changes, &before)
                 }
             },
-            note: serde_json::to_value(Note {
+            note: serde_json::to_value(UndoJournal {
                 n: self.entry.n,
                 force: self.request.force,
             })
@@ -547,7 +551,7 @@ impl Taking<'_> {
             dry_run: self.request.dry_run,
             progress: self.progress,
         };
-        Ok(Some(bring::bring(scene, &job)?))
+        Ok(Some(plan_runner::apply_plan(scene, &job)?))
     }
 
     /// The paths that are not as the operation left them, or in a redo not as they were before it. `repo` reads the trees
@@ -555,7 +559,7 @@ impl Taking<'_> {
     fn moved(
         &self,
         repo: &Repository,
-        present: &Present,
+        present: &CurrentSnapshot,
         changes: &[PathChange],
         before: &Oid,
     ) -> Result<Vec<Refusal>, Error> {
@@ -573,11 +577,11 @@ impl Taking<'_> {
         };
         let mut paths = Vec::new();
         for (path, left) in changes {
-            // Files that are kept beside the tree cannot be told this way, nor can empty folders; what is written over
+            // Files that are kept beside the tree cannot be told this way, nor can empty directories; what is written over
             // is proven to be held in any case.
             let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
-            let is_folder = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
-            if is_held || is_folder {
+            let is_directory = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
+            if is_held || is_directory {
                 continue;
             }
             let now = tree::entry(repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));

@@ -3,28 +3,28 @@
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
 
-use super::{Error, Scene, choose, select};
+use super::{Error, Scene, select, session_choice};
 use crate::{
     model::{
-        document::Kind as CheckpointKind,
+        document::CheckpointKind,
         id::{Digest, Oid},
-        name::Name,
+        name::ShortName,
         path::RepoPath,
         selector::Selector,
     },
     store::{
         self, Kind, ObjectId,
         checkpoint::{self, Checkpoint, Fault},
-        objects::Unsound,
-        refs::{self, Damage},
+        objects::ObjectProblem,
+        refs::{self, RefDamage},
         rewrite, session,
-        walk::Walk,
+        walk::ObjectWalk,
     },
 };
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct VerifyReport {
     /// Sessions looked at.
     pub sessions: usize,
     /// Checkpoints looked at.
@@ -37,7 +37,7 @@ pub struct Report {
     pub issues: Vec<Issue>,
 }
 
-impl Report {
+impl VerifyReport {
     /// Whether nothing is wrong.
     pub fn is_valid(&self) -> bool {
         self.issues.is_empty()
@@ -64,10 +64,10 @@ pub struct Issue {
     pub problem: &'static str,
     /// What is wrong, in words.
     pub message: String,
-    /// The newest checkpoint of the session that is whole.
+    /// The latest checkpoint of the session that is whole.
     pub good: Option<ObjectId>,
-    /// Whether the session's newest checkpoint, or its ref, is damaged, so that it cannot go on as it is.
-    pub newest: bool,
+    /// Whether the session's latest checkpoint, or its ref, is damaged, so that it cannot go on as it is.
+    pub latest: bool,
 }
 
 /// Checks one session, or every session and every other ref of ours.
@@ -75,8 +75,8 @@ pub fn verify(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
     progress: &mut dyn FnMut(usize),
-) -> Result<Report, Error> {
-    let mut check = Check::new(scene, progress)?;
+) -> Result<VerifyReport, Error> {
+    let mut check = VerifyRun::new(scene, progress)?;
     match selector {
         Some(selector) => match select::session(scene, selector) {
             Err(Error::Store(store::Error::Damaged { name, damage })) => {
@@ -105,28 +105,28 @@ pub fn verify(
     Ok(check.report)
 }
 
-struct Check<'a, 'p> {
+struct VerifyRun<'a, 'p> {
     scene: &'a Scene<'a>,
-    report: Report,
-    walk: Walk<'a>,
-    /// Folders of steps that were read.
+    report: VerifyReport,
+    walk: ObjectWalk<'a>,
+    /// Directories of steps that were read.
     steps: std::collections::HashSet<Oid>,
     progress: &'p mut dyn FnMut(usize),
 }
 
-impl<'a, 'p> Check<'a, 'p> {
+impl<'a, 'p> VerifyRun<'a, 'p> {
     fn new(scene: &'a Scene<'a>, progress: &'p mut dyn FnMut(usize)) -> Result<Self, Error> {
         Ok(Self {
             scene,
-            report: Report::default(),
-            walk: Walk::new(scene.repo)?,
+            report: VerifyReport::default(),
+            walk: ObjectWalk::new(scene.repo)?,
             steps: std::collections::HashSet::new(),
             progress,
         })
     }
 
-    /// The newest good value of a damaged ref is looked for in its reflog.
-    fn damaged_ref(&mut self, full: &str, damage: &Damage) {
+    /// The latest good value of a damaged ref is looked for in its reflog.
+    fn damaged_ref(&mut self, full: &str, damage: &RefDamage) {
         let log = refs::reflog(self.scene.repo, full).unwrap_or_default();
         let mut values = log.iter().map(|entry| entry.new);
         let good = values.find(|id| checkpoint::load(self.scene.repo, *id).is_ok());
@@ -137,7 +137,7 @@ impl<'a, 'p> Check<'a, 'p> {
             problem: "ref",
             message: format!("the ref '{full}' is damaged: {damage}"),
             good,
-            newest: true,
+            latest: true,
         });
     }
 
@@ -159,11 +159,11 @@ impl<'a, 'p> Check<'a, 'p> {
         }
         // A chain that breaks off is looked for in the reflog, as repairing does.
         if good.is_none() && self.report.issues.len() > from {
-            good = newest_whole(self.scene, full, None);
+            good = latest_intact(self.scene, full, None);
         }
         for issue in &mut self.report.issues[from..] {
             issue.good = good;
-            issue.newest = good != Some(tip);
+            issue.latest = good != Some(tip);
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a, 'p> Check<'a, 'p> {
             problem,
             message,
             good: None,
-            newest: true,
+            latest: true,
         });
     }
 
@@ -195,7 +195,7 @@ impl<'a, 'p> Check<'a, 'p> {
                 path: None,
                 problem: "pack",
                 good: None,
-                newest: true,
+                latest: true,
             });
         }
     }
@@ -327,8 +327,8 @@ impl<'a, 'p> Check<'a, 'p> {
 
     /// The steps beside the document; those that many checkpoints share are read once.
     fn steps(&mut self, name: &str, checkpoint: &Checkpoint) {
-        let folder = checkpoint.document.trees.get(store::steps::FOLDER);
-        let new = folder.is_some_and(|folder| self.steps.insert(folder.clone()));
+        let directory = checkpoint.document.trees.get(store::steps::FOLDER);
+        let new = directory.is_some_and(|directory| self.steps.insert(directory.clone()));
         if new && let Err(fault @ Fault::Step { .. }) = store::steps::read(self.scene.repo, checkpoint) {
             self.fault(name, checkpoint.entry.id, &fault);
         }
@@ -374,10 +374,10 @@ impl<'a, 'p> Check<'a, 'p> {
 }
 
 /// A word for what is wrong with an object, and the words to its name.
-fn in_words(unsound: &Unsound) -> (&'static str, String) {
+fn in_words(unsound: &ObjectProblem) -> (&'static str, String) {
     match unsound {
-        Unsound::Missing => ("missing", "is missing".to_owned()),
-        Unsound::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
+        ObjectProblem::Missing => ("missing", "is missing".to_owned()),
+        ObjectProblem::Corrupt(why) => ("corrupt", format!("is corrupt: {why}")),
     }
 }
 
@@ -396,17 +396,17 @@ fn problem_of(fault: &Fault) -> &'static str {
 }
 
 /// Whether a checkpoint and everything it needs is there and is what it was.
-pub(super) fn is_whole(scene: &Scene<'_>, id: ObjectId) -> bool {
+pub(super) fn is_intact(scene: &Scene<'_>, id: ObjectId) -> bool {
     let mut quiet = |_| {};
-    let Ok(mut check) = Check::new(scene, &mut quiet) else {
+    let Ok(mut check) = VerifyRun::new(scene, &mut quiet) else {
         return false;
     };
     check.checkpoint("", id, &mut None);
     check.report.is_valid()
 }
 
-/// The newest whole checkpoint of a session: of its chain before a damaged tip, else of its ref's reflog.
-pub(super) fn newest_whole(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>) -> Option<ObjectId> {
+/// The latest whole checkpoint of a session: of its chain before a damaged tip, else of its ref's reflog.
+pub(super) fn latest_intact(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>) -> Option<ObjectId> {
     let chain = tip
         .into_iter()
         .flat_map(|tip| session::chain(scene.repo, tip))
@@ -416,11 +416,11 @@ pub(super) fn newest_whole(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>)
     chain
         .map(|entry| entry.id)
         .chain(logged)
-        .find(|id| is_whole(scene, *id))
+        .find(|id| is_intact(scene, *id))
 }
 
-/// The newest whole checkpoint before a damaged one, for commands that go on with it.
-pub(super) fn newest_good(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Option<(Checkpoint, usize)> {
+/// The latest whole checkpoint before a damaged one, for commands that go on with it.
+pub(super) fn latest_good(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Option<(Checkpoint, usize)> {
     let mut lost = 0;
     for entry in session::chain(scene.repo, tip) {
         if let Ok(entry) = entry
@@ -433,6 +433,6 @@ pub(super) fn newest_good(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Opti
     let log = refs::reflog(scene.repo, &session::ref_name(name)).ok()?;
     let mut older = log.iter().map(|entry| entry.new).filter(|id| *id != tip);
     older
-        .find_map(|id| choose::load(scene, name.as_str(), id).ok())
+        .find_map(|id| session_choice::load(scene, name.as_str(), id).ok())
         .map(|checkpoint| (checkpoint, lost))
 }

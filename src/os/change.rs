@@ -1,6 +1,6 @@
-//! Changing what lies in an open folder, never through a link and never outside of it.
+//! Changing what lies in an open directory, never through a link and never outside of it.
 //!
-//! The counterpart of reading in [`super::dir`]. A folder below is reached in one call where the kernel can be told to
+//! The counterpart of reading in [`super::dir`]. A directory below is reached in one call where the kernel can be told to
 //! follow no link and to stay below (Linux 5.6), else name by name. What exists is replaced only by [`Dir::rename`] and
 //! [`Dir::exchange`]; everything else fails on a name that is taken.
 
@@ -15,7 +15,7 @@ use super::dir::{Dir, FOLDER};
 const PATH_MAX: usize = 4096;
 
 impl Dir {
-    /// Opens the folder at `path`, names separated by slashes, below this one; empty is this one again.
+    /// Opens the directory at `path`, names separated by slashes, below this one; empty is this one again.
     ///
     /// A link or a file on the way is an error ([`io::ErrorKind::NotADirectory`]), and so is a name that leads upwards.
     pub fn below(&self, path: &[u8]) -> io::Result<Self> {
@@ -42,9 +42,9 @@ impl Dir {
             }
         }
         let mut names = path.split(|byte| *byte == b'/');
-        let mut dir = self.folder(names.next().unwrap_or_default())?;
+        let mut dir = self.directory(names.next().unwrap_or_default())?;
         for name in names {
-            dir = dir.folder(name)?;
+            dir = dir.directory(name)?;
         }
         Ok(dir)
     }
@@ -61,12 +61,12 @@ impl Dir {
         Ok(rustix::fs::symlinkat(target, &self.0, name)?)
     }
 
-    /// Creates the folder `name`, with the bits that the creation mask leaves.
-    pub fn create_folder(&self, name: &[u8]) -> io::Result<()> {
+    /// Creates the directory `name`, with the bits that the creation mask leaves.
+    pub fn create_directory(&self, name: &[u8]) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Gives `from` the name `to` in the same folder. What had that name is gone; a folder in the way is an error.
+    /// Gives `from` the name `to` in the same folder. What had that name is gone; a directory in the way is an error.
     pub fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
@@ -105,8 +105,8 @@ impl Dir {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Removes the folder `name`, which must be empty ([`io::ErrorKind::DirectoryNotEmpty`]).
-    pub fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+    /// Removes the directory `name`, which must be empty ([`io::ErrorKind::DirectoryNotEmpty`]).
+    pub fn remove_directory(&self, name: &[u8]) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR) {
             // POSIX allows both.
             Err(rustix::io::Errno::EXIST) => Err(rustix::io::Errno::NOTEMPTY.into()),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_below_is_never_reached_through_a_link() {
+    fn a_directory_below_is_never_reached_through_a_link() {
         let (_temp, dir) = world();
         assert!(dir.below(b"a/b").is_ok());
         assert!(dir.below(b"").is_ok());
@@ -173,7 +173,7 @@ mod tests {
         assert!(is_taken(dir.create(b"file", 0o666).map(drop)));
         assert!(is_taken(dir.create(b"link", 0o666).map(drop)));
         assert!(is_taken(dir.create_link(b"file", b"t")));
-        assert!(is_taken(dir.create_folder(b"a")));
+        assert!(is_taken(dir.create_directory(b"a")));
         assert!(is_taken(dir.rename_to_free(b"fresh", b"file")));
         assert!(is_taken(dir.rename_to_free(b"fresh", b"link")));
         assert!(
@@ -193,15 +193,15 @@ mod tests {
     }
 
     #[test]
-    fn only_empty_folders_are_removed() {
+    fn only_empty_directories_are_removed() {
         let (_temp, dir) = world();
         assert_eq!(
-            dir.remove_folder(b"a").unwrap_err().kind(),
+            dir.remove_directory(b"a").unwrap_err().kind(),
             io::ErrorKind::DirectoryNotEmpty
         );
-        dir.folder(b"a").unwrap().remove_folder(b"b").unwrap();
-        dir.remove_folder(b"a").unwrap();
-        assert!(dir.remove_folder(b"link").is_err(), "a link is no folder");
+        dir.directory(b"a").unwrap().remove_directory(b"b").unwrap();
+        dir.remove_directory(b"a").unwrap();
+        assert!(dir.remove_directory(b"link").is_err(), "a link is no folder");
         dir.remove(b"link").unwrap();
     }
 }

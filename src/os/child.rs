@@ -35,11 +35,11 @@ pub enum Stream {
 
 /// What is to run.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct ChildJob<'a> {
     /// The program and its arguments; not empty.
     pub argv: &'a [OsString],
-    /// The folder it runs in.
-    pub folder: &'a Path,
+    /// The directory it runs in.
+    pub directory: &'a Path,
     /// How long it may take.
     pub timeout: Option<Duration>,
     /// Whether it is to stay in our process group, because the terminal is its input.
@@ -48,7 +48,7 @@ pub struct Job<'a> {
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ChildEnd {
     /// By itself, with this status.
     Exited(i32),
     /// By this signal.
@@ -63,19 +63,19 @@ pub enum End {
 
 /// Runs the command and waits for its end. `each` takes every piece of output in the order of arrival, and says whether
 /// anybody still reads that stream; how long it took comes with how it ended.
-pub fn run(job: &Job<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Result<(End, Duration)> {
+pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Result<(ChildEnd, Duration)> {
     let signals = Signals::new()?;
     let started = Instant::now();
     let mut child = match start(job) {
         Ok(child) => child,
         Err(error) => {
             let end = match error.kind() {
-                io::ErrorKind::NotFound => End::NotFound,
+                io::ErrorKind::NotFound => ChildEnd::NotFound,
                 // Also what the system says of a file in no format it runs.
                 io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
-                    End::NotExecutable
+                    ChildEnd::NotExecutable
                 }
-                _ if error.raw_os_error() == Some(8) => End::NotExecutable,
+                _ if error.raw_os_error() == Some(8) => ChildEnd::NotExecutable,
                 _ => return Err(error),
             };
             return Ok((end, started.elapsed()));
@@ -100,19 +100,19 @@ pub fn run(job: &Job<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Re
     let waited = wait(job, &mut child, &pieces, &signals, started, &mut pass);
     if waited.is_err() {
         // Nothing is known of it any more; it must not go on unseen.
-        kill(&mut child, job.foreground, Ask::Kill);
+        kill(&mut child, job.foreground, ChildCommand::Kill);
         let _ = child.wait();
     }
     waited
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user's own command, as they gave it")]
-fn start(job: &Job<'_>) -> io::Result<Child> {
+fn start(job: &ChildJob<'_>) -> io::Result<Child> {
     let Some((program, arguments)) = job.argv.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(job.folder);
+    command.args(arguments).current_dir(job.directory);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     if !job.foreground {
@@ -147,20 +147,20 @@ fn read(
 }
 
 /// Ends a command that nobody can listen to.
-fn give_up(child: &mut Child, job: &Job<'_>, error: io::Error) -> io::Result<()> {
-    kill(child, job.foreground, Ask::Kill);
+fn give_up(child: &mut Child, job: &ChildJob<'_>, error: io::Error) -> io::Result<()> {
+    kill(child, job.foreground, ChildCommand::Kill);
     let _ = child.wait();
     Err(error)
 }
 
 fn wait(
-    job: &Job<'_>,
+    job: &ChildJob<'_>,
     child: &mut Child,
     pieces: &Receiver<(Stream, Vec<u8>)>,
     signals: &Signals,
     started: Instant,
     pass: &mut dyn FnMut(Stream, &[u8]),
-) -> io::Result<(End, Duration)> {
+) -> io::Result<(ChildEnd, Duration)> {
     let mut open = true;
     let mut ended: Option<(ExitStatus, Instant)> = None;
     let mut asked: Option<Instant> = None;
@@ -175,7 +175,11 @@ fn wait(
         }
         if let Some((status, at)) = ended {
             if !open || at.elapsed() > LINGER {
-                let end = if asked.is_some() { End::TimedOut } else { end(status) };
+                let end = if asked.is_some() {
+                    ChildEnd::TimedOut
+                } else {
+                    end(status)
+                };
                 return Ok((end, at - started));
             }
             continue;
@@ -191,26 +195,26 @@ fn wait(
         }
         match (asked, job.timeout) {
             (None, Some(limit)) if started.elapsed() > limit => {
-                kill(child, job.foreground, Ask::Term);
+                kill(child, job.foreground, ChildCommand::Term);
                 asked = Some(Instant::now());
             }
-            (Some(at), _) if at.elapsed() > GRACE => kill(child, job.foreground, Ask::Kill),
+            (Some(at), _) if at.elapsed() > GRACE => kill(child, job.foreground, ChildCommand::Kill),
             _ => {}
         }
     }
 }
 
-fn end(status: ExitStatus) -> End {
+fn end(status: ExitStatus) -> ChildEnd {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return End::Signal(signal);
+        return ChildEnd::Signal(signal);
     }
-    End::Exited(status.code().unwrap_or(1))
+    ChildEnd::Exited(status.code().unwrap_or(1))
 }
 
 /// What a command is told.
 #[derive(Clone, Copy, Debug)]
-enum Ask {
+enum ChildCommand {
     Term,
     Kill,
     #[cfg(unix)]
@@ -223,14 +227,14 @@ enum Ask {
 
 /// Sends a signal to the command, and outside of our own group to what it started. That it has just ended is no matter.
 #[cfg(unix)]
-fn kill(child: &mut Child, foreground: bool, ask: Ask) {
+fn kill(child: &mut Child, foreground: bool, ask: ChildCommand) {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     let signal = match ask {
-        Ask::Term => Signal::TERM,
-        Ask::Kill => Signal::KILL,
-        Ask::Int => Signal::INT,
-        Ask::Quit => Signal::QUIT,
-        Ask::Hup => Signal::HUP,
+        ChildCommand::Term => Signal::TERM,
+        ChildCommand::Kill => Signal::KILL,
+        ChildCommand::Int => Signal::INT,
+        ChildCommand::Quit => Signal::QUIT,
+        ChildCommand::Hup => Signal::HUP,
     };
     let pid = Pid::from_child(child);
     let _ = if foreground {
@@ -241,13 +245,13 @@ fn kill(child: &mut Child, foreground: bool, ask: Ask) {
 }
 
 #[cfg(not(unix))]
-fn kill(child: &mut Child, _: bool, _: Ask) {
+fn kill(child: &mut Child, _: bool, _: ChildCommand) {
     let _ = child.kill();
 }
 
 /// Signals that would end us, as flags.
 struct Signals {
-    flags: Vec<(Ask, bool, Arc<AtomicBool>, signal_hook::SigId)>,
+    flags: Vec<(ChildCommand, bool, Arc<AtomicBool>, signal_hook::SigId)>,
 }
 
 impl Signals {
@@ -258,10 +262,10 @@ impl Signals {
         // What is ignored on purpose stays so, for us and for the command, which would get the default from a handler.
         let ignored = super::ignored_signals();
         for (signal, ask, by_terminal) in [
-            (SIGINT, Ask::Int, true),
-            (SIGQUIT, Ask::Quit, true),
-            (SIGTERM, Ask::Term, false),
-            (SIGHUP, Ask::Hup, false),
+            (SIGINT, ChildCommand::Int, true),
+            (SIGQUIT, ChildCommand::Quit, true),
+            (SIGTERM, ChildCommand::Term, false),
+            (SIGHUP, ChildCommand::Hup, false),
         ] {
             if ignored >> (signal - 1) & 1 == 1 {
                 continue;
@@ -280,7 +284,7 @@ impl Signals {
     }
 
     /// Those that came since the last look, and whether a key makes them.
-    fn take(&self) -> Vec<(Ask, bool)> {
+    fn take(&self) -> Vec<(ChildCommand, bool)> {
         let came = self
             .flags
             .iter()
@@ -301,11 +305,11 @@ impl Drop for Signals {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, timeout: Option<Duration>) -> (End, String, String) {
+    fn sh(script: &str, timeout: Option<Duration>) -> (ChildEnd, String, String) {
         let argv = ["sh", "-c", script].map(OsString::from);
-        let job = Job {
+        let job = ChildJob {
             argv: &argv,
-            folder: Path::new("/"),
+            directory: Path::new("/"),
             timeout,
             foreground: false,
         };
@@ -327,21 +331,21 @@ mod tests {
     fn status_signal_and_output() {
         assert_eq!(
             sh("echo a; echo b >&2; exit 3", None),
-            (End::Exited(3), "a\n".into(), "b\n".into())
+            (ChildEnd::Exited(3), "a\n".into(), "b\n".into())
         );
-        assert_eq!(sh("kill -9 $$", None).0, End::Signal(9));
+        assert_eq!(sh("kill -9 $$", None).0, ChildEnd::Signal(9));
         let argv = [OsString::from("/nowhere/no-such-program")];
-        let mut job = Job {
+        let mut job = ChildJob {
             argv: &argv,
-            folder: Path::new("/"),
+            directory: Path::new("/"),
             timeout: None,
             foreground: false,
         };
         let none = &mut |_: Stream, _: &[u8]| true;
-        assert_eq!(run(&job, none).expect("an answer").0, End::NotFound);
+        assert_eq!(run(&job, none).expect("an answer").0, ChildEnd::NotFound);
         let argv = [OsString::from("/")];
         job.argv = &argv;
-        assert_eq!(run(&job, none).expect("an answer").0, End::NotExecutable);
+        assert_eq!(run(&job, none).expect("an answer").0, ChildEnd::NotExecutable);
     }
 
     #[test]
@@ -351,7 +355,7 @@ mod tests {
             "echo on; sleep 60 | sleep 60; echo off",
             Some(Duration::from_millis(200)),
         );
-        assert_eq!((end, out.as_str()), (End::TimedOut, "on\n"));
+        assert_eq!((end, out.as_str()), (ChildEnd::TimedOut, "on\n"));
         assert!(started.elapsed() < Duration::from_secs(20));
     }
 
@@ -359,20 +363,20 @@ mod tests {
     fn what_keeps_the_output_open_is_not_waited_for() {
         let started = Instant::now();
         let (end, out, _) = sh("sleep 30 & echo done", None);
-        assert_eq!((end, out.as_str()), (End::Exited(0), "done\n"));
+        assert_eq!((end, out.as_str()), (ChildEnd::Exited(0), "done\n"));
         assert!(started.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
     fn a_stream_that_nobody_reads_is_closed() {
         let argv = ["sh", "-c", "while echo y; do :; done"].map(OsString::from);
-        let job = Job {
+        let job = ChildJob {
             argv: &argv,
-            folder: Path::new("/"),
+            directory: Path::new("/"),
             timeout: Some(Duration::from_secs(30)),
             foreground: false,
         };
         let (end, _) = run(&job, &mut |_, _| false).expect("it runs");
-        assert_ne!(end, End::TimedOut);
+        assert_ne!(end, ChildEnd::TimedOut);
     }
 }

@@ -1,4 +1,4 @@
-//! Files and folders whose contents or names must survive a power cut, and files that only their owner may read.
+//! Files and directories whose contents or names must survive a power cut, and files that only their owner may read.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -19,7 +19,7 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Gives an open repository file or folder the bits that `core.sharedRepository` asks for, if it asks at all.
+    /// Gives an open repository file or directory the bits that `core.sharedRepository` asks for, if it asks at all.
     pub fn apply(self, file: &File) -> io::Result<()> {
         if self.bits == 0 {
             return Ok(());
@@ -39,7 +39,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// The mode that git would give: a read-only file stays read-only, a folder can be entered by whoever can read
+    /// The mode that git would give: a read-only file stays read-only, a directory can be entered by whoever can read
     /// it and hands its group down.
     #[cfg(unix)]
     fn mode(self, mode: u32, is_dir: bool) -> u32 {
@@ -62,9 +62,9 @@ impl Sharing {
     }
 }
 
-/// Writes a folder's entries to the disk, so that files created, renamed or removed in it stay so after a power cut.
+/// Writes a directory's entries to the disk, so that files created, renamed or removed in it stay so after a power cut.
 pub fn sync_dir(path: &Path) -> io::Result<()> {
-    // Windows has no such call for folders; its file systems journal the names themselves.
+    // Windows has no such call for directories; its file systems journal the names themselves.
     if cfg!(windows) {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub fn sync_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Creates `path` and its missing parents as git would (mode 0777 less the creation mask, plus `sharing`), and makes
-/// every new name durable. An existing folder costs one call.
+/// every new name durable. An existing directory costs one call.
 pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
     match fs::create_dir(path) {
         Ok(()) => {}
@@ -96,7 +96,7 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
 }
 
 /// Opens the regular file at `path` for reading. Never waits: a FIFO that somebody put there is an error, as is
-/// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a folder).
+/// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a directory).
 pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(open_regular_sized(path)?.0)
 }
@@ -178,9 +178,9 @@ fn of_regular(file: &File) -> io::Result<Metadata> {
     }
 }
 
-/// Creates the folder `path` for our own use if it is missing: mode 0700 whatever the creation mask is, wider only
+/// Creates the directory `path` for our own use if it is missing: mode 0700 whatever the creation mask is, wider only
 /// when the repository itself is shared. Its parent must exist. Anything else of that name is an error, also a link to
-/// a folder: what is in it would not be private.
+/// a directory: what is in it would not be private.
 pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -201,7 +201,7 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Creates a folder for our own use among the system's temporary files: mode 0700, and a name that nobody can guess. It
+/// Creates a directory for our own use among the system's temporary files: mode 0700, and a name that nobody can guess. It
 /// is the caller's to remove.
 #[expect(clippy::disallowed_methods, reason = "nothing in it is renamed to anywhere")]
 pub fn temporary_dir() -> io::Result<PathBuf> {

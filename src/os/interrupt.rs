@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Keeps Ctrl-C from ending this process while it lives; asks of it become a flag instead. When it is dropped, the flag
 /// is no longer set, but the signal still does not end the process: for the short rest of a command that is harmless.
 #[derive(Debug)]
-pub struct Held {
+pub struct InterruptGuard {
     flag: Arc<AtomicBool>,
     id: signal_hook::SigId,
 }
 
-impl Held {
+impl InterruptGuard {
     /// Starts to hold interrupts.
     pub fn new() -> io::Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
@@ -27,7 +27,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
         signal_hook::low_level::unregister(self.id);
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_signal_becomes_a_flag() {
-        let held = Held::new().expect("a handler");
+        let held = InterruptGuard::new().expect("a handler");
         assert!(!held.is_set());
         signal_hook::low_level::raise(signal_hook::consts::SIGINT).expect("raised");
         assert!(held.is_set());

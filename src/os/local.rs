@@ -1,4 +1,4 @@
-//! Which file systems are this machine's own, so that what they say of a folder is all that happened to it.
+//! Which file systems are this machine's own, so that what they say of a directory is all that happened to it.
 //!
 //! By the numbers of statfs(2) on Linux; nothing is known elsewhere. A network, FUSE or overlay file system may change
 //! behind the back of the system that looks at it, or keep times that are not those of the changes.

@@ -21,7 +21,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which is created (private, empty) when missing, its folder must exist.
+    /// Locks the file at `path`, which is created (private, empty) when missing, its directory must exist.
     ///
     /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
     pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {

@@ -1,57 +1,57 @@
-//! What differs between operating systems: file locks with a deadline, durable folders, private files, names of host
+//! What differs between operating systems: file locks with a deadline, durable directories, private files, names of host
 //! and temporary files.
 //!
 //! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
 //! systems are written after their documentation and are untested. Time is read here only to measure a wait.
 
-mod ask;
-mod beside;
 #[cfg(unix)]
 mod change;
 pub mod child;
+mod child_guard;
+mod cleanup;
 pub mod dir;
+mod directory;
 mod file;
-mod folder;
-mod guard;
-mod halves;
 pub mod interrupt;
-mod leftover;
 #[cfg(target_os = "linux")]
 mod local;
 mod lock;
 mod machine;
 mod manual;
+mod parallel;
 mod process;
 mod program;
+mod query;
 mod replace;
 mod reports;
-mod rules;
+mod rule_files;
 mod scratch;
 pub mod terminal;
+mod thread_placement;
 pub mod trace;
 mod worker;
 
-pub use ask::{Answer, Question, Stopwatch, ask};
-pub use beside::beside;
 #[cfg(unix)]
 pub use change::set_mode;
+pub use child_guard::Guard;
+pub use cleanup::CleanupFailure;
+pub use directory::{Room, fill, publish_directory, room, shallow};
 pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir, private_file,
     read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
-pub use folder::{Room, fill, put_folder, room, shallow};
-pub use guard::Guard;
-pub use halves::in_halves;
-pub use leftover::Leftover;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
-pub use process::{Process, own_process, processor_time};
+pub use parallel::parallel_map;
+pub use process::{ProcessHandle, own_process, processor_time};
 pub use program::Program;
+pub use query::{QueryOutcome, Question, Stopwatch, query_program};
 pub use replace::{replace, replace_users, replace_with, sweep_replacements};
-pub use reports::{MOST_FOLDERS, News, Reports, Unwatched};
-pub use rules::{system_attributes, user_rules};
+pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
+pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
+pub use thread_placement::spawn_worker;
 pub use worker::run_for;
 
 use std::io;

@@ -17,12 +17,12 @@ pub fn own_process() -> u32 {
 
 /// A process to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct ProcessHandle {
     id: u32,
     started: Option<String>,
 }
 
-impl Process {
+impl ProcessHandle {
     /// The process with this number, or `None` if there is none. `Unsupported` where that cannot be told.
     pub fn find(id: u32) -> io::Result<Option<Self>> {
         if let Some(stat) = stat(&id.to_string()) {
@@ -98,14 +98,16 @@ mod tests {
 
     #[test]
     fn a_process_is_known_until_it_ends() {
-        let own = Process::find(std::process::id()).expect("told").expect("this one");
+        let own = ProcessHandle::find(std::process::id())
+            .expect("told")
+            .expect("this one");
         assert!(own.is_alive());
-        let other = Process {
+        let other = ProcessHandle {
             started: Some("1".to_owned()),
             ..own
         };
         assert!(!other.is_alive(), "of the same number, but started at another time");
-        assert_eq!(Process::find(u32::MAX).expect("told"), None);
+        assert_eq!(ProcessHandle::find(u32::MAX).expect("told"), None);
         assert!(processor_time().is_some());
     }
 }

@@ -1,6 +1,6 @@
 //! A program of the user's that reads from us and answers, such as a filter that git's settings name.
 //!
-//! Started as git starts it: by the shell, in the given folder, with our environment, its error output going where ours
+//! Started as git starts it: by the shell, in the given directory, with our environment, its error output going where ours
 //! goes. It must not take optional locks of the repository.
 
 use std::ffi::OsStr;
@@ -22,12 +22,12 @@ impl Program {
         clippy::disallowed_methods,
         reason = "a filter is the user's own program, to be run as git runs it"
     )]
-    pub fn start(command: &OsStr, folder: &Path) -> io::Result<Self> {
+    pub fn start(command: &OsStr, directory: &Path) -> io::Result<Self> {
         let mut shell = Command::new("sh");
         shell
             .arg("-c")
             .arg(command)
-            .current_dir(folder)
+            .current_dir(directory)
             .env("GIT_OPTIONAL_LOCKS", "0");
         let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());

@@ -13,7 +13,7 @@ use super::{Sharing, links, lock, open_regular, try_lock};
 const END: &str = ".new";
 
 /// Puts `bytes` in the place of the file `path`: private; with `sync` durable, content and name, so that what others add
-/// to the new file and sync is not lost with the name. On an error the old file stays, unless it is the folder that
+/// to the new file and sync is not lost with the name. On an error the old file stays, unless it is the directory that
 /// could not be synced, and nothing else is left.
 pub fn replace(path: &Path, bytes: &[u8], sharing: Sharing, sync: bool) -> io::Result<()> {
     replace_with(path, sharing, sync, &mut |file| file.write_all(bytes))
@@ -37,8 +37,8 @@ pub fn replace_with(
         if put.is_err() {
             // What stays is swept.
             let _ = fs::remove_file(&new);
-        } else if sync && let Some(folder) = path.parent() {
-            return super::sync_dir(folder);
+        } else if sync && let Some(directory) = path.parent() {
+            return super::sync_dir(directory);
         }
         return put;
     }
@@ -86,11 +86,11 @@ fn create(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes what killed processes left of [`replace`] in a folder, and what versions before it left (`.tmp`). Gives what
+/// Removes what killed processes left of [`replace`] in a directory, and what versions before it left (`.tmp`). Gives what
 /// could not be removed.
-pub fn sweep_replacements(folder: &Path) -> Vec<super::Leftover> {
+pub fn sweep_replacements(directory: &Path) -> Vec<super::CleanupFailure> {
     let mut left = Vec::new();
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(entries) = fs::read_dir(directory) else {
         return left;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -99,7 +99,7 @@ pub fn sweep_replacements(folder: &Path) -> Vec<super::Leftover> {
             && let Ok(file) = open_regular(&path)
             && try_lock(&file).is_ok_and(|locked| locked)
         {
-            left.extend(super::Leftover::of(fs::remove_file(&path), &path));
+            left.extend(super::CleanupFailure::of(fs::remove_file(&path), &path));
         }
     }
     left
@@ -111,23 +111,23 @@ mod tests {
 
     #[test]
     fn replaces_and_sweeps() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("current");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("current");
         for text in ["one", "two"] {
             replace(&path, text.as_bytes(), Sharing::default(), true).expect("replaced");
             assert_eq!(fs::read_to_string(&path).expect("read"), text);
         }
-        let living = create(&folder.path().join("current.a.new"))
+        let living = create(&directory.path().join("current.a.new"))
             .expect("created")
             .expect("not swept");
         for left in ["current.b.new", "current.tmp"] {
-            fs::write(folder.path().join(left), "half").expect("written");
+            fs::write(directory.path().join(left), "half").expect("written");
         }
-        assert!(sweep_replacements(folder.path()).is_empty());
-        let names = || fs::read_dir(folder.path()).expect("listed").count();
+        assert!(sweep_replacements(directory.path()).is_empty());
+        let names = || fs::read_dir(directory.path()).expect("listed").count();
         assert_eq!(names(), 2, "the file, and what a living process is writing");
         drop(living);
-        sweep_replacements(folder.path());
+        sweep_replacements(directory.path());
         assert_eq!(names(), 1);
     }
 
@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn a_file_of_the_users_keeps_its_mode_and_its_link() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().expect("a folder");
-        let (path, link) = (folder.path().join("NOTE.md"), folder.path().join("link"));
+        let directory = tempfile::tempdir().expect("a folder");
+        let (path, link) = (directory.path().join("NOTE.md"), directory.path().join("link"));
         fs::write(&path, "one").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
         std::os::unix::fs::symlink("NOTE.md", &link).expect("linked");
@@ -144,17 +144,17 @@ mod tests {
         assert_eq!(fs::read(&path).expect("read"), b"two");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
-        replace_users(&folder.path().join("new"), b"x").expect("created");
-        assert!(replace_users(folder.path(), b"x").is_err());
-        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 3);
+        replace_users(&directory.path().join("new"), b"x").expect("created");
+        assert!(replace_users(directory.path(), b"x").is_err());
+        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 3);
     }
 
     #[test]
     fn an_error_leaves_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("current");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("current");
         fs::create_dir(&path).expect("a folder in the way");
         assert!(replace(&path, b"x", Sharing::default(), false).is_err());
-        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
+        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What the system reports of changes in folders, so that nobody need look where nothing happened.
+//! What the system reports of changes in directories, so that nobody need look where nothing happened.
 //!
 //! Reports never tell what is in a file now, only that looking is worth while; what they cannot promise to report (writes
 //! through mapped memory, through another name of the file elsewhere, other machines on a network) their users have to
@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-/// The most folders that are watched: each keeps about a kilobyte of the kernel's memory.
+/// The most directories that are watched: each keeps about a kilobyte of the kernel's memory.
 pub const MOST_FOLDERS: usize = 8192;
 
 /// What was reported since the last question.
@@ -14,22 +14,22 @@ pub const MOST_FOLDERS: usize = 8192;
 pub enum News {
     /// Nothing at all.
     None,
-    /// Something happened to files; the folders are those that are watched.
+    /// Something happened to files; the directories are those that are watched.
     Files,
-    /// A folder came, went, moved or changed, or reports were lost: other folders may have to be watched now.
+    /// A directory came, went, moved or changed, or reports were lost: other directories may have to be watched now.
     Folders,
 }
 
 /// Why there are no reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unwatched {
+pub enum WatchError {
     /// This system reports nothing.
     System,
-    /// There are more folders than may be watched.
+    /// There are more directories than may be watched.
     TooMany,
-    /// A folder is on a file system that others may change unseen.
+    /// A directory is on a file system that others may change unseen.
     FileSystem,
-    /// A folder went away, cannot be read, or the system has no watches left.
+    /// A directory went away, cannot be read, or the system has no watches left.
     Refused,
 }
 
@@ -44,10 +44,10 @@ mod inotify {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
 
-    use super::{MOST_FOLDERS, News, PathBuf, Unwatched};
+    use super::{MOST_FOLDERS, News, PathBuf, WatchError};
     use crate::os::local;
 
-    /// Everything that can change what a look at a folder finds, and nothing that looking does.
+    /// Everything that can change what a look at a directory finds, and nothing that looking does.
     const CHANGES: WatchFlags = WatchFlags::MODIFY
         .union(WatchFlags::ATTRIB)
         .union(WatchFlags::CLOSE_WRITE)
@@ -59,7 +59,7 @@ mod inotify {
         .union(WatchFlags::ONLYDIR)
         .union(WatchFlags::DONT_FOLLOW);
 
-    /// What may change which folders there are, or loses reports.
+    /// What may change which directories there are, or loses reports.
     const FOLDERS: ReadFlags = ReadFlags::ISDIR
         .union(ReadFlags::DELETE_SELF)
         .union(ReadFlags::MOVE_SELF)
@@ -70,30 +70,31 @@ mod inotify {
     /// Room for some hundred reports at a time.
     const ROOM: usize = 16 << 10;
 
-    /// Reports of changes in some folders, not of those below them.
+    /// Reports of changes in some directories, not of those below them.
     #[derive(Debug)]
     pub struct Reports(OwnedFd);
 
     impl Reports {
-        /// Begins to watch all of these folders, in their order: name each after the folder that it is in, so that none
+        /// Begins to watch all of these directories, in their order: name each after the directory that it is in, so that none
         /// can be exchanged unseen. What happens from the return on is reported. That one that is not there comes is
-        /// reported by the folder that it is in; the first has to be there.
-        pub fn of(folders: &[PathBuf]) -> Result<Self, Unwatched> {
-            if folders.len() > limit() {
-                return Err(Unwatched::TooMany);
+        /// reported by the directory that it is in; the first has to be there.
+        pub fn of(directories: &[PathBuf]) -> Result<Self, WatchError> {
+            if directories.len() > limit() {
+                return Err(WatchError::TooMany);
             }
             let reports = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC);
-            let reports = reports.map_err(|_| Unwatched::Refused)?;
-            for (at, folder) in folders.iter().enumerate() {
-                let added = inotify::add_watch(&reports, folder, CHANGES).and_then(|_| rustix::fs::statfs(folder));
+            let reports = reports.map_err(|_| WatchError::Refused)?;
+            for (at, directory) in directories.iter().enumerate() {
+                let added =
+                    inotify::add_watch(&reports, directory, CHANGES).and_then(|_| rustix::fs::statfs(directory));
                 let system = match added {
                     Ok(system) => system,
                     Err(Errno::NOENT | Errno::NOTDIR) if at > 0 => continue,
-                    Err(_) => return Err(Unwatched::Refused),
+                    Err(_) => return Err(WatchError::Refused),
                 };
                 // All others (network, FUSE, overlays) are looked through.
                 if !local::is_local(&system) {
-                    return Err(Unwatched::FileSystem);
+                    return Err(WatchError::FileSystem);
                 }
             }
             Ok(Self(reports))
@@ -129,7 +130,7 @@ pub use self::none::Reports;
 
 #[cfg(not(target_os = "linux"))]
 mod none {
-    use super::{News, PathBuf, Unwatched};
+    use super::{News, PathBuf, WatchError};
 
     /// Reports that there never are.
     #[derive(Debug)]
@@ -137,8 +138,8 @@ mod none {
 
     impl Reports {
         /// Fails: this system reports nothing.
-        pub fn of(_folders: &[PathBuf]) -> Result<Self, Unwatched> {
-            Err(Unwatched::System)
+        pub fn of(_directories: &[PathBuf]) -> Result<Self, WatchError> {
+            Err(WatchError::System)
         }
 
         /// What was reported.

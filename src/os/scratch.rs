@@ -6,8 +6,8 @@ use std::path::Path;
 
 /// Opens an empty file in `folder` for reading and writing, readable by its owner only. Its name is gone at once where
 /// the system allows that, so that nothing is left however we end.
-pub fn scratch_file(folder: &Path) -> io::Result<File> {
-    let path = folder.join(format!("scratch.{}", super::random_token()?));
+pub fn scratch_file(directory: &Path) -> io::Result<File> {
+    let path = directory.join(format!("scratch.{}", super::random_token()?));
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]

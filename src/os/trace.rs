@@ -17,7 +17,7 @@ const LIMIT: usize = 10_000;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct TraceLine {
     /// How often `--verbose` must be given for it.
     pub level: u8,
     /// When, since the beginning.
@@ -29,12 +29,12 @@ pub struct Said {
 struct Trace {
     level: u8,
     begun: Instant,
-    lines: Mutex<Vec<Said>>,
+    lines: Mutex<Vec<TraceLine>>,
 }
 
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// Counts something that was done: a folder looked through, a file read, an object written.
+/// Counts something that was done: a directory looked through, a file read, an object written.
 pub fn count() {
     DONE.fetch_add(1, Ordering::Relaxed);
 }
@@ -76,18 +76,18 @@ pub fn say(level: u8, text: impl FnOnce() -> String) {
     let (after, text) = (trace.begun.elapsed(), text());
     let mut lines = kept(trace);
     if lines.len() < LIMIT {
-        lines.push(Said { level, after, text });
+        lines.push(TraceLine { level, after, text });
     }
 }
 
 /// What was said since the last call.
-pub fn taken() -> Vec<Said> {
+pub fn taken() -> Vec<TraceLine> {
     TRACE
         .get()
         .map(|trace| std::mem::take(&mut *kept(trace)))
         .unwrap_or_default()
 }
 
-fn kept(trace: &Trace) -> MutexGuard<'_, Vec<Said>> {
+fn kept(trace: &Trace) -> MutexGuard<'_, Vec<TraceLine>> {
     trace.lines.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,7 @@ use chrono::{
     format::{Item, StrftimeItems},
 };
 
-use super::count::Count;
+use super::count::CountedNoun;
 use crate::model::time::Timestamp;
 
 /// Ages beyond this are shown as a date: "17 days ago" makes the reader count.
@@ -26,7 +26,7 @@ const SKEW: i64 = 2 * MINUTE;
 /// shown as its date and time.
 pub fn age(time: Timestamp, now: Timestamp) -> String {
     let seconds = now.unix() - time.unix();
-    let ago = |n: i64, unit: &str| format!("{} ago", Count::new(usize::try_from(n).unwrap_or_default(), unit));
+    let ago = |n: i64, unit: &str| format!("{} ago", CountedNoun::new(usize::try_from(n).unwrap_or_default(), unit));
     match seconds {
         ..0 if seconds < -SKEW => time.to_chrono().format("%Y-%m-%d %H:%M").to_string(),
         ..5 => "just now".to_owned(),

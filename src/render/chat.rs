@@ -2,10 +2,10 @@
 //! earlier messages make.
 
 use super::{
-    count::Count,
+    count::CountedNoun,
     escape, markdown,
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{
     chat::{Compaction, Message},
@@ -13,8 +13,8 @@ use crate::model::{
 };
 
 /// A message in one line: number, who, when, and how it begins.
-pub fn row(number: u64, message: &Message, width: usize) -> Line {
-    let mut line = Line::new().with(Slot::Id, format!("{number:>6}"));
+pub fn row(number: u64, message: &Message, width: usize) -> TextLine {
+    let mut line = TextLine::new().with(Slot::Id, format!("{number:>6}"));
     line.push(Slot::Plain, "  ");
     line.push(Slot::Person, who(message));
     line.pad_to(28);
@@ -40,7 +40,7 @@ fn who(message: &Message) -> String {
 /// A message in full.
 pub fn full(number: u64, message: &Message) -> Text {
     let mut out = Text::new();
-    let mut head = Line::new().with(Slot::Id, format!("{number}"));
+    let mut head = TextLine::new().with(Slot::Id, format!("{number}"));
     head.push(Slot::Plain, "  ");
     head.push(Slot::Person, who(message));
     head.push(Slot::Plain, "  ");
@@ -48,11 +48,11 @@ pub fn full(number: u64, message: &Message) -> Text {
     head.push(Slot::Dim, format!("  {}", message.id));
     out.push(head);
     for line in Text::block(&message.text()).lines() {
-        let mut indented = Line::plain("    ");
+        let mut indented = TextLine::plain("    ");
         indented.append(line);
         out.push(indented);
     }
-    out.push(Line::new());
+    out.push(TextLine::new());
     out
 }
 
@@ -75,7 +75,7 @@ pub fn checkpoint(session: &str, record: &Record, compaction: Option<&Compaction
         let number = usize::try_from(earlier.messages).unwrap_or(usize::MAX);
         out.push_str(&format!(
             "\n## Earlier messages, summarised ({}, {how})\n\n{}",
-            Count::new(number, "message"),
+            CountedNoun::new(number, "message"),
             earlier.summary.markdown().trim_end()
         ));
         out.push('\n');
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checkpoint_says_who_summarised() {
+    fn the_checkpoint_says_who_summarized() {
         let record = Record {
             summary: Some("parser done".into()),
             ..Record::default()

@@ -2,14 +2,14 @@
 
 use super::{
     age::DateStyle,
-    count::Size,
+    count::ByteSize,
     items, receipt,
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{
     change::TreeChange,
-    document::{Document, Kind},
+    document::{CheckpointKind, Document},
     id::Oid,
     item,
     list::Lists,
@@ -30,7 +30,7 @@ const OTHERS: [(&str, &str); 5] = [
 ];
 
 /// What `show` shows.
-pub struct Shown<'a> {
+pub struct CheckpointView<'a> {
     /// The commit.
     pub id: &'a Oid,
     /// The session it was found through.
@@ -53,12 +53,12 @@ pub struct Shown<'a> {
     pub all: bool,
 }
 
-impl Shown<'_> {
+impl CheckpointView<'_> {
     /// Header, summary, record, files.
     pub fn text(&self, columns: usize, dates: &DateStyle, now: Timestamp) -> Text {
         let document = self.document;
         let mut text = Text::new();
-        let mut first = Line::new().with(Slot::Id, format!("checkpoint {}", self.id));
+        let mut first = TextLine::new().with(Slot::Id, format!("checkpoint {}", self.id));
         if let Some(session) = self.session {
             first.push(Slot::Plain, " (");
             first.push(Slot::Session, session);
@@ -68,31 +68,31 @@ impl Shown<'_> {
             first.push(Slot::Plain, ")");
         }
         text.push(first);
-        let mut header = |label: &str, value: Line| {
-            let mut line = Line::new().with(Slot::Heading, format!("{label}:"));
+        let mut header = |label: &str, value: TextLine| {
+            let mut line = TextLine::new().with(Slot::Heading, format!("{label}:"));
             line.pad_to(11);
             line.append(&value);
             text.push(line);
         };
         if let Some(parent) = self.parent {
-            header("Parent", Line::new().with(Slot::Id, parent.short()));
+            header("Parent", TextLine::new().with(Slot::Id, parent.short()));
         }
-        header("Author", Line::new().with(Slot::Person, &self.author));
+        header("Author", TextLine::new().with(Slot::Person, &self.author));
         if let Some(remote) = self.fetched {
             header(
                 "Fetched",
-                Line::new().with(Slot::Caution, format!("from remote {remote}, written by others")),
+                TextLine::new().with(Slot::Caution, format!("from remote {remote}, written by others")),
             );
         }
         if let Some(agent) = &document.session.agent {
-            header("Agent", Line::new().with(Slot::Person, agent));
+            header("Agent", TextLine::new().with(Slot::Person, agent));
         }
         if let Some(task) = &document.session.task {
-            header("Task", Line::plain(task));
+            header("Task", TextLine::plain(task));
         }
         header(
             "Date",
-            Line::new().with(Slot::Date, dates.show(document.created_at, now)),
+            TextLine::new().with(Slot::Date, dates.show(document.created_at, now)),
         );
         let mut kind = document.kind.word().to_owned();
         if let Some(trigger) = &document.trigger {
@@ -100,10 +100,10 @@ impl Shown<'_> {
         }
         header(
             "Kind",
-            Line::plain(format!("{kind}, session {}", document.session.status.word())),
+            TextLine::plain(format!("{kind}, session {}", document.session.status.word())),
         );
         if let Some(from) = &document.session.forked_from {
-            let mut line = Line::plain("session ").with(Slot::Session, from.session.as_str());
+            let mut line = TextLine::plain("session ").with(Slot::Session, from.session.as_str());
             if let Some(option) = &from.option {
                 line.push(Slot::Plain, ", option ");
                 line.push(Slot::Session, option);
@@ -113,12 +113,12 @@ impl Shown<'_> {
         header("Code", code(document));
         header(
             "Place",
-            Line::new()
+            TextLine::new()
                 .with(Slot::Path, &document.worktree.path)
                 .with(Slot::Dim, format!(" on {}", document.host)),
         );
         if let Some(summary) = &document.record.summary {
-            text.push(Line::new());
+            text.push(TextLine::new());
             text.append(Text::wrapped(summary, 4, columns));
         }
         text.append(record(&document.record, columns, self.all));
@@ -135,8 +135,8 @@ impl Shown<'_> {
     fn files(&self) -> Text {
         let mut text = Text::new();
         if self.document.snapshot.is_none() {
-            text.push(Line::new());
-            text.push(Line::new().with(Slot::Dim, "The files were not saved."));
+            text.push(TextLine::new());
+            text.push(TextLine::new().with(Slot::Dim, "The files were not saved."));
             return text;
         }
         if !self.changes.is_empty() {
@@ -148,7 +148,7 @@ impl Shown<'_> {
                 'D' => Slot::Removed,
                 _ => Slot::Changed,
             };
-            let mut line = Line::plain("  ").with(slot, change.kind.letter().to_string());
+            let mut line = TextLine::plain("  ").with(slot, change.kind.letter().to_string());
             line.push(Slot::Plain, " ");
             if let Some(from) = &change.from {
                 line.push(Slot::Path, from.quoted());
@@ -168,7 +168,7 @@ impl Shown<'_> {
                 Slot::Plain
             };
             text.push(
-                Line::plain("  ")
+                TextLine::plain("  ")
                     .with(Slot::Path, skipped.path.quoted())
                     .with(slot, format!("  {}", skipped.reason)),
             );
@@ -201,7 +201,7 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
     let mut done: Vec<String> = record.accomplishments.iter().map(|n| format!("x {}", n.text)).collect();
     done.extend(tasks(&[TaskStatus::Done]).into_iter().map(|t| format!("x {t}")));
     done.extend(record.todos.iter().filter(|t| t.done).map(|t| format!("x {}", t.text)));
-    // The newest ones matter most on resuming.
+    // The latest ones matter most on resuming.
     done.reverse();
     list("Done, newest first", plain(done));
     list("In progress", plain(tasks(&[TaskStatus::InProgress])));
@@ -250,7 +250,7 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
     let files = record
         .attachments
         .iter()
-        .map(|a| format!("{}  {}", a.name, Size(a.size)));
+        .map(|a| format!("{}  {}", a.name, ByteSize(a.size)));
     list("Attachments", plain(files.collect()));
     others(&mut text, record, columns, all);
     if let Some(error) = &record.error {
@@ -267,12 +267,14 @@ fn others(text: &mut Text, record: &Record, columns: usize, all: bool) {
     }
     let lists = serde_json::to_value(record).unwrap_or_default();
     for (command, title) in OTHERS {
-        let Some(kind) = item::Kind::of(command) else { continue };
+        let Some(kind) = item::ItemKind::of(command) else {
+            continue;
+        };
         let found = lists[kind.list].as_array().map(Vec::as_slice).unwrap_or_default();
         let rows: Vec<_> = found.iter().map(|item| (Slot::Plain, items::row(kind, item))).collect();
         section(text, title, &rows, columns, all);
         if kind.list == "delegations" && !found.is_empty() {
-            let mut line = Line::plain("  ");
+            let mut line = TextLine::plain("  ");
             line.append(&items::totals(&item::totals(record)));
             text.push(line);
         }
@@ -312,7 +314,7 @@ fn section(text: &mut Text, title: &str, rows: &[(Slot, String)], columns: usize
     for (slot, row) in limited(rows, all) {
         for line in Text::wrapped(row, 2, columns).lines() {
             let plain = line.to_string();
-            text.push(Line::new().with(*slot, plain));
+            text.push(TextLine::new().with(*slot, plain));
         }
     }
     more(text, rows.len(), all);
@@ -323,18 +325,18 @@ fn reasoned(text: &str, reason: Option<&str>, word: &str) -> String {
 }
 
 fn pair(text: &mut Text, label: &str, value: &str) {
-    text.push(Line::new());
+    text.push(TextLine::new());
     text.push(
-        Line::new()
+        TextLine::new()
             .with(Slot::Heading, label)
             .with(Slot::Plain, format!("  {value}")),
     );
 }
 
 fn heading(text: &mut Text, title: &str, count: usize) {
-    text.push(Line::new());
+    text.push(TextLine::new());
     text.push(
-        Line::new()
+        TextLine::new()
             .with(Slot::Heading, title)
             .with(Slot::Plain, format!(" ({count})")),
     );
@@ -346,19 +348,19 @@ fn limited<T>(rows: &[T], all: bool) -> &[T] {
 
 fn more(text: &mut Text, count: usize, all: bool) {
     if !all && count > SHOWN {
-        text.push(Line::new().with(Slot::Dim, format!("  ... {} more (--all)", count - SHOWN)));
+        text.push(TextLine::new().with(Slot::Dim, format!("  ... {} more (--all)", count - SHOWN)));
     }
 }
 
 /// Where the repository stood. Of an import only what its source tells is known, which is often no commit, or none that
 /// is here; that is no unborn branch.
-fn code(document: &Document) -> Line {
-    if document.kind != Kind::Import || document.git.head.is_some() {
+fn code(document: &Document) -> TextLine {
+    if document.kind != CheckpointKind::Import || document.git.head.is_some() {
         return receipt::code(&document.git);
     }
     let mut line = match &document.git.branch {
-        Some(branch) => Line::new().with(Slot::Branch, branch),
-        None => Line::plain("branch not told"),
+        Some(branch) => TextLine::new().with(Slot::Branch, branch),
+        None => TextLine::plain("branch not told"),
     };
     line.push(Slot::Plain, ", commit not known here");
     let counts = receipt::changes(&document.git);

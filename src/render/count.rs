@@ -4,13 +4,13 @@ use std::fmt;
 
 /// A number and its noun: `1 file`, `2 files`.
 #[derive(Clone, Copy, Debug)]
-pub struct Count<'a> {
+pub struct CountedNoun<'a> {
     number: usize,
     one: &'a str,
     many: Option<&'a str>,
 }
 
-impl<'a> Count<'a> {
+impl<'a> CountedNoun<'a> {
     /// With a plural in `s`.
     pub fn new(number: usize, one: &'a str) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl<'a> Count<'a> {
     }
 }
 
-impl fmt::Display for Count<'_> {
+impl fmt::Display for CountedNoun<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.number, self.many) {
             (1, _) => write!(f, "1 {}", self.one),
@@ -42,13 +42,17 @@ impl fmt::Display for Count<'_> {
 
 /// A number of bytes for people: `812 bytes`, `12.4 KiB`, `1.8 MiB`, as git shows sizes.
 #[derive(Clone, Copy, Debug)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
         if self.0 < 1024 {
-            return write!(f, "{}", Count::new(usize::try_from(self.0).unwrap_or_default(), "byte"));
+            return write!(
+                f,
+                "{}",
+                CountedNoun::new(usize::try_from(self.0).unwrap_or_default(), "byte")
+            );
         }
         // In tenths, rounded; whole numbers keep it exact.
         let mut tenths = (u128::from(self.0) * 10 + 512) / 1024;
@@ -67,9 +71,9 @@ mod tests {
 
     #[test]
     fn numbers_have_their_noun() {
-        assert_eq!(Count::new(1, "file").to_string(), "1 file");
-        assert_eq!(Count::new(0, "file").to_string(), "0 files");
-        assert_eq!(Count::irregular(2, "entry", "entries").to_string(), "2 entries");
+        assert_eq!(CountedNoun::new(1, "file").to_string(), "1 file");
+        assert_eq!(CountedNoun::new(0, "file").to_string(), "0 files");
+        assert_eq!(CountedNoun::irregular(2, "entry", "entries").to_string(), "2 entries");
     }
 
     #[test]
@@ -84,7 +88,7 @@ mod tests {
             (1_900_000, "1.8 MiB"),
             (u64::MAX, "16777216.0 TiB"),
         ] {
-            assert_eq!(Size(bytes).to_string(), wanted, "{bytes}");
+            assert_eq!(ByteSize(bytes).to_string(), wanted, "{bytes}");
         }
     }
 }

@@ -4,9 +4,9 @@ use super::text::Text;
 
 /// The delimiters of one output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fence(String);
+pub struct OutputFence(String);
 
-impl Fence {
+impl OutputFence {
     /// From letters nobody could know when the texts were written. They are made longer while any of the texts that are
     /// to stand between the delimiters holds them, so that not even a lucky guess ends the fence.
     pub fn new(seed: &str, texts: &[&str]) -> Self {
@@ -57,7 +57,7 @@ mod tests {
             ], 0..9),
         ) {
             let text = parts.concat();
-            let fence = Fence::new("token", &[text.as_str()]);
+            let fence = OutputFence::new("token", &[text.as_str()]);
             let out = fence.around("data", &text);
             let lines: Vec<&str> = out.lines().collect();
             let with_token = lines.iter().filter(|line| line.contains(fence.token())).count();
@@ -70,6 +70,6 @@ mod tests {
 
     #[test]
     fn no_seed_is_no_empty_fence() {
-        assert!(!Fence::new("", &["qq"]).token().is_empty());
+        assert!(!OutputFence::new("", &["qq"]).token().is_empty());
     }
 }

@@ -1,12 +1,12 @@
 //! What `fork` made, and what `compare` says of two forks since they parted.
 
 use super::{
-    count::Count,
-    receipt::{self, Counts},
+    count::CountedNoun,
+    receipt::{self, ItemCounts},
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
-use crate::model::{comparison::RecordChange, document::Document, id::Oid};
+use crate::model::{comparison::RecordDifference, document::Document, id::Oid};
 
 /// A fork that was made.
 #[derive(Debug)]
@@ -19,13 +19,13 @@ pub struct Fork<'a> {
     pub name: &'a str,
     /// That checkpoint's document.
     pub document: &'a Document,
-    /// The work tree that was made for it.
-    pub worktree: Option<Worktree<'a>>,
+    /// The working tree that was made for it.
+    pub worktree: Option<ForkWorktreeRow<'a>>,
 }
 
-/// A work tree that was made.
+/// A working tree that was made.
 #[derive(Debug)]
-pub struct Worktree<'a> {
+pub struct ForkWorktreeRow<'a> {
     /// Its folder.
     pub path: String,
     /// Its branch.
@@ -38,8 +38,8 @@ pub struct Worktree<'a> {
 pub fn text(fork: &Fork<'_>) -> Text {
     let mut text = Text::new();
     let mut first = match fork.id {
-        Some(_) => Line::new().with(Slot::Good, "Forked").with(Slot::Plain, " "),
-        None => Line::plain("Would fork "),
+        Some(_) => TextLine::new().with(Slot::Good, "Forked").with(Slot::Plain, " "),
+        None => TextLine::plain("Would fork "),
     };
     first.push(Slot::Id, fork.source.short());
     first.push(Slot::Plain, " to session ");
@@ -49,8 +49,8 @@ pub fn text(fork: &Fork<'_>) -> Text {
         first.push(Slot::Id, id.short());
     }
     text.push(first);
-    let mut detail = |label: &str, value: Line| {
-        let mut line = Line::plain("  ").with(Slot::Heading, label);
+    let mut detail = |label: &str, value: TextLine| {
+        let mut line = TextLine::plain("  ").with(Slot::Heading, label);
         line.pad_to(12);
         line.append(&value);
         text.push(line);
@@ -58,24 +58,24 @@ pub fn text(fork: &Fork<'_>) -> Text {
     if let Some(from) = &fork.document.session.forked_from
         && let Some(option) = &from.option
     {
-        detail("option", Line::plain(option));
+        detail("option", TextLine::plain(option));
     }
-    let words = Counts::of(fork.document).words();
+    let words = ItemCounts::of(fork.document).words();
     if !words.is_empty() {
-        detail("record", Line::plain(words));
+        detail("record", TextLine::plain(words));
     }
     if let Some(worktree) = &fork.worktree {
-        let mut line = Line::new().with(Slot::Path, &worktree.path);
+        let mut line = TextLine::new().with(Slot::Path, &worktree.path);
         if let Some(branch) = worktree.branch {
             line.push(Slot::Plain, ", branch ");
             line.push(Slot::Branch, branch);
         }
         detail("work tree", line);
         if let Some(written) = worktree.written {
-            let files = Count::new(written, "file");
+            let files = CountedNoun::new(written, "file");
             detail(
                 "files",
-                Line::plain(format!("as they were: {files} other than in the commit")),
+                TextLine::plain(format!("as they were: {files} other than in the commit")),
             );
         }
     } else {
@@ -83,7 +83,7 @@ pub fn text(fork: &Fork<'_>) -> Text {
         // In a dry run as well: a fork in place brings no file.
         detail(
             "files",
-            Line::plain("none was changed; bring the saved ones with: git checkpoint restore @"),
+            TextLine::plain("none was changed; bring the saved ones with: git checkpoint restore @"),
         );
     }
     text
@@ -91,33 +91,33 @@ pub fn text(fork: &Fork<'_>) -> Text {
 
 /// What a side did since the common checkpoint.
 #[derive(Debug)]
-pub struct Since<'a> {
+pub struct ForkSideChanges<'a> {
     /// `A` or `B`.
     pub letter: &'static str,
     /// Checkpoints made.
     pub steps: usize,
     /// What changed in the record.
-    pub record: &'a [RecordChange],
+    pub record: &'a [RecordDifference],
     /// How many files changed.
     pub files: usize,
 }
 
 /// What each side did since the checkpoint that both come from, and the files that both changed, with how their changes
 /// go together.
-pub fn since(common: &Oid, subject: &str, sides: &[Since<'_>], both: &[(String, String)]) -> Text {
+pub fn since(common: &Oid, subject: &str, sides: &[ForkSideChanges<'_>], both: &[(String, String)]) -> Text {
     let mut text = Text::new();
-    let mut line = Line::plain("Both come from ");
+    let mut line = TextLine::plain("Both come from ");
     line.push(Slot::Id, common.short());
     line.push(Slot::Plain, format!("  {subject}"));
     text.push(line);
     for side in sides {
-        let mut line = Line::plain("  since then ").with(Slot::Heading, side.letter);
+        let mut line = TextLine::plain("  since then ").with(Slot::Heading, side.letter);
         line.push(
             Slot::Plain,
             format!(
                 "  {}, {} changed",
-                Count::new(side.steps, "checkpoint"),
-                Count::new(side.files, "file")
+                CountedNoun::new(side.steps, "checkpoint"),
+                CountedNoun::new(side.files, "file")
             ),
         );
         text.push(line);
@@ -127,18 +127,18 @@ pub fn since(common: &Oid, subject: &str, sides: &[Since<'_>], both: &[(String, 
             } else {
                 ("-", Slot::Removed)
             };
-            let mut line = Line::plain(format!("    {}", change.item));
+            let mut line = TextLine::plain(format!("    {}", change.item));
             line.pad_to(16);
             text.push(line.with(slot, format!("{sign} {}", change.text)));
         }
     }
     if !both.is_empty() {
-        text.push(Line::plain(format!(
+        text.push(TextLine::plain(format!(
             "  {} changed by both",
-            Count::new(both.len(), "file")
+            CountedNoun::new(both.len(), "file")
         )));
         for (path, verdict) in both {
-            let mut line = Line::plain("    ").with(Slot::Path, path);
+            let mut line = TextLine::plain("    ").with(Slot::Path, path);
             line.pad_to(40);
             line.push(Slot::Plain, "  ");
             text.push(line.with(Slot::Dim, verdict));

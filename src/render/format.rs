@@ -5,10 +5,10 @@
 
 /// A format that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<Piece>);
+pub struct Template(Vec<FormatPiece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum FormatPiece {
     Text(String),
     Atom(String),
 }
@@ -33,34 +33,34 @@ impl Template {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('%') {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(FormatPiece::Text(before.to_owned()));
             if let Some(after) = after.strip_prefix('(') {
                 let (atom, after) = after.split_once(')').ok_or(InvalidFormat::Open)?;
                 let name = atom.split(':').next().unwrap_or_default();
                 if !atoms.contains(&name) {
                     return Err(InvalidFormat::Unknown(atom.to_owned(), atoms.join(", ")));
                 }
-                pieces.push(Piece::Atom(atom.to_owned()));
+                pieces.push(FormatPiece::Atom(atom.to_owned()));
                 rest = after;
             } else if let Some(after) = after.strip_prefix('%') {
-                pieces.push(Piece::Text("%".to_owned()));
+                pieces.push(FormatPiece::Text("%".to_owned()));
                 rest = after;
             } else {
                 let number = after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 let number = number.filter(u8::is_ascii).ok_or(InvalidFormat::Stray)?;
-                pieces.push(Piece::Text(char::from(number).to_string()));
+                pieces.push(FormatPiece::Text(char::from(number).to_string()));
                 rest = &after[2..];
             }
         }
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(FormatPiece::Text(rest.to_owned()));
         Ok(Self(pieces))
     }
 
     /// The text for one row; `value` gives what an atom (with its argument, if any) stands for.
     pub fn fill(&self, value: impl Fn(&str, Option<&str>) -> String) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Atom(atom) => match atom.split_once(':') {
+            FormatPiece::Text(text) => text.clone(),
+            FormatPiece::Atom(atom) => match atom.split_once(':') {
                 Some((name, argument)) => value(name, Some(argument)),
                 None => value(atom, None),
             },

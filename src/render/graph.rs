@@ -6,12 +6,12 @@ use super::{
     age::DateStyle,
     sessions::LogRow,
     slot::{Glyphs, Slot},
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{id::Oid, time::Timestamp};
 
 /// A checkpoint in a graph.
-pub struct Node<'a> {
+pub struct GraphNode<'a> {
     /// What the log shows of it.
     pub row: &'a LogRow,
     /// Its session.
@@ -25,7 +25,7 @@ pub struct Node<'a> {
 }
 
 /// Children before parents, a line each; what is below a cut is shown as going on.
-pub fn text(nodes: &[Node<'_>], columns: usize, dates: &DateStyle, now: Timestamp, glyphs: Glyphs) -> Text {
+pub fn text(nodes: &[GraphNode<'_>], columns: usize, dates: &DateStyle, now: Timestamp, glyphs: Glyphs) -> Text {
     let mut text = Text::new();
     match glyphs {
         Glyphs::Ascii => {
@@ -48,7 +48,7 @@ const MARK: char = '\u{1}';
 
 fn draw(
     mut renderer: impl Renderer<Oid, Output = String>,
-    nodes: &[Node<'_>],
+    nodes: &[GraphNode<'_>],
     columns: usize,
     dates: &DateStyle,
     now: Timestamp,
@@ -67,7 +67,7 @@ fn draw(
                 Some((graph, _)) => (graph, true),
                 None => (line, false),
             };
-            let mut out = Line::new().with(Slot::Graph, graph.trim_end());
+            let mut out = TextLine::new().with(Slot::Graph, graph.trim_end());
             if has_text {
                 out.push(Slot::Plain, "  ");
                 out.append(&message(node, dates, now));
@@ -77,9 +77,9 @@ fn draw(
     }
 }
 
-fn message(node: &Node<'_>, dates: &DateStyle, now: Timestamp) -> Line {
+fn message(node: &GraphNode<'_>, dates: &DateStyle, now: Timestamp) -> TextLine {
     let row = node.row;
-    let mut line = Line::new().with(Slot::Id, row.id.short());
+    let mut line = TextLine::new().with(Slot::Id, row.id.short());
     line.push(Slot::Plain, "  ");
     line.push(Slot::Date, dates.show(row.at, now));
     if node.is_tip {
@@ -129,7 +129,7 @@ mod tests {
             row(2, "middle"),
             row(1, "first"),
         ];
-        let node = |n: usize, session, is_tip, previous: Option<usize>| Node {
+        let node = |n: usize, session, is_tip, previous: Option<usize>| GraphNode {
             row: &rows[n],
             session,
             is_tip,

@@ -6,12 +6,12 @@
 
 use super::{
     slot::Slot,
-    text::{Line, Text, expand_tabs},
+    text::{Text, TextLine, expand_tabs},
 };
 
 /// A part of a guide.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
+pub enum GuideBlock {
     /// A heading, with the number of its `#`.
     Heading(usize, String),
     /// Lines that belong together, as one.
@@ -25,8 +25,8 @@ pub enum Block {
 }
 
 /// Takes a guide apart.
-pub fn blocks(source: &str) -> Vec<Block> {
-    let mut out: Vec<Block> = Vec::new();
+pub fn blocks(source: &str) -> Vec<GuideBlock> {
+    let mut out: Vec<GuideBlock> = Vec::new();
     let mut lines = source.lines().peekable();
     // Whether the next line of text begins something new.
     let mut fresh = true;
@@ -34,14 +34,16 @@ pub fn blocks(source: &str) -> Vec<Block> {
         let text = line.trim();
         if text.starts_with("```") {
             let code = lines.by_ref().take_while(|line| !line.trim().starts_with("```"));
-            out.push(Block::Code(code.map(|line| expand_tabs(line).into_owned()).collect()));
+            out.push(GuideBlock::Code(
+                code.map(|line| expand_tabs(line).into_owned()).collect(),
+            ));
             fresh = true;
         } else if text.is_empty() || (text.starts_with("<!--") && text.ends_with("-->")) {
             // What the tests run to prepare a block is for no reader.
             fresh = true;
         } else if let Some(title) = text.strip_prefix('#') {
             let level = 1 + title.bytes().take_while(|&byte| byte == b'#').count();
-            out.push(Block::Heading(level, plain(title.trim_start_matches('#').trim())));
+            out.push(GuideBlock::Heading(level, plain(title.trim_start_matches('#').trim())));
             fresh = true;
         } else if text.starts_with('|') {
             let cells = |line: &str| {
@@ -55,19 +57,19 @@ pub fn blocks(source: &str) -> Vec<Block> {
             if lines.peek().is_some_and(|next| is_rule(next.trim())) {
                 lines.next();
             } else {
-                out.push(Block::Row(cells(text)));
+                out.push(GuideBlock::Row(cells(text)));
             }
             fresh = true;
         } else if let Some(item) = text.strip_prefix("- ").or_else(|| numbered(text)) {
-            out.push(Block::Item(item.to_owned()));
+            out.push(GuideBlock::Item(item.to_owned()));
             fresh = false;
         } else {
             match out.last_mut() {
-                Some(Block::Paragraph(before) | Block::Item(before)) if !fresh => {
+                Some(GuideBlock::Paragraph(before) | GuideBlock::Item(before)) if !fresh => {
                     before.push(' ');
                     before.push_str(text);
                 }
-                _ => out.push(Block::Paragraph(text.to_owned())),
+                _ => out.push(GuideBlock::Paragraph(text.to_owned())),
             }
             fresh = false;
         }
@@ -84,7 +86,7 @@ fn numbered(text: &str) -> Option<&str> {
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum LinePiece {
     /// Ordinary words.
     Plain(String),
     /// Something to type, or a name.
@@ -94,13 +96,13 @@ pub enum Piece {
 }
 
 /// Takes a line apart. A link becomes its words and, when it leads somewhere else, its address.
-pub fn pieces(text: &str) -> Vec<Piece> {
+pub fn pieces(text: &str) -> Vec<LinePiece> {
     let mut out = Vec::new();
     let mut words = String::new();
     let mut rest = text;
-    let flush = |words: &mut String, out: &mut Vec<Piece>| {
+    let flush = |words: &mut String, out: &mut Vec<LinePiece>| {
         if !words.is_empty() {
-            out.push(Piece::Plain(std::mem::take(words)));
+            out.push(LinePiece::Plain(std::mem::take(words)));
         }
     };
     while let Some(at) = rest.find(['`', '*', '[']) {
@@ -108,11 +110,11 @@ pub fn pieces(text: &str) -> Vec<Piece> {
         rest = &rest[at..];
         if let Some((code, after)) = between(rest, "`", "`") {
             flush(&mut words, &mut out);
-            out.push(Piece::Code(code.to_owned()));
+            out.push(LinePiece::Code(code.to_owned()));
             rest = after;
         } else if let Some((strong, after)) = between(rest, "**", "**").or_else(|| between(rest, "*", "*")) {
             flush(&mut words, &mut out);
-            out.push(Piece::Strong(strong.to_owned()));
+            out.push(LinePiece::Strong(strong.to_owned()));
             rest = after;
         } else if let Some((label, address, after)) = link(rest) {
             words.push_str(&plain(label));
@@ -146,7 +148,7 @@ fn link(text: &str) -> Option<(&str, &str, &str)> {
 /// A line without its markup.
 pub fn plain(text: &str) -> String {
     let word = |piece| match piece {
-        Piece::Plain(text) | Piece::Code(text) | Piece::Strong(text) => text,
+        LinePiece::Plain(text) | LinePiece::Code(text) | LinePiece::Strong(text) => text,
     };
     pieces(text).into_iter().map(word).collect()
 }
@@ -156,18 +158,20 @@ pub fn text(source: &str, columns: usize) -> Text {
     let mut out = Text::new();
     let mut last = None;
     for block in blocks(source) {
-        let listed = |block: Option<&Block>| matches!(block, Some(Block::Item(_) | Block::Row(_)));
+        let listed = |block: Option<&GuideBlock>| matches!(block, Some(GuideBlock::Item(_) | GuideBlock::Row(_)));
         if last.is_some() && !(listed(last.as_ref()) && listed(Some(&block))) {
-            out.push(Line::new());
+            out.push(TextLine::new());
         }
         match &block {
-            Block::Heading(_, title) => out.push(Line::new().with(Slot::Heading, title)),
-            Block::Paragraph(text) => out.append(Text::wrapped(&shown(text), 0, columns)),
-            Block::Item(text) => out.append(hanging("- ", &shown(text), columns)),
-            Block::Code(lines) => lines.iter().for_each(|line| out.push(Line::plain(format!("  {line}")))),
-            Block::Row(cells) => {
+            GuideBlock::Heading(_, title) => out.push(TextLine::new().with(Slot::Heading, title)),
+            GuideBlock::Paragraph(text) => out.append(Text::wrapped(&shown(text), 0, columns)),
+            GuideBlock::Item(text) => out.append(hanging("- ", &shown(text), columns)),
+            GuideBlock::Code(lines) => lines
+                .iter()
+                .for_each(|line| out.push(TextLine::plain(format!("  {line}")))),
+            GuideBlock::Row(cells) => {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
-                out.push(Line::plain("  ").with(Slot::Id, plain(first)));
+                out.push(TextLine::plain("  ").with(Slot::Id, plain(first)));
                 let rest: Vec<_> = rest.iter().map(|cell| shown(cell)).filter(|c| !c.is_empty()).collect();
                 out.append(Text::wrapped(&rest.join("; "), 6, columns));
             }
@@ -180,8 +184,8 @@ pub fn text(source: &str, columns: usize) -> Text {
 /// A line as it reads without a typeface for code: between quotes as in messages.
 fn shown(text: &str) -> String {
     let word = |piece| match piece {
-        Piece::Code(code) => format!("'{code}'"),
-        Piece::Plain(text) | Piece::Strong(text) => text,
+        LinePiece::Code(code) => format!("'{code}'"),
+        LinePiece::Plain(text) | LinePiece::Strong(text) => text,
     };
     pieces(text).into_iter().map(word).collect()
 }
@@ -192,9 +196,9 @@ fn hanging(mark: &str, text: &str, columns: usize) -> Text {
     for (place, line) in Text::wrapped(text, mark.len(), columns).lines().iter().enumerate() {
         let line = line.to_string();
         if place == 0 {
-            out.push(Line::plain(format!("{mark}{}", line.trim_start())));
+            out.push(TextLine::plain(format!("{mark}{}", line.trim_start())));
         } else {
-            out.push(Line::plain(line));
+            out.push(TextLine::plain(line));
         }
     }
     out
@@ -212,13 +216,13 @@ mod tests {
         assert_eq!(
             blocks(SOURCE),
             [
-                Block::Heading(1, "The title".into()),
-                Block::Paragraph("One line and `code`, 2 * 3, [words](README.md).".into()),
-                Block::Item("an item goes on".into()),
-                Block::Item("two".into()),
-                Block::Code(vec!["git log  # x".into()]),
-                Block::Row(vec!["`k`".into(), "v | w".into()]),
-                Block::Item("first".into()),
+                GuideBlock::Heading(1, "The title".into()),
+                GuideBlock::Paragraph("One line and `code`, 2 * 3, [words](README.md).".into()),
+                GuideBlock::Item("an item goes on".into()),
+                GuideBlock::Item("two".into()),
+                GuideBlock::Code(vec!["git log  # x".into()]),
+                GuideBlock::Row(vec!["`k`".into(), "v | w".into()]),
+                GuideBlock::Item("first".into()),
             ]
         );
         assert_eq!(plain("a [b](https://c.example) *d*"), "a b (https://c.example) d");

@@ -3,30 +3,30 @@
 use serde_json::Value;
 
 use super::{
-    count::Count,
+    count::CountedNoun,
     slot::Slot,
-    table::{Column, Table},
-    text::{Line, Text},
+    table::{TableColumn, TextTable},
+    text::{Text, TextLine},
 };
-use crate::model::item::{Kind, Totals, id_of};
+use crate::model::item::{ItemKind, Totals, id_of};
 
 /// The items of one kind, each with its number, counted from 1 in the whole list.
-pub fn table(kind: &Kind, items: &[(usize, Value)], columns: usize) -> Text {
-    let mut table = Table::new([
-        Column::right("#"),
-        Column::left("id"),
-        Column::left("status"),
-        Column::left(kind.word).flexible(20),
-        Column::left("more").flexible(12),
+pub fn table(kind: &ItemKind, items: &[(usize, Value)], columns: usize) -> Text {
+    let mut table = TextTable::new([
+        TableColumn::right("#"),
+        TableColumn::left("id"),
+        TableColumn::left("status"),
+        TableColumn::left(kind.word).flexible(20),
+        TableColumn::left("more").flexible(12),
     ]);
     for (number, item) in items {
         let standing = kind.standing(item);
         table.row([
-            Line::new().with(Slot::Dim, number.to_string()),
-            Line::new().with(Slot::Id, id_of(item)),
-            Line::new().with(slot(standing), standing.replace('_', " ")),
-            Line::plain(kind.text_of(item)),
-            Line::new().with(Slot::Dim, more(kind, item)),
+            TextLine::new().with(Slot::Dim, number.to_string()),
+            TextLine::new().with(Slot::Id, id_of(item)),
+            TextLine::new().with(slot(standing), standing.replace('_', " ")),
+            TextLine::plain(kind.text_of(item)),
+            TextLine::new().with(Slot::Dim, more(kind, item)),
         ]);
     }
     let mut text = table.render(columns);
@@ -50,7 +50,7 @@ fn slot(standing: &str) -> Slot {
 }
 
 /// An item as a row of a list: what it says, where it stands, and what else it says.
-pub fn row(kind: &Kind, item: &Value) -> String {
+pub fn row(kind: &ItemKind, item: &Value) -> String {
     let parts = [
         kind.text_of(item).to_owned(),
         kind.standing(item).replace('_', " "),
@@ -61,7 +61,7 @@ pub fn row(kind: &Kind, item: &Value) -> String {
 }
 
 /// What else an item says, in a few words.
-fn more(kind: &Kind, item: &Value) -> String {
+fn more(kind: &ItemKind, item: &Value) -> String {
     let text = |member: &str| item[member].as_str().map(str::to_owned);
     let with = |word: &str, member: &str| text(member).map(|value| format!("{word} {value}"));
     let list = |member: &str| {
@@ -126,7 +126,7 @@ pub fn seconds(seconds: u64) -> String {
 pub fn fork_point(number: usize, point: &Value) -> Text {
     let text = |value: &Value, member: &str| value[member].as_str().unwrap_or_default().to_owned();
     let mut out = Text::new();
-    let mut line = Line::new().with(Slot::Dim, format!("{number}  "));
+    let mut line = TextLine::new().with(Slot::Dim, format!("{number}  "));
     line.push(Slot::Id, id_of(point));
     line.push(Slot::Plain, "  ");
     line.push(Slot::Heading, text(point, "title"));
@@ -138,12 +138,12 @@ pub fn fork_point(number: usize, point: &Value) -> Text {
     }
     out.push(line);
     if let Some(reason) = point["reason"].as_str() {
-        out.push(Line::plain(format!("     because {reason}")));
+        out.push(TextLine::plain(format!("     because {reason}")));
     }
     for option in point["options"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let key = text(option, "key");
         let mark = if chosen == Some(key.as_str()) { "  *  " } else { "     " };
-        let mut line = Line::plain(mark).with(Slot::Session, &key);
+        let mut line = TextLine::plain(mark).with(Slot::Session, &key);
         line.push(Slot::Plain, format!("  {}", text(option, "title")));
         for session in list(option, "sessions") {
             line.push(Slot::Plain, "  -> ");
@@ -152,11 +152,11 @@ pub fn fork_point(number: usize, point: &Value) -> Text {
         out.push(line);
         for (member, sign, slot) in [("pros", "+", Slot::Added), ("cons", "-", Slot::Removed)] {
             for reason in list(option, member) {
-                out.push(Line::plain("       ").with(slot, format!("{sign} {reason}")));
+                out.push(TextLine::plain("       ").with(slot, format!("{sign} {reason}")));
             }
         }
         for file in list(option, "files") {
-            out.push(Line::plain("         ").with(Slot::Path, file));
+            out.push(TextLine::plain("         ").with(Slot::Path, file));
         }
     }
     out
@@ -168,12 +168,12 @@ fn list<'a>(value: &'a Value, member: &str) -> Vec<&'a str> {
 }
 
 /// What delegations add up to, in a line.
-pub fn totals(totals: &Totals) -> Line {
-    let mut words = vec![Count::new(totals.delegations, "delegation").to_string()];
+pub fn totals(totals: &Totals) -> TextLine {
+    let mut words = vec![CountedNoun::new(totals.delegations, "delegation").to_string()];
     if totals.panel_reviews > 0 {
         words.push(format!(
             "{} of them with {} tokens",
-            Count::new(totals.panel_reviews, "panel review"),
+            CountedNoun::new(totals.panel_reviews, "panel review"),
             totals.panel_tokens
         ));
     }
@@ -186,7 +186,7 @@ pub fn totals(totals: &Totals) -> Line {
         words.push(format!("{} without a number", totals.without_tokens));
     }
     words.push(seconds(totals.duration));
-    Line::new()
+    TextLine::new()
         .with(Slot::Heading, "total")
         .with(Slot::Plain, format!("  {}", words.join(", ")))
 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_row_says_what_there_is() {
-        let kind = Kind::of("task").expect("there is one");
+        let kind = ItemKind::of("task").expect("there is one");
         let items = vec![
             (
                 1,

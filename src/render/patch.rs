@@ -1,4 +1,4 @@
-//! A patch for people: coloured, and in changed lines the words that changed.
+//! A patch for people: colored, and in changed lines the words that changed.
 //!
 //! Only for terminals. The text is that of the patch, line for line; where as many lines were taken away as put in
 //! their place, each pair is compared word by word.
@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::{
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 
 /// Lines longer than this are not compared by words: they are data, and comparing them takes long.
@@ -45,7 +45,7 @@ pub fn text(patch: &[u8]) -> Text {
             _ if in_hunk => Slot::Plain,
             _ => Slot::Heading,
         };
-        out.push(Line::new().with(slot, line));
+        out.push(TextLine::new().with(slot, line));
         at += 1;
     }
     out
@@ -62,7 +62,7 @@ pub fn range(text: &[u8]) -> Text {
             Some([b'@', ..]) => Slot::Hunk,
             Some(_) => Slot::Plain,
         };
-        out.push(Line::new().with(slot, line));
+        out.push(TextLine::new().with(slot, line));
     }
     out
 }
@@ -77,7 +77,7 @@ fn changed(out: &mut Text, removed: &[&str], added: &[&str]) {
     if removed.len() != added.len() || !short(removed) || !short(added) {
         for (lines, slot) in [(removed, Slot::Removed), (added, Slot::Added)] {
             for line in lines {
-                out.push(Line::new().with(slot, line));
+                out.push(TextLine::new().with(slot, line));
             }
         }
         return;
@@ -94,17 +94,17 @@ fn changed(out: &mut Text, removed: &[&str], added: &[&str]) {
 }
 
 /// A pair of lines with the words that differ marked.
-fn words(old: &str, new: &str) -> (Line, Line) {
+fn words(old: &str, new: &str) -> (TextLine, TextLine) {
     let diff = TextDiff::from_words(old, new);
     // Lines that have little in common are not one line changed.
     if diff.ratio() < 0.5 {
         return (
-            Line::new().with(Slot::Removed, format!("-{old}")),
-            Line::new().with(Slot::Added, format!("+{new}")),
+            TextLine::new().with(Slot::Removed, format!("-{old}")),
+            TextLine::new().with(Slot::Added, format!("+{new}")),
         );
     }
-    let mut before = Line::new().with(Slot::Removed, "-");
-    let mut after = Line::new().with(Slot::Added, "+");
+    let mut before = TextLine::new().with(Slot::Removed, "-");
+    let mut after = TextLine::new().with(Slot::Added, "+");
     for change in diff.iter_all_changes() {
         let word = change.value();
         match change.tag() {

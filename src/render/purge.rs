@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    count::Count,
+    count::CountedNoun,
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{id::Oid, path::RepoPath};
 
@@ -17,7 +17,7 @@ const TOLD: usize = 10;
 
 /// Everything a receipt of `purge` says.
 #[derive(Debug, Serialize)]
-pub struct Receipt<'a> {
+pub struct PurgeReceipt<'a> {
     /// `git-checkpoint.purge/1`.
     pub schema: &'static str,
     /// `purged`, `planned` or `nothing`.
@@ -27,7 +27,7 @@ pub struct Receipt<'a> {
     /// The session, or the id of the checkpoint; null for files.
     pub subject: Option<String>,
     /// The files that were removed from checkpoints.
-    pub paths: Vec<Path<'a>>,
+    pub paths: Vec<PurgedPath<'a>>,
     /// Attachments with the same content, which were removed as well.
     pub attachments: &'a [String],
     /// Attachments that are called as a removed file and have another content; they stay.
@@ -39,18 +39,18 @@ pub struct Receipt<'a> {
     /// Checkpoints that are gone.
     pub dropped: usize,
     /// Refs that moved or were deleted.
-    pub refs: Vec<Ref<'a>>,
+    pub refs: Vec<PurgedRef<'a>>,
     /// Refs whose reflogs were emptied.
     pub reflogs: &'a [String],
     /// Entries of undo lists that are gone.
     pub undo_forgotten: usize,
     /// Remotes that still have it.
-    pub remotes: Vec<Remote<'a>>,
+    pub remotes: Vec<RemoteSession<'a>>,
     /// Forks that keep the first checkpoint of the session.
     pub forks: Vec<&'a str>,
     /// Removed contents that the repository still holds elsewhere.
     pub still_held: &'a [Oid],
-    /// Removed files that are in the work tree.
+    /// Removed files that are in the working tree.
     pub on_disk: &'a [RepoPath],
     /// What makes the objects go from the disk; null when there was nothing.
     pub collect: Option<&'static str>,
@@ -58,7 +58,7 @@ pub struct Receipt<'a> {
 
 /// A file that was removed.
 #[derive(Debug, Serialize)]
-pub struct Path<'a> {
+pub struct PurgedPath<'a> {
     /// Its path, C-quoted where it must be.
     pub path: &'a RepoPath,
     /// The contents that checkpoints had of it.
@@ -67,7 +67,7 @@ pub struct Path<'a> {
 
 /// A ref that was changed.
 #[derive(Debug, Serialize)]
-pub struct Ref<'a> {
+pub struct PurgedRef<'a> {
     /// Its full name.
     pub name: &'a str,
     /// What it was.
@@ -78,7 +78,7 @@ pub struct Ref<'a> {
 
 /// A session on a remote.
 #[derive(Debug, Serialize)]
-pub struct Remote<'a> {
+pub struct RemoteSession<'a> {
     /// The remote.
     pub remote: &'a str,
     /// The session.
@@ -87,12 +87,12 @@ pub struct Remote<'a> {
     pub command: String,
 }
 
-impl Receipt<'_> {
+impl PurgeReceipt<'_> {
     /// What was removed, where from, and what is left to do.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
         if self.outcome == "nothing" {
-            text.push(Line::plain(self.nothing()));
+            text.push(TextLine::plain(self.nothing()));
             return text;
         }
         let planned = self.outcome == "planned";
@@ -101,11 +101,11 @@ impl Receipt<'_> {
         } else {
             ("Purged", Slot::Removed)
         };
-        let mut first = Line::new().with(slot, word).with(Slot::Plain, " ");
+        let mut first = TextLine::new().with(slot, word).with(Slot::Plain, " ");
         match (self.of, &self.subject) {
             ("files", _) | (_, None) => {
-                first.push(Slot::Plain, Count::new(self.paths.len(), "file").to_string());
-                let checkpoints = Count::new(self.rewritten, "checkpoint").to_string();
+                first.push(Slot::Plain, CountedNoun::new(self.paths.len(), "file").to_string());
+                let checkpoints = CountedNoun::new(self.rewritten, "checkpoint").to_string();
                 first.push(Slot::Plain, format!(", {checkpoints} written again"));
             }
             (of, Some(subject)) => {
@@ -113,7 +113,7 @@ impl Receipt<'_> {
                 first.push(if of == "session" { Slot::Session } else { Slot::Id }, subject);
                 let mut rest = Vec::new();
                 if of == "session" {
-                    rest.push(Count::new(self.dropped, "checkpoint").to_string());
+                    rest.push(CountedNoun::new(self.dropped, "checkpoint").to_string());
                 }
                 if self.rewritten > 0 {
                     rest.push(format!("{} after it written again", self.rewritten));
@@ -133,8 +133,8 @@ impl Receipt<'_> {
         let what = match (self.of, &self.subject) {
             ("files", _) | (_, None) => format!(
                 "{} from {}",
-                Count::new(self.paths.len(), "file"),
-                Count::new(self.rewritten, "checkpoint")
+                CountedNoun::new(self.paths.len(), "file"),
+                CountedNoun::new(self.rewritten, "checkpoint")
             ),
             (of, Some(subject)) => format!("{of} {subject}"),
         };
@@ -149,44 +149,47 @@ impl Receipt<'_> {
     }
 
     fn rows(&self, text: &mut Text) {
-        let mut row = |label: &str, value: Line| {
-            let mut line = Line::plain("  ").with(Slot::Heading, label);
+        let mut row = |label: &str, value: TextLine| {
+            let mut line = TextLine::plain("  ").with(Slot::Heading, label);
             line.pad_to(12);
             line.append(&value);
             text.push(line);
         };
         for path in self.paths.iter().take(TOLD) {
-            let contents = Count::new(path.contents.len(), "content");
-            let line = Line::new().with(Slot::Path, path.path.quoted());
+            let contents = CountedNoun::new(path.contents.len(), "content");
+            let line = TextLine::new().with(Slot::Path, path.path.quoted());
             row("file", line.with(Slot::Dim, format!(", {contents}")));
         }
         if self.paths.len() > TOLD {
-            row("", Line::plain(format!("and {} more", self.paths.len() - TOLD)));
+            row("", TextLine::plain(format!("and {} more", self.paths.len() - TOLD)));
         }
         for name in self.attachments.iter().take(TOLD) {
-            let line = Line::new().with(Slot::Path, name);
+            let line = TextLine::new().with(Slot::Path, name);
             row("attached", line.with(Slot::Dim, ", with the same content"));
         }
         for name in self.alike.iter().take(TOLD) {
-            let line = Line::new().with(Slot::Path, name);
+            let line = TextLine::new().with(Slot::Path, name);
             row(
                 "attached",
                 line.with(Slot::Caution, ", called alike, with another content: it stays"),
             );
         }
         if self.carried > 0 {
-            let checkpoints = Count::new(self.carried, "other checkpoint");
-            let line = Line::new().with(
+            let checkpoints = CountedNoun::new(self.carried, "other checkpoint");
+            let line = TextLine::new().with(
                 Slot::Caution,
                 format!("{checkpoints} still with files that it had changed"),
             );
             row("kept", line);
-            row("", Line::plain("git checkpoint purge -- PATH removes a file from all"));
+            row(
+                "",
+                TextLine::plain("git checkpoint purge -- PATH removes a file from all"),
+            );
         }
         if self.of == "checkpoint" && self.rewritten > 0 {
             let kept = "what was written in the record, chat and steps, as later ones carry it on;";
-            row("kept", Line::plain(kept));
-            row("", Line::plain("words go only with the whole session"));
+            row("kept", TextLine::plain(kept));
+            row("", TextLine::plain("words go only with the whole session"));
         }
         let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
         for (prefix, label) in [
@@ -205,54 +208,57 @@ impl Receipt<'_> {
                         String::new()
                     };
                     let first = those.into_iter().take(TOLD).collect::<Vec<_>>().join(", ");
-                    row(label, Line::new().with(Slot::Session, first).with(Slot::Plain, more));
+                    row(
+                        label,
+                        TextLine::new().with(Slot::Session, first).with(Slot::Plain, more),
+                    );
                 }
-                n => row(label, Line::plain(Count::new(n, "ref").to_string())),
+                n => row(label, TextLine::plain(CountedNoun::new(n, "ref").to_string())),
             }
         }
         if self.undo_forgotten > 0 {
-            let entries = Count::irregular(self.undo_forgotten, "entry", "entries");
-            row("forgotten", Line::plain(format!("{entries} of the undo list")));
+            let entries = CountedNoun::irregular(self.undo_forgotten, "entry", "entries");
+            row("forgotten", TextLine::plain(format!("{entries} of the undo list")));
         }
         if !self.forks.is_empty() {
             let forks = self.forks.join(", ");
             row(
                 "kept",
-                Line::plain(format!("its first checkpoint, where forks begin: {forks}")),
+                TextLine::plain(format!("its first checkpoint, where forks begin: {forks}")),
             );
         }
         for remote in &self.remotes {
-            let mut line = Line::new().with(Slot::Caution, remote.remote);
+            let mut line = TextLine::new().with(Slot::Caution, remote.remote);
             line.push(Slot::Plain, format!(" still has it in session {}: ", remote.session));
             line.push(Slot::Plain, &remote.command);
             row("remote", line);
         }
         if !self.still_held.is_empty() {
-            let contents = Count::new(self.still_held.len(), "content");
+            let contents = CountedNoun::new(self.still_held.len(), "content");
             row(
                 "held",
-                Line::new().with(
+                TextLine::new().with(
                     Slot::Caution,
                     format!("{contents} also in the project's history, index or stash"),
                 ),
             );
             row(
                 "",
-                Line::plain(format!(
+                TextLine::plain(format!(
                     "git log --all --reflog --find-object={}",
                     self.still_held[0].short()
                 )),
             );
         }
         for path in self.on_disk.iter().take(TOLD) {
-            let line = Line::new().with(Slot::Path, path.quoted());
+            let line = TextLine::new().with(Slot::Path, path.quoted());
             row(
                 "on disk",
                 line.with(Slot::Caution, ", and the next save takes it again"),
             );
         }
         if let Some(command) = self.collect {
-            row("then run", Line::new().with(Slot::Prompt, command));
+            row("then run", TextLine::new().with(Slot::Prompt, command));
         }
     }
 }

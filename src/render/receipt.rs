@@ -3,20 +3,20 @@
 use serde::Serialize;
 
 use super::{
-    count::{Count, Size},
+    count::{ByteSize, CountedNoun},
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{
     document::Document,
     facts::GitFacts,
     id::{Digest, Oid},
-    list::Skipped,
+    list::SkippedEntry,
 };
 
 /// Everything a receipt says; its JSON is `git-checkpoint.receipt/1`.
 #[derive(Debug, Serialize)]
-pub struct Receipt<'a> {
+pub struct SaveReceipt<'a> {
     /// `git-checkpoint.receipt/1`.
     pub schema: &'static str,
     /// `saved`, `unchanged`, `planned`, `started` or `existing`.
@@ -46,13 +46,13 @@ pub struct Receipt<'a> {
     /// What is on disk but not in the checkpoint.
     pub skipped: Vec<SkippedPath>,
     /// Secrets that were found and, unless told otherwise, replaced.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactionRow>,
     /// Draft operations that are now saved.
     pub folded: usize,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
     /// What the record holds.
-    pub record: Counts,
+    pub record: ItemCounts,
     /// Where the repository stood.
     pub git: &'a GitFacts,
 }
@@ -66,8 +66,8 @@ pub struct SkippedPath {
     pub reason: &'static str,
 }
 
-impl From<&Skipped> for SkippedPath {
-    fn from(skipped: &Skipped) -> Self {
+impl From<&SkippedEntry> for SkippedPath {
+    fn from(skipped: &SkippedEntry) -> Self {
         Self {
             path: skipped.path.quoted(),
             reason: skipped.reason.word(),
@@ -77,7 +77,7 @@ impl From<&Skipped> for SkippedPath {
 
 /// A secret that was found on the way in; never the secret itself.
 #[derive(Debug, Serialize)]
-pub struct Redaction {
+pub struct RedactionRow {
     /// The kind of secret.
     pub kind: String,
     /// Where it stood.
@@ -88,7 +88,7 @@ pub struct Redaction {
 
 /// How many items a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct ItemCounts {
     /// Accomplishments and tasks that are done.
     pub done: usize,
     /// Next steps, open todos and tasks that are not done.
@@ -101,7 +101,7 @@ pub struct Counts {
     pub approvals: usize,
 }
 
-impl Counts {
+impl ItemCounts {
     /// Counts the items of a document's record.
     pub fn of(document: &Document) -> Self {
         use crate::model::record::TaskStatus;
@@ -133,7 +133,7 @@ impl Counts {
             (self.approvals, "open approval"),
         ] {
             if n > 0 {
-                words.push(Count::new(n, word).to_string());
+                words.push(CountedNoun::new(n, word).to_string());
             }
         }
         words.join(", ")
@@ -141,8 +141,8 @@ impl Counts {
 }
 
 /// Where the code stands: `main @ 4c1d9e2, 3 modified, 1 untracked`.
-pub fn code(git: &GitFacts) -> Line {
-    let mut line = Line::new();
+pub fn code(git: &GitFacts) -> TextLine {
+    let mut line = TextLine::new();
     match &git.branch {
         Some(branch) => line.push(Slot::Branch, branch),
         None => line.push(Slot::Plain, "detached HEAD"),
@@ -176,11 +176,11 @@ pub fn changes(git: &GitFacts) -> String {
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"));
     let submodules = usize::try_from(git.submodules_changed.count).unwrap_or(usize::MAX);
-    let submodules = (submodules > 0).then(|| Count::new(submodules, "changed submodule").to_string());
+    let submodules = (submodules > 0).then(|| CountedNoun::new(submodules, "changed submodule").to_string());
     words.chain(submodules).collect::<Vec<_>>().join(", ")
 }
 
-impl Receipt<'_> {
+impl SaveReceipt<'_> {
     /// At most six lines: the outcome first, details indented.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
@@ -192,7 +192,7 @@ impl Receipt<'_> {
             "existing" => ("Session", Slot::Plain),
             _ => ("Nothing new since", Slot::Plain),
         };
-        let mut first = Line::new().with(slot, word);
+        let mut first = TextLine::new().with(slot, word);
         if let Some(id) = self.id {
             first.push(Slot::Plain, " ");
             first.push(Slot::Id, id.short());
@@ -202,8 +202,8 @@ impl Receipt<'_> {
             first.push(Slot::Plain, self.summary);
         }
         text.push(first.cut(80));
-        let mut detail = |label: &str, value: Line| {
-            let mut line = Line::plain("  ").with(Slot::Heading, label);
+        let mut detail = |label: &str, value: TextLine| {
+            let mut line = TextLine::plain("  ").with(Slot::Heading, label);
             line.pad_to(12);
             line.append(&value);
             text.push(line);
@@ -215,21 +215,21 @@ impl Receipt<'_> {
         if !matches!(self.outcome, "started" | "existing") && self.kind != "start" {
             detail("code", code(self.git));
             if !self.record.words().is_empty() {
-                detail("record", Line::plain(self.record.words()));
+                detail("record", TextLine::plain(self.record.words()));
             }
         }
         if self.new_bytes > 0 {
             let stored = format!("refs/checkpoints/{}", self.session);
             detail(
                 "stored",
-                Line::plain(stored).with(Slot::Dim, format!(", {} of new objects", Size(self.new_bytes))),
+                TextLine::plain(stored).with(Slot::Dim, format!(", {} of new objects", ByteSize(self.new_bytes))),
             );
         }
         text
     }
 
-    fn session_line(&self) -> Line {
-        let mut line = Line::new().with(Slot::Session, self.session);
+    fn session_line(&self) -> TextLine {
+        let mut line = TextLine::new().with(Slot::Session, self.session);
         if self.status != "active" {
             line.push(Slot::Plain, format!(", {}", self.status));
         }

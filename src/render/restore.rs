@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::{
-    count::Count,
+    count::CountedNoun,
     slot::Slot,
-    text::{Line, Text},
+    text::{Text, TextLine},
 };
 use crate::model::{
     id::{Digest, Oid},
     path::RepoPath,
-    plan::{self, Act, Why},
+    plan::{self, Act, PlanReason},
 };
 
 /// How many lines of a plan are shown where the plan is not what was asked for.
@@ -18,7 +18,7 @@ const LISTED: usize = 20;
 
 /// Everything a receipt says; its JSON is `git-checkpoint.restore/1`.
 #[derive(Debug, Serialize)]
-pub struct Receipt<'a> {
+pub struct RestoreReceipt<'a> {
     /// `git-checkpoint.restore/1`.
     pub schema: &'static str,
     /// `restore`, `apply`, `undo` or `redo`.
@@ -26,17 +26,17 @@ pub struct Receipt<'a> {
     /// `done`, `planned`, `refused`, `nothing`, `incomplete` or `aborted`.
     pub outcome: &'static str,
     /// The checkpoint the files came from.
-    pub from: Option<From<'a>>,
+    pub from: Option<CheckpointOrigin<'a>>,
     /// What was taken back or done again, in words.
     pub what: Option<&'a str>,
     /// The safety checkpoint that holds what was there before.
     pub safety: Option<Oid>,
     /// What happens to which path and why.
-    pub plan: &'a [plan::Line],
+    pub plan: &'a [plan::PlanLine],
     /// Reasons not to do it.
-    pub refusals: Vec<Refused>,
+    pub refusals: Vec<RefusalRow>,
     /// What was done to files.
-    pub files: Counts,
+    pub files: RestoreCounts,
     /// How many entries of the index became others.
     pub index: usize,
     /// Paths that were to be added with `git add -N` and are not there.
@@ -47,15 +47,15 @@ pub struct Receipt<'a> {
     /// `not-meant`, `restored`, `same` or `of-another-session`.
     pub record: &'static str,
     /// Refs that moved.
-    pub refs: Vec<Moved>,
-    /// Work trees that stay although the fork they were made for was taken back.
-    pub stays: Vec<WorkTree<'a>>,
+    pub refs: Vec<MovedRef>,
+    /// Working trees that stay although the fork they were made for was taken back.
+    pub stays: Vec<WorktreeRow<'a>>,
     /// Paths on which both sides of a merge do not fit together.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<MergeConflictRow>,
     /// Paths that kept changing and were left alone.
     pub moved: &'a [RepoPath],
     /// Paths that could not be written.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedPath>,
     /// Paths that another program changed after they were written.
     pub differing: &'a [RepoPath],
     /// Why it ended early.
@@ -64,7 +64,7 @@ pub struct Receipt<'a> {
 
 /// A checkpoint that files came from.
 #[derive(Debug, Serialize)]
-pub struct From<'a> {
+pub struct CheckpointOrigin<'a> {
     /// Its commit.
     pub id: Oid,
     /// The digest of its document.
@@ -80,20 +80,21 @@ pub struct From<'a> {
 
 /// How much was done.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
-pub struct Counts {
+pub struct RestoreCounts {
     /// Files and links written.
     pub written: usize,
     /// Files and links deleted.
     pub deleted: usize,
     /// Files with other permission bits.
     pub modes: usize,
-    /// Empty folders made.
-    pub folders: usize,
+    /// Empty directories made.
+    #[serde(rename = "folders")]
+    pub directories: usize,
 }
 
 /// A reason not to do it.
 #[derive(Debug, Serialize)]
-pub struct Refused {
+pub struct RefusalRow {
     /// The reason.
     pub text: String,
     /// The paths it is about, with a reason of their own where there is one.
@@ -104,7 +105,7 @@ pub struct Refused {
 
 /// A ref that moved.
 #[derive(Debug, Serialize)]
-pub struct Moved {
+pub struct MovedRef {
     /// Its name.
     pub name: String,
     /// What it was.
@@ -113,9 +114,9 @@ pub struct Moved {
     pub to: Option<Oid>,
 }
 
-/// A work tree.
+/// A working tree.
 #[derive(Debug, Serialize)]
-pub struct WorkTree<'a> {
+pub struct WorktreeRow<'a> {
     /// Its folder.
     pub path: &'a str,
     /// Its branch.
@@ -124,7 +125,7 @@ pub struct WorkTree<'a> {
 
 /// A path on which both sides of a merge do not fit together.
 #[derive(Debug, Serialize)]
-pub struct Conflict {
+pub struct MergeConflictRow {
     /// The path.
     pub path: RepoPath,
     /// How they meet.
@@ -133,14 +134,14 @@ pub struct Conflict {
 
 /// A path that could not be written.
 #[derive(Debug, Serialize)]
-pub struct Failed {
+pub struct FailedPath {
     /// The path.
     pub path: RepoPath,
     /// Why.
     pub why: String,
 }
 
-impl Receipt<'_> {
+impl RestoreReceipt<'_> {
     /// The outcome first, then what needs a look; of a plan that was asked for, every line.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
@@ -152,7 +153,7 @@ impl Receipt<'_> {
             text.push(plan_line(line));
         }
         if shown.len() > listed {
-            text.push(Line::plain(format!("  ... and {} more", shown.len() - listed)));
+            text.push(TextLine::plain(format!("  ... and {} more", shown.len() - listed)));
         }
         for conflict in &self.conflicts {
             text.push(row(Slot::Caution, "conflict", &conflict.path.quoted(), conflict.why));
@@ -161,7 +162,7 @@ impl Receipt<'_> {
             text.push(moved_line(moved));
         }
         for tree in &self.stays {
-            let mut line = Line::plain("  stays");
+            let mut line = TextLine::plain("  stays");
             line.pad_to(11);
             line.push(Slot::Path, tree.path);
             line.push(Slot::Plain, ", the work tree, with branch ");
@@ -172,7 +173,7 @@ impl Receipt<'_> {
         text
     }
 
-    fn first(&self) -> Line {
+    fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
             ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
@@ -187,7 +188,7 @@ impl Receipt<'_> {
             (_, "redo") => ("Redid", Slot::Good),
             _ => ("Undid", Slot::Good),
         };
-        let mut line = Line::new().with(slot, word);
+        let mut line = TextLine::new().with(slot, word);
         if matches!(self.outcome, "aborted" | "incomplete") {
             line.push(Slot::Plain, format!(" {}", self.operation));
         }
@@ -214,23 +215,23 @@ impl Receipt<'_> {
     fn counts(&self) -> String {
         let mut words = Vec::new();
         let planned = matches!(self.outcome, "planned" | "refused");
-        // Empty folders are no files; what is planned for them is what is done.
-        let is_folder = |why: Why| matches!(why, Why::EmptyFolder | Why::EmptyNotInCheckpoint);
-        let files = self.plan.iter().filter(|line| !is_folder(line.why));
+        // Empty directories are no files; what is planned for them is what is done.
+        let is_directory = |why: PlanReason| matches!(why, PlanReason::EmptyFolder | PlanReason::EmptyNotInCheckpoint);
+        let files = self.plan.iter().filter(|line| !is_directory(line.why));
         let count = |act: Act| files.clone().filter(|line| line.act == act).count();
-        let folders = self.plan.iter().filter(|line| is_folder(line.why)).count();
+        let directories = self.plan.iter().filter(|line| is_directory(line.why)).count();
         let files = if planned {
-            Counts {
+            RestoreCounts {
                 written: count(Act::Write),
                 deleted: count(Act::Delete),
                 modes: count(Act::Mode),
-                folders: 0,
+                directories: 0,
             }
         } else {
             self.files
         };
         if files.written > 0 {
-            words.push(format!("{} written", Count::new(files.written, "file")));
+            words.push(format!("{} written", CountedNoun::new(files.written, "file")));
         }
         if files.deleted > 0 {
             words.push(format!("{} deleted", files.deleted));
@@ -238,8 +239,8 @@ impl Receipt<'_> {
         if files.modes > 0 {
             words.push(format!("{} with other permissions", files.modes));
         }
-        if folders > 0 {
-            words.push(Count::new(folders, "empty folder").to_string());
+        if directories > 0 {
+            words.push(CountedNoun::new(directories, "empty folder").to_string());
         }
         for (act, word) in [(Act::Keep, "kept"), (Act::Skip, "skipped")] {
             if count(act) > 0 {
@@ -249,7 +250,7 @@ impl Receipt<'_> {
         if self.index > 0 {
             words.push(format!(
                 "{} in the index",
-                Count::irregular(self.index, "entry", "entries")
+                CountedNoun::irregular(self.index, "entry", "entries")
             ));
         }
         if self.record == "restored" {
@@ -280,29 +281,31 @@ impl Receipt<'_> {
             text.push(row(Slot::Bad, "failed", &failed.path.quoted(), &failed.why));
         }
         if let Some(stopped) = &self.stopped {
-            text.push(Line::new().with(Slot::Bad, format!("  stopped: {stopped}")));
+            text.push(TextLine::new().with(Slot::Bad, format!("  stopped: {stopped}")));
         }
         if let Some(unstaged) = &self.unstaged {
-            text.push(Line::plain(format!("  index    {unstaged}")));
+            text.push(TextLine::plain(format!("  index    {unstaged}")));
         }
         if self.record == "of-another-session" {
-            text.push(Line::plain(
+            text.push(TextLine::plain(
                 "  record   not restored: the checkpoint is not of the current session",
             ));
         }
         if let Some(safety) = &self.safety
             && self.outcome != "planned"
         {
-            let line = Line::plain("  The present was saved first as ").with(Slot::Id, safety.short());
+            let line = TextLine::plain("  The present was saved first as ").with(Slot::Id, safety.short());
             text.push(line);
         }
         if self.outcome == "planned" {
-            text.push(Line::plain("Nothing was changed. Run it without --dry-run to do it."));
+            text.push(TextLine::plain(
+                "Nothing was changed. Run it without --dry-run to do it.",
+            ));
         }
     }
 }
 
-fn plan_line(line: &plan::Line) -> Line {
+fn plan_line(line: &plan::PlanLine) -> TextLine {
     let slot = match line.act {
         Act::Write | Act::Mode => Slot::Changed,
         Act::Delete => Slot::Removed,
@@ -311,8 +314,8 @@ fn plan_line(line: &plan::Line) -> Line {
     row(slot, line.act.word(), &line.path.quoted(), &line.why.to_string())
 }
 
-fn row(slot: Slot, word: &str, path: &str, why: &str) -> Line {
-    let mut line = Line::plain("  ").with(slot, word);
+fn row(slot: Slot, word: &str, path: &str, why: &str) -> TextLine {
+    let mut line = TextLine::plain("  ").with(slot, word);
     line.pad_to(11);
     line.push(Slot::Path, path);
     line.pad_to(40);
@@ -321,8 +324,8 @@ fn row(slot: Slot, word: &str, path: &str, why: &str) -> Line {
     line
 }
 
-fn moved_line(moved: &Moved) -> Line {
-    let mut line = Line::plain("  ref");
+fn moved_line(moved: &MovedRef) -> TextLine {
+    let mut line = TextLine::plain("  ref");
     line.pad_to(11);
     line.push(Slot::Branch, &moved.name);
     match (&moved.from, &moved.to) {

@@ -4,10 +4,10 @@
 //! that was recorded stands between delimiters it cannot contain, so that an output which looks like an instruction
 //! stays an output.
 
-use super::{fence::Fence, markdown, text::Text};
+use super::{fence::OutputFence, markdown, text::Text};
 use crate::model::{
     path::RepoPath,
-    step::{Retry, Step},
+    step::{RetryInfo, Step},
 };
 
 /// The most characters of one step's context.
@@ -18,16 +18,16 @@ const LINES: usize = 60;
 const PATHS: usize = 20;
 
 /// What a prompt is made of.
-pub struct Prompt<'a> {
+pub struct RetryPrompt<'a> {
     /// The session's name, when it is one's.
     pub session: Option<&'a str>,
     /// The try.
-    pub retry: &'a Retry,
+    pub retry: &'a RetryInfo,
     /// Random letters that no one could know when the texts were written.
     pub seed: &'a str,
 }
 
-impl Prompt<'_> {
+impl RetryPrompt<'_> {
     fn title(&self) -> String {
         let step = &self.retry.step;
         let of = self
@@ -89,8 +89,8 @@ impl Prompt<'_> {
                 .iter()
                 .flat_map(|(message, paths)| std::iter::once(message.as_str()).chain(paths.iter().map(String::as_str))),
         );
-        let fence = Fence::new(self.seed, &texts);
-        let mut out = Text::from(super::text::Line::plain(title.as_str())).to_string();
+        let fence = OutputFence::new(self.seed, &texts);
+        let mut out = Text::from(super::text::TextLine::plain(title.as_str())).to_string();
         for (message, paths) in &warnings {
             out.push_str(&format!("warning: {}\n", super::escape::line(message)));
             for path in paths {

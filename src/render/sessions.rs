@@ -5,33 +5,33 @@ use serde::Serialize;
 use super::{
     age::DateStyle,
     slot::Slot,
-    table::{Column, Table},
-    text::Line,
+    table::{TableColumn, TextTable},
+    text::TextLine,
 };
 use crate::model::{id::Oid, time::Timestamp};
 
 /// The sessions of a repository; its JSON is `git-checkpoint.list/1`.
 #[derive(Debug, Serialize)]
-pub struct List {
+pub struct SessionTable {
     /// `git-checkpoint.list/1`.
     pub schema: &'static str,
-    /// Newest first, damaged ones last.
+    /// Latest first, damaged ones last.
     pub sessions: Vec<SessionRow>,
 }
 
-/// A session in a list. Read from its newest commit's message alone, so `verified` is always false.
+/// A session in a list. Read from its latest commit's message alone, so `verified` is always false.
 #[derive(Debug, Serialize)]
 pub struct SessionRow {
     /// Its name.
     pub session: String,
-    /// Whether it is current in this work tree.
+    /// Whether it is current in this working tree.
     pub current: bool,
     /// `active`, `paused`, `completed`, `failed`, `interrupted` or `damaged`.
     pub status: &'static str,
     /// Why it is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
-    /// Its newest checkpoint.
+    /// Its latest checkpoint.
     pub id: Option<Oid>,
     /// When that was saved.
     pub at: Option<Timestamp>,
@@ -51,7 +51,7 @@ pub struct SessionRow {
     pub verified: bool,
 }
 
-impl List {
+impl SessionTable {
     /// A table, one line a session.
     pub fn each_line(
         &self,
@@ -59,22 +59,22 @@ impl List {
         dates: &DateStyle,
         now: Timestamp,
         this_host: &str,
-        each: impl FnMut(Line),
+        each: impl FnMut(TextLine),
     ) {
-        let mut table = Table::new([
-            Column::left(" "),
-            Column::left("SESSION").flexible(10),
-            Column::left("STATUS"),
-            Column::left("WHEN"),
-            Column::left("BY"),
-            Column::left("BRANCH").flexible(6),
-            Column::left("SUMMARY").flexible(10),
+        let mut table = TextTable::new([
+            TableColumn::left(" "),
+            TableColumn::left("SESSION").flexible(10),
+            TableColumn::left("STATUS"),
+            TableColumn::left("WHEN"),
+            TableColumn::left("BY"),
+            TableColumn::left("BRANCH").flexible(6),
+            TableColumn::left("SUMMARY").flexible(10),
         ]);
         for row in &self.sessions {
             let mark = match (row.status, row.current) {
-                ("damaged", _) => Line::new().with(Slot::Bad, "!"),
-                (_, true) => Line::new().with(Slot::Good, "@"),
-                _ => Line::plain(" "),
+                ("damaged", _) => TextLine::new().with(Slot::Bad, "!"),
+                (_, true) => TextLine::new().with(Slot::Good, "@"),
+                _ => TextLine::plain(" "),
             };
             let status = match row.status {
                 "damaged" => Slot::Bad,
@@ -91,12 +91,12 @@ impl List {
             let summary = row.damage.as_ref().unwrap_or(&row.summary);
             table.row([
                 mark,
-                Line::new().with(Slot::Session, &row.session),
-                Line::new().with(status, row.status),
-                Line::new().with(Slot::Date, when),
-                Line::new().with(Slot::Person, by),
-                Line::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
-                Line::plain(summary),
+                TextLine::new().with(Slot::Session, &row.session),
+                TextLine::new().with(status, row.status),
+                TextLine::new().with(Slot::Date, when),
+                TextLine::new().with(Slot::Person, by),
+                TextLine::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
+                TextLine::plain(summary),
             ]);
         }
         table.each_line(columns, each);
@@ -105,12 +105,12 @@ impl List {
 
 /// The checkpoints of a session; its JSON is `git-checkpoint.log/1`.
 #[derive(Debug, Serialize)]
-pub struct Log {
+pub struct CheckpointLog {
     /// `git-checkpoint.log/1`.
     pub schema: &'static str,
     /// The session.
     pub session: String,
-    /// Newest first.
+    /// Latest first.
     pub checkpoints: Vec<LogRow>,
     /// For a fork, the checkpoint it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ pub struct LogRow {
 /// The table of a log. Takes rows one by one, so that a long log is not held in memory twice.
 #[derive(Debug)]
 pub struct LogTable<'d> {
-    table: Table,
+    table: TextTable,
     dates: &'d DateStyle,
     now: Timestamp,
 }
@@ -162,19 +162,19 @@ pub struct LogTable<'d> {
 impl<'d> LogTable<'d> {
     /// Without rows.
     pub fn new(dates: &'d DateStyle, now: Timestamp) -> Self {
-        let table = Table::new([
-            Column::left("ID"),
-            Column::left("WHEN"),
-            Column::left("KIND"),
-            Column::left("BY"),
-            Column::left("SUMMARY").flexible(10),
+        let table = TextTable::new([
+            TableColumn::left("ID"),
+            TableColumn::left("WHEN"),
+            TableColumn::left("KIND"),
+            TableColumn::left("BY"),
+            TableColumn::left("SUMMARY").flexible(10),
         ]);
         Self { table, dates, now }
     }
 
     /// Adds a checkpoint.
     pub fn row(&mut self, row: &LogRow) {
-        let mut summary = Line::new();
+        let mut summary = TextLine::new();
         if let Some(name) = &row.name {
             summary.push(Slot::Session, format!("({name}) "));
         }
@@ -186,39 +186,39 @@ impl<'d> LogTable<'d> {
             summary.push(Slot::Caution, "  partial");
         }
         self.table.row([
-            Line::new().with(Slot::Id, row.id.short()),
-            Line::new().with(Slot::Date, self.dates.show(row.at, self.now)),
-            Line::plain(row.kind.unwrap_or("-")),
-            Line::new().with(Slot::Person, row.agent.as_ref().unwrap_or(&row.author)),
+            TextLine::new().with(Slot::Id, row.id.short()),
+            TextLine::new().with(Slot::Date, self.dates.show(row.at, self.now)),
+            TextLine::plain(row.kind.unwrap_or("-")),
+            TextLine::new().with(Slot::Person, row.agent.as_ref().unwrap_or(&row.author)),
             summary,
         ]);
     }
 }
 
-impl Log {
+impl CheckpointLog {
     /// The lines of its table, one a checkpoint, and what else there is to say.
-    pub fn each_line(&self, table: &LogTable<'_>, columns: usize, mut each: impl FnMut(Line)) {
+    pub fn each_line(&self, table: &LogTable<'_>, columns: usize, mut each: impl FnMut(TextLine)) {
         // A heading over nothing says nothing.
         if !table.table.is_empty() {
             table.table.each_line(columns, &mut each);
         }
         if let Some(source) = &self.forked_from {
             each(
-                Line::new()
+                TextLine::new()
                     .with(Slot::Dim, "forked from ")
                     .with(Slot::Id, source.short()),
             );
         }
         if let Some(damage) = &self.damage {
-            each(Line::new().with(Slot::Bad, "damaged: ").with(Slot::Plain, damage));
+            each(TextLine::new().with(Slot::Bad, "damaged: ").with(Slot::Plain, damage));
         }
     }
 
     /// One short line a checkpoint.
-    pub fn each_oneline(&self, mut each: impl FnMut(Line)) {
+    pub fn each_oneline(&self, mut each: impl FnMut(TextLine)) {
         for row in &self.checkpoints {
             each(
-                Line::new()
+                TextLine::new()
                     .with(Slot::Id, row.id.short())
                     .with(Slot::Plain, format!(" {}", row.summary)),
             );

@@ -1,7 +1,7 @@
-//! What parts of the output mean, and which characters graphs are drawn with. Colours are given to slots in
+//! What parts of the output mean, and which characters graphs are drawn with. Colors are given to slots in
 //! `commands::ui`; nothing else knows an escape sequence.
 
-/// What a part of a line is. Each but `Plain` can be given a colour with `color.checkpoint.<key>`.
+/// What a part of a line is. Each but `Plain` can be given a color with `color.checkpoint.<key>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Slot {
     /// Running text.

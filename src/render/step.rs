@@ -2,10 +2,10 @@
 
 use super::{
     age,
-    count::Count,
+    count::CountedNoun,
     slot::Slot,
-    table::{Column, Table},
-    text::{Line, Text},
+    table::{TableColumn, TextTable},
+    text::{Text, TextLine},
 };
 use crate::model::{
     excerpt::Excerpt,
@@ -28,8 +28,8 @@ fn slot(status: StepStatus) -> Slot {
 }
 
 /// One line about a step: `step 3 'parser' (k3j2abcd)`.
-pub fn line(step: &Step) -> Line {
-    let mut line = Line::plain(format!("step {} '{}' (", step.n, step.title));
+pub fn line(step: &Step) -> TextLine {
+    let mut line = TextLine::plain(format!("step {} '{}' (", step.n, step.title));
     line.push(Slot::Id, &step.id);
     line.push(Slot::Plain, ")");
     line
@@ -47,14 +47,14 @@ pub fn took(step: &Step) -> Option<String> {
 
 /// All steps, a line each.
 pub fn list(steps: &[Step], columns: usize, now: Timestamp) -> Text {
-    let mut table = Table::new([
-        Column::right("#"),
-        Column::left("id"),
-        Column::left("status"),
-        Column::left("when"),
-        Column::left("took"),
-        Column::left("agent"),
-        Column::left("title").flexible(20),
+    let mut table = TextTable::new([
+        TableColumn::right("#"),
+        TableColumn::left("id"),
+        TableColumn::left("status"),
+        TableColumn::left("when"),
+        TableColumn::left("took"),
+        TableColumn::left("agent"),
+        TableColumn::left("title").flexible(20),
     ]);
     for step in steps {
         let mut status = step.status.word().to_owned();
@@ -63,13 +63,13 @@ pub fn list(steps: &[Step], columns: usize, now: Timestamp) -> Text {
         }
         let when = step.ended_at.or(step.started_at).unwrap_or(step.at);
         table.row([
-            Line::plain(step.n.to_string()),
-            Line::new().with(Slot::Id, &step.id),
-            Line::new().with(slot(step.status), status),
-            Line::new().with(Slot::Date, age::age(when, now)),
-            Line::plain(took(step).unwrap_or_default()),
-            Line::new().with(Slot::Person, step.agent.as_deref().unwrap_or_default()),
-            Line::plain(&step.title),
+            TextLine::plain(step.n.to_string()),
+            TextLine::new().with(Slot::Id, &step.id),
+            TextLine::new().with(slot(step.status), status),
+            TextLine::new().with(Slot::Date, age::age(when, now)),
+            TextLine::plain(took(step).unwrap_or_default()),
+            TextLine::new().with(Slot::Person, step.agent.as_deref().unwrap_or_default()),
+            TextLine::plain(&step.title),
         ]);
     }
     table.render(columns)
@@ -80,13 +80,13 @@ pub fn show(step: &Step, columns: usize, all: bool, now: Timestamp) -> Text {
     let mut text = Text::new();
     text.push(line(step));
     {
-        let mut row = |label: &str, value: Line| {
-            let mut line = Line::new().with(Slot::Heading, format!("{label}:"));
+        let mut row = |label: &str, value: TextLine| {
+            let mut line = TextLine::new().with(Slot::Heading, format!("{label}:"));
             line.pad_to(12);
             line.append(&value);
             text.push(line);
         };
-        let mut status = Line::new().with(slot(step.status), step.status.word());
+        let mut status = TextLine::new().with(slot(step.status), step.status.word());
         if step.attempt > 1 {
             status.push(Slot::Plain, format!(", try {}", step.attempt));
         }
@@ -102,31 +102,31 @@ pub fn show(step: &Step, columns: usize, all: bool, now: Timestamp) -> Text {
             ("Taken back", Slot::Caution, &step.invalidated),
         ] {
             if let Some(value) = value {
-                row(label, Line::new().with(slot, value));
+                row(label, TextLine::new().with(slot, value));
             }
         }
         if let Some(command) = &step.command {
-            let mut line = Line::plain(command.shown());
-            if !command.folder.as_bytes().is_empty() {
-                line.push(Slot::Dim, format!(" in {}", command.folder));
+            let mut line = TextLine::plain(command.shown());
+            if !command.directory.as_bytes().is_empty() {
+                line.push(Slot::Dim, format!(" in {}", command.directory));
             }
             row("Command", line);
         }
         if let Some(started) = step.started_at {
-            row("Began", Line::new().with(Slot::Date, age::age(started, now)));
+            row("Began", TextLine::new().with(Slot::Date, age::age(started, now)));
         }
         if let Some(took) = took(step) {
-            row("Took", Line::plain(took));
+            row("Took", TextLine::plain(took));
         }
         if !step.uses.is_empty() {
-            row("Uses", Line::new().with(Slot::Id, step.uses.join(" ")));
+            row("Uses", TextLine::new().with(Slot::Id, step.uses.join(" ")));
         }
         if !step.verification.is_empty() {
             let checks = step.verification.iter().map(|(name, result)| {
                 let result = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
                 format!("{name} {result}")
             });
-            row("Checks", Line::plain(checks.collect::<Vec<_>>().join(", ")));
+            row("Checks", TextLine::plain(checks.collect::<Vec<_>>().join(", ")));
         }
     }
     for (title, value) in [("Prompt", &step.prompt), ("Context for later steps", &step.context)] {
@@ -166,7 +166,7 @@ fn files(text: &mut Text, step: &Step, all: bool) {
             "deleted" => Slot::Removed,
             _ => Slot::Changed,
         };
-        let mut line = Line::plain("  ").with(slot, format!("{:9}", output.change));
+        let mut line = TextLine::plain("  ").with(slot, format!("{:9}", output.change));
         line.push(Slot::Path, output.path.quoted());
         if let Some(about) = &output.text {
             line.push(Slot::Plain, format!("  {about}"));
@@ -175,7 +175,7 @@ fn files(text: &mut Text, step: &Step, all: bool) {
     }
     let left = step.outputs.len().saturating_sub(shown) as u64 + step.more_outputs.unwrap_or(0);
     if left > 0 {
-        text.push(Line::new().with(Slot::Dim, format!("  ... {left} more")));
+        text.push(TextLine::new().with(Slot::Dim, format!("  ... {left} more")));
     }
 }
 
@@ -186,17 +186,17 @@ fn output(text: &mut Text, output: &Excerpt, all: bool) {
     let lines = block.lines();
     let from = if all { 0 } else { lines.len().saturating_sub(LINES) };
     if from > 0 {
-        let left = Count::new(from, "line");
-        text.push(Line::new().with(Slot::Dim, format!("  ... {left} before (--all)")));
+        let left = CountedNoun::new(from, "line");
+        text.push(TextLine::new().with(Slot::Dim, format!("  ... {left} before (--all)")));
     }
     for line in &lines[from..] {
-        let mut indented = Line::plain("  ");
+        let mut indented = TextLine::plain("  ");
         indented.append(line);
         text.push(indented);
     }
 }
 
 fn heading(text: &mut Text, title: &str) {
-    text.push(Line::new());
-    text.push(Line::new().with(Slot::Heading, title));
+    text.push(TextLine::new());
+    text.push(TextLine::new().with(Slot::Heading, title));
 }

@@ -4,7 +4,7 @@
 //! The design width is 80; a wider screen gives its room to the flexible column only.
 
 use super::slot::Slot;
-use super::text::{Line, Text, cut, width};
+use super::text::{Text, TextLine, cut, width};
 
 /// Columns between two columns.
 const GAP: usize = 2;
@@ -14,14 +14,14 @@ const NARROW: usize = 60;
 
 /// A column's title and how it behaves.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct TableColumn {
     title: String,
     right: bool,
     /// Columns it keeps at least when room is short; `None` means it is never cut.
     least: Option<usize>,
 }
 
-impl Column {
+impl TableColumn {
     /// Aligned left, never cut.
     pub fn left(title: &str) -> Self {
         Self {
@@ -50,27 +50,27 @@ impl Column {
 
 /// Rows of cells under titled columns. Everything is kept in a few long pieces: it may be a hundred thousand rows.
 #[derive(Clone, Debug)]
-pub struct Table {
-    columns: Vec<Column>,
+pub struct TextTable {
+    columns: Vec<TableColumn>,
     /// The text of all cells, row by row.
     text: String,
     /// The parts of cells: what each is, and where its text ends.
     parts: Vec<(Slot, usize)>,
     /// The cells.
-    cells: Vec<Cell>,
+    cells: Vec<TableCell>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct TableCell {
     /// How many parts there are up to its end.
     parts: usize,
     /// Columns on a screen.
     width: usize,
 }
 
-impl Table {
+impl TextTable {
     /// No rows yet. Without any title no line of titles is drawn.
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+    pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
         Self {
             columns: columns.into_iter().collect(),
             text: String::new(),
@@ -80,7 +80,7 @@ impl Table {
     }
 
     /// Adds a row. Missing cells are empty; cells beyond the columns are left out.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Line>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = TextLine>) {
         let mut cells = cells.into_iter();
         for _ in 0..self.columns.len() {
             let mut width = 0;
@@ -90,7 +90,7 @@ impl Table {
                 width += super::text::width(span.text());
             }
             let parts = self.parts.len();
-            self.cells.push(Cell { parts, width });
+            self.cells.push(TableCell { parts, width });
         }
     }
 
@@ -113,7 +113,7 @@ impl Table {
     }
 
     /// The lines of [`render`](Self::render), one at a time.
-    pub fn each_line(&self, columns: usize, each: impl FnMut(Line)) {
+    pub fn each_line(&self, columns: usize, each: impl FnMut(TextLine)) {
         let used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
         if columns >= NARROW {
             return self.wide(&used, columns, each);
@@ -125,17 +125,17 @@ impl Table {
         }
     }
 
-    fn cell(&self, row: usize, column: usize) -> Cell {
+    fn cell(&self, row: usize, column: usize) -> TableCell {
         self.cells[row * self.columns.len() + column]
     }
 
     /// Adds a cell to a line, in at most `columns` columns.
-    fn put(&self, line: &mut Line, row: usize, column: usize, columns: usize) {
+    fn put(&self, line: &mut TextLine, row: usize, column: usize, columns: usize) {
         let place = row * self.columns.len() + column;
         let first = place.checked_sub(1).map_or(0, |before| self.cells[before].parts);
         let mut start = first.checked_sub(1).map_or(0, |before| self.parts[before].1);
         let cell = self.cells[place];
-        let mut copy = |line: &mut Line| {
+        let mut copy = |line: &mut TextLine| {
             for &(slot, end) in &self.parts[first..cell.parts] {
                 line.push_shown(slot, &self.text[start..end]);
                 start = end;
@@ -144,7 +144,7 @@ impl Table {
         if cell.width <= columns {
             copy(line);
         } else {
-            let mut whole = Line::new();
+            let mut whole = TextLine::new();
             copy(&mut whole);
             line.append(&whole.cut(columns));
         }
@@ -160,10 +160,10 @@ impl Table {
         !self.is_empty() && !(0..self.len()).any(has_text)
     }
 
-    fn wide(&self, used: &[usize], columns: usize, mut each: impl FnMut(Line)) {
+    fn wide(&self, used: &[usize], columns: usize, mut each: impl FnMut(TextLine)) {
         let widths = self.widths(used, columns);
         if used.iter().any(|&c| !self.columns[c].title.is_empty()) {
-            let mut titles = Line::new();
+            let mut titles = TextLine::new();
             let (mut at, mut start) = (0, 0);
             for (&c, &w) in used.iter().zip(&widths) {
                 let title = cut(&self.columns[c].title, w);
@@ -183,16 +183,16 @@ impl Table {
     }
 
     /// Two lines for each row: all columns but `second`, then `second`, indented.
-    fn narrow(&self, used: &[usize], second: usize, columns: usize, mut each: impl FnMut(Line)) {
+    fn narrow(&self, used: &[usize], second: usize, columns: usize, mut each: impl FnMut(TextLine)) {
         let first: Vec<usize> = used.iter().copied().filter(|&c| c != second).collect();
         let widths = self.widths(&first, columns);
         for row in 0..self.len() {
             // Columns that may not be cut can still be too wide for this screen: then the line is.
             each(self.join(row, &first, &widths).cut(columns));
-            let mut line = Line::new();
+            let mut line = TextLine::new();
             self.put(&mut line, row, second, columns.saturating_sub(4));
             if !line.is_empty() {
-                let mut indented = Line::plain("    ");
+                let mut indented = TextLine::plain("    ");
                 indented.append(&line);
                 each(indented);
             }
@@ -228,19 +228,19 @@ impl Table {
     }
 
     /// One line of cells, without spaces at its end.
-    fn join(&self, row: usize, used: &[usize], widths: &[usize]) -> Line {
+    fn join(&self, row: usize, used: &[usize], widths: &[usize]) -> TextLine {
         // Mostly a byte a column, and nobody's screen is wider.
         let room = widths
             .iter()
             .fold(0_usize, |sum, width| sum.saturating_add(width + GAP));
-        let mut line = Line::with_room(room.min(256));
+        let mut line = TextLine::with_room(room.min(256));
         // Where the line ends, and where the column begins.
         let (mut at, mut start) = (0, 0);
         for (&column, &width) in used.iter().zip(widths) {
             let cell = self.cell(row, column);
             // Only one that is cut has to be measured again.
             let taken = if cell.width > width {
-                let mut cut = Line::new();
+                let mut cut = TextLine::new();
                 self.put(&mut cut, row, column, width);
                 cut.width()
             } else {
@@ -264,16 +264,16 @@ mod tests {
 
     use super::*;
 
-    fn sample() -> Table {
-        let mut table = Table::new([
-            Column::left(""),
-            Column::left("ID"),
-            Column::left("WHEN"),
-            Column::left("SESSION").flexible(8),
-            Column::right("CODE"),
-            Column::left("MESSAGE").flexible(12),
+    fn sample() -> TextTable {
+        let mut table = TextTable::new([
+            TableColumn::left(""),
+            TableColumn::left("ID"),
+            TableColumn::left("WHEN"),
+            TableColumn::left("SESSION").flexible(8),
+            TableColumn::right("CODE"),
+            TableColumn::left("MESSAGE").flexible(12),
         ]);
-        let row = |cells: [&str; 6]| cells.map(Line::plain).into_iter();
+        let row = |cells: [&str; 6]| cells.map(TextLine::plain).into_iter();
         table.row(row([
             "@",
             "7f3ad2e1",
@@ -328,20 +328,20 @@ mod tests {
 
     #[test]
     fn columns_without_content_take_no_room() {
-        let mut table = Table::new([Column::left("A"), Column::left("B"), Column::left("C")]);
-        table.row([Line::plain("1"), Line::new(), Line::plain("3")]);
-        table.row([Line::plain("1")]);
+        let mut table = TextTable::new([TableColumn::left("A"), TableColumn::left("B"), TableColumn::left("C")]);
+        table.row([TextLine::plain("1"), TextLine::new(), TextLine::plain("3")]);
+        table.row([TextLine::plain("1")]);
         assert_eq!((table.len(), table.is_empty()), (2, false));
         assert_eq!(table.render(80).to_string(), "A  C\n1  3\n1\n");
-        assert_eq!(Table::new([Column::left("A")]).render(80).to_string(), "A\n");
+        assert_eq!(TextTable::new([TableColumn::left("A")]).render(80).to_string(), "A\n");
     }
 
     proptest! {
         #[test]
         fn a_table_fits_from_sixty_columns_on(cells in proptest::collection::vec("\\PC{0,40}", 0..12), columns in 20usize..120) {
-            let mut table = Table::new([Column::left("A"), Column::left("B").flexible(4), Column::left("C").flexible(4)]);
+            let mut table = TextTable::new([TableColumn::left("A"), TableColumn::left("B").flexible(4), TableColumn::left("C").flexible(4)]);
             for pair in cells.chunks(2) {
-                table.row([Line::plain("x"), Line::plain(&pair[0]), Line::plain(pair.last().unwrap())]);
+                table.row([TextLine::plain("x"), TextLine::plain(&pair[0]), TextLine::plain(pair.last().unwrap())]);
             }
             prop_assert!(table.render(columns).width() <= columns);
         }

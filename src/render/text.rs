@@ -1,7 +1,7 @@
-//! Lines of text whose parts carry a meaning (`Slot`) instead of a colour, and the measures of text on a screen.
+//! Lines of text whose parts carry a meaning (`Slot`) instead of a color, and the measures of text on a screen.
 //!
-//! A `Line` holds only what may be shown: everything put into it is escaped first, so widths are those of what is
-//! drawn. Which colour a slot has, and whether there is colour at all, is decided in `commands::ui`.
+//! A `TextLine` holds only what may be shown: everything put into it is escaped first, so widths are those of what is
+//! drawn. Which color a slot has, and whether there is color at all, is decided in `commands::ui`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -32,7 +32,7 @@ impl<'l> Span<'l> {
 
 /// One line without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TextLine {
     /// All parts, one after the other: a table has a hundred thousand lines, and most are one part.
     text: String,
     /// The parts but the last one: what each is, and where it ends.
@@ -41,7 +41,7 @@ pub struct Line {
     last: Slot,
 }
 
-impl Default for Line {
+impl Default for TextLine {
     fn default() -> Self {
         Self {
             text: String::new(),
@@ -51,7 +51,7 @@ impl Default for Line {
     }
 }
 
-impl Line {
+impl TextLine {
     /// An empty line.
     pub fn new() -> Self {
         Self::default()
@@ -167,7 +167,7 @@ impl Line {
     }
 }
 
-impl Line {
+impl TextLine {
     /// The line on as many lines as it takes to be `columns` wide at most, broken at spaces; those after the first are
     /// indented a little more. What has no space stays whole.
     pub fn folded(&self, columns: usize) -> Vec<Self> {
@@ -211,7 +211,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TextLine {
     /// The text without its slots.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -221,7 +221,7 @@ impl fmt::Display for Line {
 /// Lines, from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
 }
 
 impl Text {
@@ -234,7 +234,7 @@ impl Text {
     pub fn block(text: &str) -> Self {
         let text = escape::block(text);
         Self {
-            lines: text.lines().map(|l| Line::plain(expand_tabs(l))).collect(),
+            lines: text.lines().map(|l| TextLine::plain(expand_tabs(l))).collect(),
         }
     }
 
@@ -247,7 +247,7 @@ impl Text {
             let mut line = String::new();
             for word in paragraph.split_whitespace() {
                 if !line.is_empty() && width(&line) + 1 + width(word) > room {
-                    out.push(Line::plain(" ".repeat(indent) + &line));
+                    out.push(TextLine::plain(" ".repeat(indent) + &line));
                     line.clear();
                 }
                 if !line.is_empty() {
@@ -256,16 +256,16 @@ impl Text {
                 line.push_str(word);
             }
             out.push(if line.is_empty() {
-                Line::new()
+                TextLine::new()
             } else {
-                Line::plain(" ".repeat(indent) + &line)
+                TextLine::plain(" ".repeat(indent) + &line)
             });
         }
         out
     }
 
     /// Adds a line.
-    pub fn push(&mut self, line: Line) {
+    pub fn push(&mut self, line: TextLine) {
         self.lines.push(line);
     }
 
@@ -275,24 +275,24 @@ impl Text {
     }
 
     /// The lines.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[TextLine] {
         &self.lines
     }
 
     /// The columns of its widest line.
     pub fn width(&self) -> usize {
-        self.lines.iter().map(Line::width).max().unwrap_or(0)
+        self.lines.iter().map(TextLine::width).max().unwrap_or(0)
     }
 }
 
-impl From<Line> for Text {
-    fn from(line: Line) -> Self {
+impl From<TextLine> for Text {
+    fn from(line: TextLine) -> Self {
         Self { lines: vec![line] }
     }
 }
 
-impl FromIterator<Line> for Text {
-    fn from_iter<I: IntoIterator<Item = Line>>(lines: I) -> Self {
+impl FromIterator<TextLine> for Text {
+    fn from_iter<I: IntoIterator<Item = TextLine>>(lines: I) -> Self {
         Self {
             lines: lines.into_iter().collect(),
         }
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn lines_hold_only_what_may_be_shown() {
-        let line = Line::new().with(Slot::Id, "7f3a\x1b[0m").with(Slot::Plain, " a\nb");
+        let line = TextLine::new().with(Slot::Id, "7f3a\x1b[0m").with(Slot::Plain, " a\nb");
         assert_eq!(line.to_string(), "7f3a\\x1b[0m a\\nb");
         assert_eq!(line.width(), 16);
         assert_eq!(Text::block("a\tb\r\n\n\x1bc\n").to_string(), "a       b\n\n\\x1bc\n");
@@ -382,24 +382,24 @@ mod tests {
             ("e\u{301}e\u{301}e\u{301}e\u{301}", 3, "e\u{301}.."),
         ] {
             assert_eq!(cut(text, columns), wanted);
-            assert_eq!(Line::plain(text).cut(columns).to_string(), wanted);
+            assert_eq!(TextLine::plain(text).cut(columns).to_string(), wanted);
         }
-        let line = Line::new().with(Slot::Id, "abcd").with(Slot::Date, "efgh");
+        let line = TextLine::new().with(Slot::Id, "abcd").with(Slot::Date, "efgh");
         let cut = line.cut(7);
         assert_eq!(cut.to_string(), "abcde..");
         assert_eq!(cut.spans().nth(1).map(|span| span.slot()), Some(Slot::Date));
     }
 
     #[test]
-    fn long_lines_are_folded_with_their_colours() {
-        let line = Line::plain("  code     ")
+    fn long_lines_are_folded_with_their_colors() {
+        let line = TextLine::plain("  code     ")
             .with(Slot::Branch, "main")
             .with(Slot::Plain, ", 1 modified");
         let folded: Vec<_> = line.folded(20).iter().map(ToString::to_string).collect();
         assert_eq!(folded, ["  code     main, 1", "    modified"]);
         assert_eq!(line.folded(40), vec![line.clone()]);
         assert!(line.folded(20)[0].spans().any(|span| span.slot() == Slot::Branch));
-        let folded: Vec<_> = Line::plain("unbreakable-word x")
+        let folded: Vec<_> = TextLine::plain("unbreakable-word x")
             .folded(5)
             .iter()
             .map(ToString::to_string)
@@ -417,7 +417,7 @@ mod tests {
         #[test]
         fn parts_are_what_was_pushed(parts in proptest::collection::vec(("\\PC{0,6}", 0usize..3), 0..8)) {
             let slots = [Slot::Plain, Slot::Id, Slot::Date];
-            let mut line = Line::new();
+            let mut line = TextLine::new();
             let mut wanted: Vec<(Slot, String)> = Vec::new();
             for (text, slot) in &parts {
                 line.push(slots[*slot], text);
@@ -436,7 +436,7 @@ mod tests {
 
         #[test]
         fn folding_loses_no_word(text in "[ a-c\u{e9}]{0,40}", columns in 1usize..20) {
-            let line = Line::plain(&text);
+            let line = TextLine::plain(&text);
             let folded = line.folded(columns);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             let all: Vec<_> = folded.iter().map(ToString::to_string).collect();
@@ -453,7 +453,7 @@ mod tests {
             let text = escape::line(&text).into_owned();
             let short = cut(&text, columns);
             prop_assert!(width(&short) <= columns, "{:?} is {} wide", short, width(&short));
-            prop_assert_eq!(Line::plain(&text).cut(columns).to_string(), short);
+            prop_assert_eq!(TextLine::plain(&text).cut(columns).to_string(), short);
         }
     }
 }

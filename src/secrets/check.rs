@@ -1,7 +1,7 @@
 //! What a regular expression cannot say: edges of a match, placeholders, entropy, what base64 decodes to. Pure
 //! functions over bytes; all look at a bounded stretch.
 
-use super::rules::{Check, Edge, Rule};
+use super::rules::{Edge, Rule, RuleCheck};
 
 /// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret ended: a
 /// marker is going to end there, so what stands before that does not count.
@@ -20,7 +20,7 @@ pub(super) fn right_holds(edge: Edge, text: &[u8], end: usize) -> bool {
 }
 
 /// Whether a word may begin at `at`: no letter or digit stands before it (with `token` no `-` or `_` either), or
-/// what stands there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's colour code.
+/// what stands there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's color code.
 fn open_before(text: &[u8], at: usize, token: bool) -> bool {
     let Some(&last) = at.checked_sub(1).and_then(|before| text.get(before)) else {
         return true;
@@ -41,12 +41,12 @@ fn open_before(text: &[u8], at: usize, token: bool) -> bool {
     (matches!(last, b'a' | b'b' | b'e' | b'f' | b'n' | b'r' | b't' | b'v' | b'0') && ends(1, b"\\"))
         || (hex(2) && (ends(2, b"%") || ends(2, b"=") || ends(2, b"\\x")))
         || (hex(4) && ends(4, b"\\u"))
-        || (last == b'm' && ends_colour(before))
+        || (last == b'm' && ends_color(before))
 }
 
-/// Whether the text ends with a colour code: ESC, also spelt `\x1b`, `\u001b`, `\e` or `\033`, then `[`, digits and
+/// Whether the text ends with a color code: ESC, also spelt `\x1b`, `\u001b`, `\e` or `\033`, then `[`, digits and
 /// `;`, then `m`.
-fn ends_colour(text: &[u8]) -> bool {
+fn ends_color(text: &[u8]) -> bool {
     let body = &text[..text.len() - 1];
     let digits = body
         .iter()
@@ -63,29 +63,29 @@ pub(super) fn holds(rule: &Rule, secret: &[u8]) -> bool {
     !is_filler(secret) && check(rule.check, secret) && (rule.bits == 0.0 || entropy(secret) >= rule.bits)
 }
 
-fn check(check: Check, secret: &[u8]) -> bool {
+fn check(check: RuleCheck, secret: &[u8]) -> bool {
     match check {
-        Check::Any => true,
-        Check::Literal => !is_template(secret),
-        Check::Value => !is_placeholder(secret),
-        Check::Word => {
+        RuleCheck::Any => true,
+        RuleCheck::Literal => !is_template(secret),
+        RuleCheck::Value => !is_placeholder(secret),
+        RuleCheck::Word => {
             !is_placeholder(secret)
                 && (has(secret, u8::is_ascii_digit)
                     || (has(secret, u8::is_ascii_lowercase) && has(secret, u8::is_ascii_uppercase)))
         }
-        Check::Mixed => {
+        RuleCheck::Mixed => {
             !is_placeholder(secret) && has(secret, u8::is_ascii_digit) && has(secret, u8::is_ascii_alphabetic)
         }
-        Check::Random => {
+        RuleCheck::Random => {
             !is_placeholder(secret)
                 && has(secret, u8::is_ascii_digit)
                 && has(secret, u8::is_ascii_lowercase)
                 && has(secret, u8::is_ascii_uppercase)
         }
-        Check::Basic => is_basic(secret),
-        Check::KeyBody => is_key_body(secret),
-        Check::Quoted => is_assigned(secret),
-        Check::Bare => has(secret, u8::is_ascii_digit) && !secret.starts_with(b"-") && is_assigned(secret),
+        RuleCheck::Basic => is_basic(secret),
+        RuleCheck::KeyBody => is_key_body(secret),
+        RuleCheck::Quoted => is_assigned(secret),
+        RuleCheck::Bare => has(secret, u8::is_ascii_digit) && !secret.starts_with(b"-") && is_assigned(secret),
     }
 }
 

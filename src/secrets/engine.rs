@@ -28,7 +28,7 @@ const PREFIX: usize = 3;
 
 /// A place where a rule's pattern, edges and check hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Match {
+pub(super) struct RuleMatch {
     /// Row of the table, in order.
     pub(super) rank: usize,
     /// The secret.
@@ -39,7 +39,7 @@ pub(super) struct Match {
 
 /// All rows.
 pub(super) struct Engine {
-    rows: Vec<Row>,
+    rows: Vec<RuleRow>,
 }
 
 /// The keywords by how they begin. Made by the compiler: a program that starts for every change of a draft would take a
@@ -124,7 +124,7 @@ impl Keywords {
     }
 }
 
-struct Row {
+struct RuleRow {
     rule: &'static Rule,
     regex: OnceLock<Regex>,
 }
@@ -138,10 +138,10 @@ impl Engine {
 
     /// One of its own, with nothing compiled.
     pub(super) fn new() -> Self {
-        let rows: Vec<Row> = TABLES
+        let rows: Vec<RuleRow> = TABLES
             .iter()
             .flat_map(|table| table.iter())
-            .map(|rule| Row {
+            .map(|rule| RuleRow {
                 rule,
                 regex: OnceLock::new(),
             })
@@ -162,8 +162,8 @@ impl Engine {
 
     /// Calls `accept` with every match, in the order of their keywords. What it returns is whether the match is going
     /// to be replaced: its end then counts as an edge, as the marker's will, and the same rule looks on behind it.
-    pub(super) fn each_match(&self, text: &[u8], mut accept: impl FnMut(Match) -> bool) {
-        let mut behind = Behind::default();
+    pub(super) fn each_match(&self, text: &[u8], mut accept: impl FnMut(RuleMatch) -> bool) {
+        let mut behind = RulePositions::default();
         let mut previous_end = 0;
         let mut hash = text.iter().take(PREFIX - 1).copied().fold(0, next_hash);
         for (at, &byte) in text.iter().skip(PREFIX - 1).enumerate() {
@@ -199,7 +199,7 @@ impl Engine {
                     continue;
                 }
                 behind.set(rank, end);
-                if accept(Match { rank, start, end }) {
+                if accept(RuleMatch { rank, start, end }) {
                     previous_end = end;
                 }
             }
@@ -209,9 +209,9 @@ impl Engine {
 
 /// Where each rule looks on. A list and no array by rank: few rules match in one text, and most texts are short.
 #[derive(Default)]
-struct Behind(Vec<(usize, usize)>);
+struct RulePositions(Vec<(usize, usize)>);
 
-impl Behind {
+impl RulePositions {
     fn of(&self, rank: usize) -> usize {
         self.0.iter().find(|entry| entry.0 == rank).map_or(0, |entry| entry.1)
     }
@@ -240,7 +240,7 @@ fn is_spelt(text: &[u8], keyword: &str, nocase: bool) -> bool {
     })
 }
 
-impl Row {
+impl RuleRow {
     /// The first match in the window, as ranges of the whole and of the secret.
     fn find(&self, window: &[u8]) -> Option<((usize, usize), (usize, usize))> {
         let regex = self.regex.get_or_init(|| {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::opaque::{is_opaque_name, is_run};
 use super::scan::{Hit, Scanner};
-use super::{Mode, Severity, marker};
+use super::{RedactionMode, Severity, marker};
 
 /// A secret in a JSON value: what and where, never the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,20 +53,20 @@ impl Scanner {
     /// everything outside the findings stay as they are. Two members whose names become the same marker are told
     /// apart by a number.
     pub fn redact_json(&self, value: &mut Value) -> Vec<JsonFinding> {
-        let mut walk = Walk {
+        let mut walk = JsonWalk {
             scanner: self,
             pointer: String::new(),
             whole: String::new(),
             findings: Vec::new(),
         };
-        if self.mode() != Mode::Off {
+        if self.mode() != RedactionMode::Off {
             walk.value(value, None, false);
         }
         walk.findings
     }
 }
 
-struct Walk<'s> {
+struct JsonWalk<'s> {
     scanner: &'s Scanner,
     pointer: String,
     /// A string with its name, one after the other.
@@ -74,7 +74,7 @@ struct Walk<'s> {
     findings: Vec<JsonFinding>,
 }
 
-impl Walk<'_> {
+impl JsonWalk<'_> {
     /// `name` is the name that speaks of this value: that of its member, of the member whose array it is in, or of
     /// its pair.
     fn value(&mut self, value: &mut Value, name: Option<&str>, image: bool) {
@@ -122,7 +122,7 @@ impl Walk<'_> {
             );
             self.pointer.truncate(len);
         }
-        if self.scanner.mode() == Mode::On && !renamed.is_empty() {
+        if self.scanner.mode() == RedactionMode::On && !renamed.is_empty() {
             rename(members, renamed);
         }
     }
@@ -164,7 +164,7 @@ impl Walk<'_> {
             hits.retain(|hit| hit.severity == Severity::Secret);
         }
         self.report(text, &hits, shift, false);
-        let replaced = self.scanner.mode() == Mode::On && super::redact::any_secret(&hits);
+        let replaced = self.scanner.mode() == RedactionMode::On && super::redact::any_secret(&hits);
         replaced.then(|| self.replace(text, &hits, shift))
     }
 
@@ -191,7 +191,7 @@ impl Walk<'_> {
             kind: self.scanner.kind(hit.name),
             severity: hit.severity,
             range: hit.start - shift..hit.end - shift,
-            replaced: self.scanner.mode() == Mode::On && hit.severity == Severity::Secret,
+            replaced: self.scanner.mode() == RedactionMode::On && hit.severity == Severity::Secret,
         }));
     }
 

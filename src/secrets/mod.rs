@@ -5,7 +5,7 @@
 //! string or `password = "..."`, is reported as a [`Severity::Warning`] and stays. Object ids, digests, UUIDs,
 //! signatures, encrypted reasoning and images are left alone.
 //!
-//! Pure: nothing is read or written here, no finding carries the secret, and content of the work tree is never meant
+//! Pure: nothing is read or written here, no finding carries the secret, and content of the working tree is never meant
 //! to pass through. What cannot be seen: secrets in compressed or encrypted attachments, and words of no known form.
 
 mod check;
@@ -27,7 +27,7 @@ use std::ops::Range;
 
 pub use json::JsonFinding;
 pub use scan::Scanner;
-pub use settings::{Error, Mode, OwnRule, Settings};
+pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
 pub use stream::ChunkRedactor;
 
 /// What every marker begins with.
@@ -38,7 +38,7 @@ const MARKER_START: &str = "[REDACTED:";
 pub enum Severity {
     /// It may be one: a random string, or a value assigned to something called a password. The text stays.
     Warning,
-    /// A known format, or one of the user's own rules. The text is replaced, unless the mode is [`Mode::Warn`].
+    /// A known format, or one of the user's own rules. The text is replaced, unless the mode is [`RedactionMode::Warn`].
     Secret,
 }
 

@@ -35,13 +35,13 @@ pub(super) fn is_run(value: &[u8]) -> bool {
 }
 
 /// Answers for one text, and remembers the last run, so that many questions about one long run cost one look at it.
-pub(super) struct Opaque<'t> {
+pub(super) struct OpaqueRuns<'t> {
     text: &'t [u8],
     plain: (usize, usize, bool),
     wide: (usize, usize, bool),
 }
 
-impl<'t> Opaque<'t> {
+impl<'t> OpaqueRuns<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
         Self {
             text,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::scan::{Hit, Scanner};
-use super::{Finding, Mode, Severity, marker};
+use super::{Finding, RedactionMode, Severity, marker};
 
 impl Scanner {
     /// The text with every secret replaced by its marker, borrowed if nothing was replaced, and what was found. Text
@@ -29,7 +29,7 @@ impl Scanner {
     /// The same for the bytes of an attachment, which need not be text. In UTF-16 with a byte-order mark the markers
     /// are UTF-16 too.
     pub fn redact_bytes<'t>(&self, bytes: &'t [u8]) -> (Cow<'t, [u8]>, Vec<Finding>) {
-        let wide = Wide::read(bytes, self.mode());
+        let wide = NarrowedUtf16::read(bytes, self.mode());
         let findings = wide.as_ref().map_or_else(
             || self.findings(bytes, &self.hits(bytes), true, 1, 0),
             |wide| wide.findings(self, true),
@@ -54,22 +54,22 @@ impl Scanner {
 }
 
 pub(super) fn scan(scanner: &Scanner, bytes: &[u8]) -> Vec<Finding> {
-    match Wide::read(bytes, scanner.mode()) {
+    match NarrowedUtf16::read(bytes, scanner.mode()) {
         Some(wide) => wide.findings(scanner, false),
         None => scanner.findings(bytes, &scanner.hits(bytes), false, 1, 0),
     }
 }
 
 /// A text in UTF-16, narrowed to one byte a unit: ASCII as it is, all else as a byte that no rule knows.
-struct Wide {
+struct NarrowedUtf16 {
     narrow: Vec<u8>,
     little: bool,
 }
 
-impl Wide {
-    fn read(bytes: &[u8], mode: Mode) -> Option<Self> {
+impl NarrowedUtf16 {
+    fn read(bytes: &[u8], mode: RedactionMode) -> Option<Self> {
         let little = match bytes {
-            _ if mode == Mode::Off => return None,
+            _ if mode == RedactionMode::Off => return None,
             [0xff, 0xfe, ..] => true,
             [0xfe, 0xff, ..] => false,
             _ => return None,

@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use super::check::marker_len;
 use super::engine::Engine;
-use super::opaque::Opaque;
-use super::settings::{Allow, Own, allow_list, own_rules};
-use super::{Error, Finding, MARKER_START, Mode, Settings, Severity, random};
+use super::opaque::OpaqueRuns;
+use super::settings::{AllowRule, CustomRule, allow_list, own_rules};
+use super::{Error, Finding, MARKER_START, RedactionMode, RedactionSettings, Severity, random};
 
 /// The kinds that only warn: by name, by randomness.
 pub(super) const WARNINGS: [&str; 2] = ["generic-secret", "high-entropy"];
@@ -22,7 +22,7 @@ const PASSES: usize = 8;
 
 /// What name a hit goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Name {
+pub(super) enum SecretName {
     /// Row of the built-in table. Before the own rules, so that a known format keeps its name.
     Rule(usize),
     /// Own rule.
@@ -36,22 +36,22 @@ pub(super) enum Name {
 pub(super) struct Hit {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) name: Name,
+    pub(super) name: SecretName,
     pub(super) severity: Severity,
 }
 
 /// Finds and replaces secrets by one set of settings. Making one is cheap; the built-in rules are shared by the
 /// whole process and compiled one by one when their keyword is first seen.
 pub struct Scanner {
-    mode: Mode,
-    own: Vec<Own>,
-    allow: Vec<Allow>,
+    mode: RedactionMode,
+    own: Vec<CustomRule>,
+    allow: Vec<AllowRule>,
     engine: &'static Engine,
 }
 
 impl Scanner {
     /// A scanner for these settings; fails if an own rule or an entry of the allow-list is wrong, and names it.
-    pub fn new(settings: &Settings) -> Result<Self, Error> {
+    pub fn new(settings: &RedactionSettings) -> Result<Self, Error> {
         let own = own_rules(&settings.rules)?;
         let allow = allow_list(&settings.allow, &own)?;
         Ok(Self {
@@ -63,7 +63,7 @@ impl Scanner {
     }
 
     /// What this scanner does with what it finds.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> RedactionMode {
         self.mode
     }
 
@@ -79,17 +79,17 @@ impl Scanner {
     }
 
     /// Name of a kind.
-    pub(super) fn kind(&self, name: Name) -> Cow<'static, str> {
+    pub(super) fn kind(&self, name: SecretName) -> Cow<'static, str> {
         match name {
-            Name::Rule(rank) => Cow::Borrowed(self.engine.rule(rank).kind),
-            Name::Own(index) => Cow::Owned(self.own[index].kind.clone()),
-            Name::Random => Cow::Borrowed(WARNINGS[1]),
+            SecretName::Rule(rank) => Cow::Borrowed(self.engine.rule(rank).kind),
+            SecretName::Own(index) => Cow::Owned(self.own[index].kind.clone()),
+            SecretName::Random => Cow::Borrowed(WARNINGS[1]),
         }
     }
 
     /// All hits in `text`, sorted, without overlaps.
     pub(super) fn hits(&self, text: &[u8]) -> Vec<Hit> {
-        if self.mode == Mode::Off {
+        if self.mode == RedactionMode::Off {
             return Vec::new();
         }
         let mut hits = settle(self.pass(text, true));
@@ -119,7 +119,7 @@ impl Scanner {
         let mut hits = self.hits(text.as_bytes());
         if !self.own.is_empty() {
             let alone = self.hits(text[part.clone()].as_bytes());
-            let alone = alone.into_iter().filter(|hit| matches!(hit.name, Name::Own(_)));
+            let alone = alone.into_iter().filter(|hit| matches!(hit.name, SecretName::Own(_)));
             hits.extend(alone.map(|hit| Hit {
                 start: hit.start + part.start,
                 end: hit.end + part.start,
@@ -137,7 +137,7 @@ impl Scanner {
     /// One pass over a text: hits in any order, overlapping.
     fn pass(&self, text: &[u8], warn: bool) -> Vec<Hit> {
         let mut hits = Vec::new();
-        let mut opaque = Opaque::new(text);
+        let mut opaque = OpaqueRuns::new(text);
         // Names and entropy say nothing about bytes that are not text.
         let warn = warn && !text[..text.len().min(8000)].contains(&0);
         self.engine.each_match(text, |found| {
@@ -150,7 +150,7 @@ impl Scanner {
             let hit = Hit {
                 start: found.start,
                 end: found.end,
-                name: Name::Rule(found.rank),
+                name: SecretName::Rule(found.rank),
                 severity,
             };
             if (severity == Severity::Warning && !warn) || opaque.hides(hit.start, hit.end) || self.allows(text, hit) {
@@ -165,7 +165,7 @@ impl Scanner {
                 let hit = Hit {
                     start: secret.start(),
                     end: secret.end(),
-                    name: Name::Own(index),
+                    name: SecretName::Own(index),
                     severity: Severity::Secret,
                 };
                 if hit.start < hit.end && !self.allows(text, hit) {
@@ -178,7 +178,7 @@ impl Scanner {
                 let hit = Hit {
                     start,
                     end,
-                    name: Name::Random,
+                    name: SecretName::Random,
                     severity: Severity::Warning,
                 };
                 if !opaque.hides(start, end) && !self.allows(text, hit) {
@@ -193,9 +193,9 @@ impl Scanner {
     fn allows(&self, text: &[u8], hit: Hit) -> bool {
         let secret = &text[hit.start..hit.end];
         self.allow.iter().any(|entry| match entry {
-            Allow::Text(allowed) => allowed == secret,
-            Allow::Pattern(regex) => regex.is_match(secret),
-            Allow::Kind(kind) => *kind == self.kind(hit.name),
+            AllowRule::Text(allowed) => allowed == secret,
+            AllowRule::Pattern(regex) => regex.is_match(secret),
+            AllowRule::Kind(kind) => *kind == self.kind(hit.name),
         })
     }
 
@@ -209,7 +209,7 @@ impl Scanner {
         unit: usize,
         shift: usize,
     ) -> Vec<Finding> {
-        let mut place = Place::default();
+        let mut place = TextPosition::default();
         let mut findings = Vec::with_capacity(hits.len());
         for hit in hits {
             place.advance(text, hit.start);
@@ -219,7 +219,7 @@ impl Scanner {
                 range: hit.start * unit + shift..hit.end * unit + shift,
                 line: place.line + 1,
                 column: place.column + 1,
-                replaced: replaced && self.mode == Mode::On && hit.severity == Severity::Secret,
+                replaced: replaced && self.mode == RedactionMode::On && hit.severity == Severity::Secret,
             });
         }
         findings
@@ -228,13 +228,13 @@ impl Scanner {
 
 /// Line and column, both from 0, of a position that moves on.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     at: usize,
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-impl Place {
+impl TextPosition {
     /// Moves on to `to`, which is not before the present position.
     pub(super) fn advance(&mut self, text: &[u8], to: usize) {
         let passed = &text[self.at..to];

@@ -9,7 +9,7 @@ use super::{engine, marker};
 
 /// What to do with secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum RedactionMode {
     /// Replace them.
     #[default]
     On,
@@ -19,7 +19,7 @@ pub enum Mode {
     Off,
 }
 
-impl FromStr for Mode {
+impl FromStr for RedactionMode {
     type Err = Error;
 
     /// Reads `on`, `warn` or `off`, and git's other spellings of booleans.
@@ -45,9 +45,9 @@ pub struct OwnRule {
 
 /// How to redact. The default: replace, nothing allowed, no rules of one's own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct RedactionSettings {
     /// What to do with secrets.
-    pub mode: Mode,
+    pub mode: RedactionMode,
     /// What is no secret: the very text of one (`AKIA...`), a regular expression between slashes that matches in it
     /// (`/EXAMPLE$/`), or `kind:` and a kind that is not wanted (`kind:jwt`).
     pub allow: Vec<String>,
@@ -100,26 +100,26 @@ pub enum Error {
 }
 
 /// An own rule, compiled.
-pub(super) struct Own {
+pub(super) struct CustomRule {
     pub(super) kind: String,
     pub(super) regex: Regex,
 }
 
 /// An entry of the allow-list.
-pub(super) enum Allow {
+pub(super) enum AllowRule {
     Text(Vec<u8>),
     Pattern(Regex),
     Kind(String),
 }
 
-pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<Own>, Error> {
+pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<CustomRule>, Error> {
     let own = |rule: &OwnRule| {
         let kind = rule.kind.clone();
         if !kind.starts_with(|c: char| c.is_ascii_lowercase()) || marker_len(marker(&kind).as_bytes()).is_none() {
             return Err(Error::OwnKind { kind });
         }
         match engine::build(&rule.pattern) {
-            Ok(regex) => Ok(Own { kind, regex }),
+            Ok(regex) => Ok(CustomRule { kind, regex }),
             Err(error) => Err(Error::OwnPattern {
                 kind,
                 pattern: rule.pattern.clone(),
@@ -130,14 +130,14 @@ pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<Own>, Error> {
     rules.iter().map(own).collect()
 }
 
-pub(super) fn allow_list(entries: &[String], own: &[Own]) -> Result<Vec<Allow>, Error> {
+pub(super) fn allow_list(entries: &[String], own: &[CustomRule]) -> Result<Vec<AllowRule>, Error> {
     let entry = |entry: &String| {
         if let Some(kind) = entry.strip_prefix("kind:") {
             let known = super::kinds().contains(&kind)
                 || super::scan::WARNINGS.contains(&kind)
                 || own.iter().any(|rule| rule.kind == kind);
             return if known {
-                Ok(Allow::Kind(kind.to_owned()))
+                Ok(AllowRule::Kind(kind.to_owned()))
             } else {
                 Err(Error::AllowKind { kind: kind.to_owned() })
             };
@@ -148,7 +148,7 @@ pub(super) fn allow_list(entries: &[String], own: &[Own]) -> Result<Vec<Allow>, 
             .filter(|pattern| !pattern.is_empty())
         {
             return match engine::build(pattern) {
-                Ok(regex) => Ok(Allow::Pattern(regex)),
+                Ok(regex) => Ok(AllowRule::Pattern(regex)),
                 Err(error) => Err(Error::AllowPattern {
                     entry: entry.clone(),
                     reason: reason(&error),
@@ -158,7 +158,7 @@ pub(super) fn allow_list(entries: &[String], own: &[Own]) -> Result<Vec<Allow>, 
         if entry.is_empty() {
             Err(Error::AllowEmpty)
         } else {
-            Ok(Allow::Text(entry.as_bytes().to_vec()))
+            Ok(AllowRule::Text(entry.as_bytes().to_vec()))
         }
     };
     entries.iter().map(entry).collect()

@@ -2,7 +2,7 @@
 //! is cut by the border of a piece is found, since the end of what was read is held back until enough has followed.
 
 use super::scan::{Hit, Scanner};
-use super::{Finding, Mode, Severity, marker};
+use super::{Finding, RedactionMode, Severity, marker};
 
 /// How much is held back, in bytes: more than any rule looks ahead before it has a first match, and a private key of
 /// 16,384 bits.
@@ -50,7 +50,7 @@ impl<'s> ChunkRedactor<'s> {
 
     /// Takes the next piece and appends to `out` what is redacted by now; often nothing, now and then much.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
-        if self.scanner.mode() == Mode::Off {
+        if self.scanner.mode() == RedactionMode::Off {
             out.extend_from_slice(piece);
             return;
         }
@@ -117,7 +117,7 @@ impl<'s> ChunkRedactor<'s> {
         while drop > 0 && self.buffer.get(drop).is_some_and(|byte| byte & 0xc0 == 0x80) {
             drop -= 1;
         }
-        let mut place = super::scan::Place::default();
+        let mut place = super::scan::TextPosition::default();
         place.advance(&self.buffer, drop);
         self.column = if place.line == 0 {
             self.column + place.column

@@ -1,7 +1,7 @@
 //! Checkpoints as git objects: a commit whose tree holds a document.
 //!
 //! Writing takes finished values and gives a commit id; which ref it goes on is for `refs` and the operation. Reading
-//! has two depths: an [`Entry`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
+//! has two depths: an [`CheckpointCommit`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
 //! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
 
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ impl Fault {
 
 /// A checkpoint as its commit object alone tells it; nothing here was verified.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CheckpointCommit {
     /// The commit.
     pub id: ObjectId,
     /// Its tree.
@@ -120,7 +120,7 @@ pub struct Entry {
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     /// The commit.
-    pub entry: Entry,
+    pub entry: CheckpointCommit,
     /// The document.
     pub document: Document,
     /// The digest of the document.
@@ -149,7 +149,7 @@ impl Siblings {
         self.0.insert(name.to_owned(), (tree::EntryKind::Blob, id));
     }
 
-    /// Adds a folder of numbered blobs, unless there are none.
+    /// Adds a directory of numbered blobs, unless there are none.
     pub fn numbered(&mut self, writer: &Writer, name: &str, blobs: &[ObjectId]) -> Result<(), Error> {
         self.files(
             writer,
@@ -175,8 +175,8 @@ impl Siblings {
         self.numbered(writer, "held", held)
     }
 
-    /// Adds a folder, unless it would be empty.
-    fn folder(
+    /// Adds a directory, unless it would be empty.
+    fn directory(
         &mut self,
         writer: &Writer,
         name: &str,
@@ -190,9 +190,9 @@ impl Siblings {
         Ok(())
     }
 
-    /// Adds a folder of files with the given names.
+    /// Adds a directory of files with the given names.
     pub fn files(&mut self, writer: &Writer, name: &str, files: Vec<(String, ObjectId)>) -> Result<(), Error> {
-        self.folder(
+        self.directory(
             writer,
             name,
             files.into_iter().map(|(name, id)| (tree::EntryKind::Blob, name, id)),
@@ -252,7 +252,7 @@ pub struct People {
 
 /// A checkpoint that was written; no ref points to it yet.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenCheckpoint {
     /// The commit.
     pub id: ObjectId,
     /// The digest of its document.
@@ -269,7 +269,7 @@ pub fn write(
     siblings: &Siblings,
     parents: Vec<ObjectId>,
     people: &People,
-) -> Result<Written, Error> {
+) -> Result<WrittenCheckpoint, Error> {
     document.trees = siblings.named();
     let bytes = document.to_bytes();
     let digest = Digest::of(&bytes);
@@ -277,7 +277,7 @@ pub fn write(
     let tree = write_root(writer, siblings, blob)?;
     let message = message::encode(document, partial, &digest);
     let id = write_commit(writer, tree, parents, people, &message)?;
-    Ok(Written {
+    Ok(WrittenCheckpoint {
         id,
         digest,
         needs: vec![blob, tree, id],
@@ -420,12 +420,12 @@ pub fn commits_with_prefix(repo: &Repository, digits: &str) -> Vec<ObjectId> {
 }
 
 /// Reads a checkpoint's commit object alone.
-pub fn entry(repo: &Repository, id: ObjectId) -> Result<Entry, Fault> {
+pub fn entry(repo: &Repository, id: ObjectId) -> Result<CheckpointCommit, Fault> {
     entry_from(id, &read(repo, id, Kind::Commit, "commit")?)
 }
 
 /// What a commit's bytes say, which are known to have its id.
-pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<Entry, Fault> {
+pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<CheckpointCommit, Fault> {
     let corrupt = |why: String| Fault::Corrupt {
         what: "commit".into(),
         id,
@@ -439,7 +439,7 @@ pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<Entry, Fault> {
         .time()
         .unwrap_or_default();
     let (subject, trailers) = message::decode(commit.message);
-    Ok(Entry {
+    Ok(CheckpointCommit {
         id,
         tree: commit.tree(),
         parents: commit.parents().collect(),
@@ -499,7 +499,7 @@ pub fn tree_of(repo: &Repository, commit: ObjectId) -> Result<ObjectId, Fault> {
 }
 
 /// The siblings of a checkpoint's document, and the document's blob, from the checkpoint's tree.
-pub fn siblings(repo: &Repository, entry: &Entry) -> Result<(Siblings, ObjectId), Fault> {
+pub fn siblings(repo: &Repository, entry: &CheckpointCommit) -> Result<(Siblings, ObjectId), Fault> {
     let data = read(repo, entry.tree, Kind::Tree, "tree of the checkpoint")?;
     let tree = gix::objs::TreeRef::from_bytes(&data, repo.object_hash()).map_err(|e| Fault::Corrupt {
         what: "tree of the checkpoint".into(),
@@ -559,7 +559,7 @@ pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
 
 /// What a checkpoint holds that the next one of its session may hold as well.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct CarriedState {
     /// The trees of its files and of its index.
     pub trees: Vec<ObjectId>,
     /// The blobs and trees beside its document.
@@ -567,15 +567,15 @@ pub struct Held {
 }
 
 /// Reads what a checkpoint holds.
-pub fn held(repo: &Repository, checkpoint: &Checkpoint) -> Result<Held, Fault> {
-    let mut held = Held::default();
+pub fn held(repo: &Repository, checkpoint: &Checkpoint) -> Result<CarriedState, Fault> {
+    let mut held = CarriedState::default();
     if let Some(snapshot) = &checkpoint.document.snapshot {
         held.trees = vec![object_id(&snapshot.tree), object_id(&snapshot.index)];
     }
     for (name, id) in &checkpoint.document.trees {
         held.objects.push(object_id(id));
         if matches!(name.as_str(), "lists" | "conflicts" | "held") {
-            let inside = folder(repo, object_id(id), name)?;
+            let inside = directory(repo, object_id(id), name)?;
             held.objects.extend(inside.into_iter().map(|(_, _, id)| id));
         }
     }
@@ -588,15 +588,15 @@ pub fn lists(repo: &Repository, checkpoint: &Checkpoint) -> Result<Lists, Fault>
     let Some(id) = checkpoint.document.trees.get("lists") else {
         return Ok(lists);
     };
-    for (name, _, id) in folder(repo, object_id(id), "lists of the checkpoint")? {
+    for (name, _, id) in directory(repo, object_id(id), "lists of the checkpoint")? {
         let bytes = read(repo, id, Kind::Blob, "list")?;
         lists.decode(&name, &bytes)?;
     }
     Ok(lists)
 }
 
-/// The entries of a folder beside a document: name, whether it is a folder, and id.
-pub fn folder(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<(String, bool, ObjectId)>, Fault> {
+/// The entries of a directory beside a document: name, whether it is a directory, and id.
+pub fn directory(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<(String, bool, ObjectId)>, Fault> {
     let data = read(repo, id, Kind::Tree, what)?;
     let tree = gix::objs::TreeRef::from_bytes(&data, repo.object_hash()).map_err(|e| Fault::Corrupt {
         what: what.to_owned(),

@@ -10,35 +10,35 @@ use sha2::Digest as _;
 
 use super::{Error, Repository, private_dir, private_path, sharing};
 use crate::{
-    model::{json, step::Command},
+    model::{json, step::ShellCommand},
     os,
 };
 
 /// The digests of the commands that ran here.
 #[derive(Debug, Default)]
-pub struct Known(HashSet<String>);
+pub struct CommandHistory(HashSet<String>);
 
-impl Known {
-    /// Whether this command, in this folder, ran here.
-    pub fn has(&self, command: &Command) -> bool {
+impl CommandHistory {
+    /// Whether this command, in this directory, ran here.
+    pub fn has(&self, command: &ShellCommand) -> bool {
         self.0.contains(&digest(command))
     }
 }
 
 /// Reads them.
-pub fn read(repo: &Repository) -> Result<Known, Error> {
+pub fn read(repo: &Repository) -> Result<CommandHistory, Error> {
     let path = private_path(repo).join("commands");
     let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Known::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(CommandHistory::default()),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
     let text = String::from_utf8_lossy(&bytes);
-    Ok(Known(text.lines().map(str::to_owned).collect()))
+    Ok(CommandHistory(text.lines().map(str::to_owned).collect()))
 }
 
 /// Notes commands; those that are noted already cost a reading.
-pub fn note<'a>(repo: &Repository, commands: impl IntoIterator<Item = &'a Command>) -> Result<(), Error> {
+pub fn note<'a>(repo: &Repository, commands: impl IntoIterator<Item = &'a ShellCommand>) -> Result<(), Error> {
     let known = read(repo)?;
     let new: Vec<String> = commands.into_iter().filter(|c| !known.has(c)).map(digest).collect();
     if new.is_empty() {
@@ -55,9 +55,9 @@ pub fn note<'a>(repo: &Repository, commands: impl IntoIterator<Item = &'a Comman
     file.write_all(text.as_bytes()).map_err(Error::io("write", &path))
 }
 
-fn digest(command: &Command) -> String {
+fn digest(command: &ShellCommand) -> String {
     let mut out = String::new();
-    for byte in sha2::Sha256::digest(json::to_line(&(&command.argv, &command.folder))) {
+    for byte in sha2::Sha256::digest(json::to_line(&(&command.argv, &command.directory))) {
         out.push_str(&format!("{byte:02x}"));
     }
     out

@@ -1,20 +1,20 @@
-//! The current session of a work tree: `<git-dir>/checkpoint/current`.
+//! The current session of a working tree: `<git-dir>/checkpoint/current`.
 //!
 //! A file, not a symbolic ref: a dangling ref would make `git fsck` fail, a push of all refs would publish it, and
-//! `git worktree prune` removes the file with its work tree. The session is named by identity, so that it survives a
+//! `git worktree prune` removes the file with its working tree. The session is named by identity, so that it survives a
 //! renaming; the name beside it is where to look first.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Repository, checkpoint, session, sharing, worktree_private_dir, worktree_private_path};
 use crate::{
-    model::{json, name::Name},
+    model::{json, name::ShortName},
     os,
 };
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Current {
+pub struct CurrentPointer {
     /// The session being worked in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRef>,
@@ -32,10 +32,10 @@ pub struct SessionRef {
     /// Its identity.
     pub id: String,
     /// The name it had.
-    pub name: Name,
+    pub name: ShortName,
 }
 
-impl Current {
+impl CurrentPointer {
     /// The file's content after this session has become current.
     #[must_use]
     pub fn switched_to(&self, session: SessionRef) -> Self {
@@ -71,7 +71,7 @@ impl Current {
 const UNDERSTAND: &str = "understand";
 
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.
-pub fn read(repo: &Repository) -> Result<Current, Error> {
+pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
     let mut current = written(repo)?;
     match current.begun.take() {
         Some(begun) if exists(repo, &begun) => Ok(current.switched_to(*begun)),
@@ -87,7 +87,7 @@ fn exists(repo: &Repository, session: &SessionRef) -> bool {
 }
 
 /// The file as it is.
-fn written(repo: &Repository) -> Result<Current, Error> {
+fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     let path = worktree_private_path(repo).join("current");
     match os::read_regular(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
@@ -95,43 +95,43 @@ fn written(repo: &Repository) -> Result<Current, Error> {
             path,
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
         }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Current::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(CurrentPointer::default()),
         Err(error) => Err(Error::io("read", path)(error)),
     }
 }
 
-/// The current sessions of all work trees of this repository. What cannot be read is left out.
+/// The current sessions of all working trees of this repository. What cannot be read is left out.
 pub fn all(repo: &Repository) -> Vec<SessionRef> {
     let common = repo.common_dir();
     let linked = std::fs::read_dir(common.join("worktrees"))
         .into_iter()
         .flatten()
         .flatten();
-    let folders = linked.map(|entry| entry.path()).chain([common.to_owned()]);
-    folders
-        .filter_map(|folder| os::read_regular(&folder.join("checkpoint").join("current")).ok())
-        .filter_map(|bytes| serde_json::from_slice::<Current>(&bytes).ok()?.session)
+    let directories = linked.map(|entry| entry.path()).chain([common.to_owned()]);
+    directories
+        .filter_map(|directory| os::read_regular(&directory.join("checkpoint").join("current")).ok())
+        .filter_map(|bytes| serde_json::from_slice::<CurrentPointer>(&bytes).ok()?.session)
         .collect()
 }
 
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
-pub fn read_to_replace(repo: &Repository) -> Result<Current, Error> {
+pub fn read_to_replace(repo: &Repository) -> Result<CurrentPointer, Error> {
     match read(repo) {
-        Err(Error::Io { action: UNDERSTAND, .. }) => Ok(Current::default()),
+        Err(Error::Io { action: UNDERSTAND, .. }) => Ok(CurrentPointer::default()),
         other => other,
     }
 }
 
 /// Says that a session that is about to be made will be current: whoever is killed after making it leaves it so, and
 /// before, `now` as it was.
-pub fn begin(repo: &Repository, now: &Current, session: &SessionRef) -> Result<(), Error> {
+pub fn begin(repo: &Repository, now: &CurrentPointer, session: &SessionRef) -> Result<(), Error> {
     let mut begun = now.clone();
     begun.begun = Some(Box::new(session.clone()));
     write(repo, &begun)
 }
 
 /// Writes the file in one step; does nothing when it says this already.
-pub fn write(repo: &Repository, current: &Current) -> Result<(), Error> {
+pub fn write(repo: &Repository, current: &CurrentPointer) -> Result<(), Error> {
     if written(repo).is_ok_and(|now| now == *current) {
         return Ok(());
     }

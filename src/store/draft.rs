@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, lock, place::own_folder, private_dir, private_path, sharing};
+use super::{Error, Repository, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
     model::{
         json,
@@ -57,7 +57,7 @@ impl Draft {
 
 /// The first line of a draft.
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct DraftHeader {
     draft: String,
     /// The number after which this file's operations begin.
     base: u64,
@@ -65,7 +65,7 @@ struct Header {
 
 /// Any further line.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct DraftLine {
     n: u64,
     #[serde(flatten)]
     operation: Operation,
@@ -78,13 +78,13 @@ const END: u64 = 4 << 10;
 const TAIL: u64 = 64 << 10;
 
 fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
-    let folder = own_folder(repo, private_dir(repo)?.join("drafts"))?;
-    Ok(folder.join(format!("{session_id}.jsonl")))
+    let directory = own_directory(repo, private_dir(repo)?.join("drafts"))?;
+    Ok(directory.join(format!("{session_id}.jsonl")))
 }
 
 /// What a draft's file says after operations were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Appended {
+pub struct DraftAppend {
     /// The number of the last operation.
     pub last: u64,
     /// The number after which this file's operations begin; what came before is in a document.
@@ -100,7 +100,7 @@ pub fn append(
     operations: &[Operation],
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
-) -> Result<Appended, Error> {
+) -> Result<DraftAppend, Error> {
     let lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;
@@ -115,7 +115,7 @@ pub fn append(
     last = last.max(base);
     let mut bytes = Vec::new();
     if keep == 0 {
-        bytes = json::to_line(&Header {
+        bytes = json::to_line(&DraftHeader {
             draft: fresh_id(),
             base: 0,
         });
@@ -123,7 +123,7 @@ pub fn append(
     }
     for operation in operations {
         last += 1;
-        bytes.extend(json::to_line(&Line {
+        bytes.extend(json::to_line(&DraftLine {
             n: last,
             operation: operation.clone(),
         }));
@@ -142,7 +142,7 @@ pub fn append(
     // A save may take the file's place meanwhile: it has read what was written here, and synced what it kept.
     file.sync_data().map_err(io("write"))?;
     os::trace::changed();
-    Ok(Appended { last, base })
+    Ok(DraftAppend { last, base })
 }
 
 /// What the first line says of where the operations begin; 0 when it cannot be read.
@@ -153,7 +153,7 @@ fn base(file: &mut File) -> std::io::Result<u64> {
     let mut bytes = Vec::with_capacity(HEAD + 1);
     file.take(HEAD as u64).read_to_end(&mut bytes)?;
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
-    Ok(serde_json::from_slice::<Header>(line).map_or(0, |header| header.base))
+    Ok(serde_json::from_slice::<DraftHeader>(line).map_or(0, |header| header.base))
 }
 
 /// The number of the last whole line, and the length of the file up to its end, from the file's tail alone.
@@ -237,12 +237,12 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
 
 /// The first line, if it is one of ours, and the lines after it, without those that cannot be read or that no session
 /// could take: somebody edited the file.
-fn parsed(lines: &[Vec<u8>]) -> (Option<Header>, Vec<Option<Line>>) {
+fn parsed(lines: &[Vec<u8>]) -> (Option<DraftHeader>, Vec<Option<DraftLine>>) {
     let header = lines
         .first()
-        .and_then(|line| serde_json::from_slice::<Header>(line).ok());
-    let read = |line: &Vec<u8>| serde_json::from_value::<Line>(json::parse(line, json::INPUT_LIMIT).ok()?).ok();
-    let mut found: Vec<Option<Line>> = lines[usize::from(header.is_some())..].iter().map(read).collect();
+        .and_then(|line| serde_json::from_slice::<DraftHeader>(line).ok());
+    let read = |line: &Vec<u8>| serde_json::from_value::<DraftLine>(json::parse(line, json::INPUT_LIMIT).ok()?).ok();
+    let mut found: Vec<Option<DraftLine>> = lines[usize::from(header.is_some())..].iter().map(read).collect();
     let operations: Vec<&Operation> = found.iter().flatten().map(|line| &line.operation).collect();
     let mut fits = Vec::with_capacity(operations.len());
     operation::fit(&operations, &mut |_, is_fit| fits.push(is_fit));
@@ -281,7 +281,7 @@ pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) ->
         return Ok(());
     };
     let base = header.base;
-    let mut bytes = json::to_line(&Header {
+    let mut bytes = json::to_line(&DraftHeader {
         base: base.max(up_to),
         ..header
     });

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gix::ObjectId;
 
-use super::refs::Damage;
+use super::refs::RefDamage;
 use crate::os::reason;
 
 /// Any failure of the store.
@@ -25,7 +25,7 @@ pub enum Error {
     /// The repository belongs to another user, so its settings must not be followed.
     #[error("detected dubious ownership in repository at '{}'", path.display())]
     Unsafe {
-        /// The work tree, or the repository where there is none.
+        /// The working tree, or the repository where there is none.
         path: PathBuf,
     },
     /// A bare repository was found by searching although `safe.bareRepository` is `explicit`.
@@ -38,13 +38,13 @@ pub enum Error {
     /// itself moves no refs here.
     #[error("cannot run before git has accepted the push (GIT_QUARANTINE_PATH is set)")]
     Quarantine,
-    /// The command needs a work tree and the repository has none.
+    /// The command needs a working tree and the repository has none.
     #[error("this operation must be run in a work tree, and '{}' has none here", path.display())]
     Bare {
         /// The repository.
         path: PathBuf,
     },
-    /// The work tree that the repository's settings name is not there.
+    /// The working tree that the repository's settings name is not there.
     #[error("work tree '{}' is missing; the repository's setting core.worktree names it", path.display())]
     WorkTreeMissing {
         /// The folder.
@@ -147,7 +147,7 @@ pub enum Error {
         /// The ref.
         name: String,
         /// In what way.
-        damage: Damage,
+        damage: RefDamage,
     },
     /// Another process, perhaps a git command, holds git's own lock file on the ref.
     #[error("cannot lock ref '{name}': '{}' exists{}", path.display(), aged(*age))]
@@ -167,7 +167,7 @@ pub enum Error {
         /// The one that exists.
         other: String,
     },
-    /// Something else stands where a folder of ours belongs.
+    /// Something else stands where a directory of ours belongs.
     #[error("'{}' is {what}; git-checkpoint keeps its own files in a folder of that name", path.display())]
     Obstacle {
         /// The path.

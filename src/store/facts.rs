@@ -13,8 +13,8 @@ use super::history::subject;
 use super::tree::{self, Renames};
 use super::{Error, ObjectId, Repository, git, graph, refs, uses_reftable};
 use crate::model::change::ChangeKind;
-use crate::model::facts::{Bounded, GitFacts, Operation, OperationKind, Renamed};
-use crate::model::list::Conflict;
+use crate::model::facts::{BoundedList, GitFacts, GitOperation, OperationKind, PathRename};
+use crate::model::list::IndexConflict;
 use crate::model::path::RepoPath;
 use crate::os;
 
@@ -27,7 +27,7 @@ const COUNTED: usize = 1000;
 ///
 /// An error means that HEAD or the index's tree cannot be read. What is wrong with the upstream only leaves its counts
 /// out: that is no reason for a save to fail.
-pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[Conflict])>) -> Result<GitFacts, Error> {
+pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[IndexConflict])>) -> Result<GitFacts, Error> {
     let head = refs::head(repo)?;
     let mut facts = GitFacts {
         branch: head.branch.as_deref().map(short),
@@ -72,13 +72,13 @@ pub fn staged(
     head: Option<ObjectId>,
     index_tree: ObjectId,
     unmerged: impl Fn(&RepoPath) -> bool,
-) -> Result<(Bounded<RepoPath>, Bounded<Renamed>), Error> {
+) -> Result<(BoundedList<RepoPath>, BoundedList<PathRename>), Error> {
     let changes = tree::diff(repo, head, Some(index_tree), Renames::Exact)?;
-    let mut staged = Bounded::default();
-    let mut renamed = Bounded::default();
+    let mut staged = BoundedList::default();
+    let mut renamed = BoundedList::default();
     for change in changes.into_iter().filter(|change| !unmerged(&change.path)) {
         if let (ChangeKind::Renamed, Some(from)) = (change.kind, change.from) {
-            renamed.push(Renamed {
+            renamed.push(PathRename {
                 from,
                 to: change.path.clone(),
             });
@@ -121,7 +121,7 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
                 return tree::peel(repo, id, super::Kind::Commit).map(Some);
             }
             Err(Error::Damaged {
-                damage: refs::Damage::Symbolic(target),
+                damage: refs::RefDamage::Symbolic(target),
                 ..
             }) => name = target,
             Err(error) => return Err(error),
@@ -130,18 +130,18 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
     Ok(None)
 }
 
-/// What git has begun in this work tree and not finished. A rebase goes before the picks and merges it is made of.
-fn operation(repo: &Repository) -> Result<Option<Operation>, Error> {
+/// What git has begun in this working tree and not finished. A rebase goes before the picks and merges it is made of.
+fn operation(repo: &Repository) -> Result<Option<GitOperation>, Error> {
     let dir = repo.git_dir();
-    let sequence = |folder: &Path, kind, step: &str, of: &str| Operation {
+    let sequence = |directory: &Path, kind, step: &str, of: &str| GitOperation {
         kind,
-        branch: line(&folder.join("head-name"))
+        branch: line(&directory.join("head-name"))
             .filter(|name| name.starts_with("refs/heads/"))
             .map(|name| short(&name)),
-        step: line(&folder.join(step)).and_then(|text| text.parse().ok()),
-        of: line(&folder.join(of)).and_then(|text| text.parse().ok()),
+        step: line(&directory.join(step)).and_then(|text| text.parse().ok()),
+        of: line(&directory.join(of)).and_then(|text| text.parse().ok()),
     };
-    let plain = |kind| Operation {
+    let plain = |kind| GitOperation {
         kind,
         branch: None,
         step: None,

@@ -1,6 +1,6 @@
 //! How two commits stand to each other: what each has that the other lacks, their common ancestor, who contains whom.
 //!
-//! One walk from all ends at once, newest commit first, that stops where the histories have met, as git's own does. It
+//! One walk from all ends at once, latest commit first, that stops where the histories have met, as git's own does. It
 //! is bounded: a count that stopped early says so. Wrong clocks are allowed for as git allows for them. gix counts by
 //! two walks of the first of which there is no stopping.
 
@@ -17,10 +17,10 @@ const SKEW: i64 = 86_400;
 
 /// How commit `a` stands to commit `b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relation {
-    /// Commits of `a` that `b` lacks, newest first.
+pub struct CommitRelation {
+    /// Commits of `a` that `b` lacks, latest first.
     pub ahead: Vec<ObjectId>,
-    /// Commits of `b` that `a` lacks, newest first.
+    /// Commits of `b` that `a` lacks, latest first.
     pub behind: Vec<ObjectId>,
     /// The best common ancestor, if one was found.
     pub base: Option<ObjectId>,
@@ -30,7 +30,7 @@ pub struct Relation {
     pub shallow: bool,
 }
 
-impl Relation {
+impl CommitRelation {
     /// Whether `a` is `b` or an ancestor of it. (That is known as soon as they have met with nothing left over.)
     pub fn is_forward(&self) -> bool {
         self.ahead.is_empty() && self.base.is_some()
@@ -38,12 +38,12 @@ impl Relation {
 }
 
 /// Walks both histories until they have met, or until `limit` commits were looked at.
-pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Result<Relation, Error> {
+pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Result<CommitRelation, Error> {
     const A: u64 = 1;
     const B: u64 = 2;
     const STALE: u64 = 4;
     const RESULT: u64 = 8;
-    let mut walk = Walk::new(repo)?;
+    let mut walk = GraphWalk::new(repo)?;
     walk.add(a, A, STALE)?;
     walk.add(b, B, STALE)?;
     let mut bases = Vec::new();
@@ -81,7 +81,7 @@ pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Re
         let only = |id: &&ObjectId| walk.nodes[*id].flags & (A | B) == flag;
         walk.order.iter().filter(only).copied().collect()
     };
-    Ok(Relation {
+    Ok(CommitRelation {
         ahead: with(A),
         behind: with(B),
         base: bases.into_iter().find(|id| walk.nodes[id].flags & STALE == 0),
@@ -90,9 +90,9 @@ pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Re
     })
 }
 
-/// A commit and its ancestors, newest first, at most `limit`; and whether these are all.
+/// A commit and its ancestors, latest first, at most `limit`; and whether these are all.
 pub fn reachable(repo: &Repository, tip: ObjectId, limit: usize) -> Result<(Vec<ObjectId>, bool), Error> {
-    let mut walk = Walk::new(repo)?;
+    let mut walk = GraphWalk::new(repo)?;
     walk.add(tip, 1, 0)?;
     while walk.order.len() < limit {
         let Some((id, flags, _)) = walk.pop(0) else { break };
@@ -109,7 +109,7 @@ pub fn containing(
     tips: &[ObjectId],
     limit: usize,
 ) -> Result<Vec<Option<bool>>, Error> {
-    let mut walk = Walk::new(repo)?;
+    let mut walk = GraphWalk::new(repo)?;
     let tips = &tips[..tips.len().min(64)];
     let all = tips.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
     for (at, tip) in tips.iter().enumerate() {
@@ -153,7 +153,7 @@ pub fn is_ancestor(repo: &Repository, old: ObjectId, new: ObjectId, limit: usize
 }
 
 /// A commit met on the way.
-struct Node {
+struct VisitedCommit {
     flags: u64,
     time: i64,
     parents: Vec<ObjectId>,
@@ -162,21 +162,21 @@ struct Node {
     popped: bool,
 }
 
-/// An entry of the queue: the newest comes first, of equally old ones the one that was put in first.
+/// An entry of the queue: the latest comes first, of equally old ones the one that was put in first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Queued {
+struct QueueEntry {
     time: i64,
     age: std::cmp::Reverse<u64>,
     id: ObjectId,
 }
 
-struct Walk<'repo> {
+struct GraphWalk<'repo> {
     repo: &'repo Repository,
     cache: Option<gix::commitgraph::Graph>,
     shallow: Option<gix::shallow::Commits>,
     shallow_seen: bool,
-    nodes: HashMap<ObjectId, Node>,
-    queue: BinaryHeap<Queued>,
+    nodes: HashMap<ObjectId, VisitedCommit>,
+    queue: BinaryHeap<QueueEntry>,
     entered: u64,
     /// Entries of the queue that do not carry the flag of those that need no further look.
     open: u64,
@@ -184,7 +184,7 @@ struct Walk<'repo> {
     order: Vec<ObjectId>,
 }
 
-impl<'repo> Walk<'repo> {
+impl<'repo> GraphWalk<'repo> {
     fn new(repo: &'repo Repository) -> Result<Self, Error> {
         let shallow = repo
             .shallow_commits()
@@ -208,12 +208,12 @@ impl<'repo> Walk<'repo> {
         })
     }
 
-    fn node(&mut self, id: ObjectId) -> &mut Node {
+    fn node(&mut self, id: ObjectId) -> &mut VisitedCommit {
         self.nodes.get_mut(&id).expect("every id in the queue was loaded")
     }
 
     /// Reads a commit unless it is known.
-    fn load(&mut self, id: ObjectId) -> Result<&mut Node, Error> {
+    fn load(&mut self, id: ObjectId) -> Result<&mut VisitedCommit, Error> {
         if !self.nodes.contains_key(&id) {
             let node = match self.cached(id) {
                 Some(node) => node,
@@ -224,7 +224,7 @@ impl<'repo> Walk<'repo> {
         Ok(self.node(id))
     }
 
-    fn cached(&self, id: ObjectId) -> Option<Node> {
+    fn cached(&self, id: ObjectId) -> Option<VisitedCommit> {
         let graph = self.cache.as_ref()?;
         let commit = graph.commit_by_id(id)?;
         let mut parents = Vec::new();
@@ -232,7 +232,7 @@ impl<'repo> Walk<'repo> {
             parents.push(graph.id_at(parent.ok()?).to_owned());
         }
         let time = i64::try_from(commit.committer_timestamp()).ok()?;
-        Some(Node {
+        Some(VisitedCommit {
             flags: 0,
             time,
             parents,
@@ -241,7 +241,7 @@ impl<'repo> Walk<'repo> {
         })
     }
 
-    fn read(&mut self, id: ObjectId) -> Result<Node, Error> {
+    fn read(&mut self, id: ObjectId) -> Result<VisitedCommit, Error> {
         let object = tree::find(self.repo, id)?;
         if object.kind != gix::objs::Kind::Commit {
             return Err(Error::Object {
@@ -258,7 +258,7 @@ impl<'repo> Walk<'repo> {
             self.shallow_seen |= !parents.is_empty();
             parents.clear();
         }
-        Ok(Node {
+        Ok(VisitedCommit {
             flags: 0,
             time,
             parents,
@@ -284,7 +284,7 @@ impl<'repo> Walk<'repo> {
             self.open += 1;
         }
         self.entered += 1;
-        self.queue.push(Queued {
+        self.queue.push(QueueEntry {
             time,
             age: std::cmp::Reverse(self.entered),
             id,
@@ -292,9 +292,9 @@ impl<'repo> Walk<'repo> {
         Ok(())
     }
 
-    /// Takes the newest commit out, with its flags and time.
+    /// Takes the latest commit out, with its flags and time.
     fn pop(&mut self, done: u64) -> Option<(ObjectId, u64, i64)> {
-        let Queued { id, time, .. } = self.queue.pop()?;
+        let QueueEntry { id, time, .. } = self.queue.pop()?;
         let node = self.node(id);
         node.queued -= 1;
         let first = !std::mem::replace(&mut node.popped, true);

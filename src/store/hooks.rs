@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
 use crate::model::{
-    hook::{self, Hook, Rest},
+    hook::{self, Hook, HookRemainder},
     json,
     time::Timestamp,
 };
@@ -20,7 +20,7 @@ use crate::os;
 
 /// Where git looks for hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder {
+pub struct HooksDirectory {
     /// The folder.
     pub path: PathBuf,
     /// Whether `core.hooksPath` names it for more than this repository: for the user or the machine.
@@ -29,13 +29,13 @@ pub struct Folder {
     pub is_own: bool,
 }
 
-/// The folder of the hooks that git runs here.
-pub fn folder(repo: &Repository) -> Folder {
+/// The directory of the hooks that git runs here.
+pub fn directory(repo: &Repository) -> HooksDirectory {
     let own = repo.common_dir().join("hooks");
     let config = repo.config_snapshot();
     let value = config.trusted_path("core.hooksPath").ok().flatten();
     let Some(value) = value.filter(|path| !path.as_os_str().is_empty()) else {
-        return Folder {
+        return HooksDirectory {
             path: own,
             is_shared: false,
             is_own: true,
@@ -51,7 +51,7 @@ pub fn folder(repo: &Repository) -> Folder {
     let is_shared = named
         .last()
         .is_some_and(|source| !matches!(source, gix::config::Source::Local | gix::config::Source::Worktree));
-    Folder {
+    HooksDirectory {
         is_own: same(&path, &own),
         is_shared: is_shared && !same(&path, &own),
         path,
@@ -106,11 +106,11 @@ const LEFTHOOK: [&str; 12] = [
     ".lefthook-local.yml",
 ];
 
-/// Who manages the hooks of this work tree, if anybody does.
+/// Who manages the hooks of this working tree, if anybody does.
 pub fn manager(repo: &Repository) -> Option<Manager> {
     let root = repo.workdir()?;
     let there = |name: &str| root.join(name).is_file();
-    if husky(root, &folder(repo).path) {
+    if husky(root, &directory(repo).path) {
         Some(Manager::Husky)
     } else if LEFTHOOK.iter().any(|name| there(name)) {
         Some(Manager::Lefthook)
@@ -123,9 +123,9 @@ pub fn manager(repo: &Repository) -> Option<Manager> {
     }
 }
 
-fn husky(root: &Path, folder: &Path) -> bool {
+fn husky(root: &Path, directory: &Path) -> bool {
     let husky = root.join(".husky");
-    same(folder, &husky) || same(folder, &husky.join("_"))
+    same(directory, &husky) || same(directory, &husky.join("_"))
 }
 
 /// Whether a manager's configuration calls this program in a hook.
@@ -149,7 +149,7 @@ fn managed(repo: &Repository, manager: Manager, hook: Hook) -> bool {
 
 /// Whether a hook makes checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum HookState {
     /// git runs it, and it calls this program.
     Active,
     /// The configuration of a hook manager calls this program.
@@ -161,29 +161,29 @@ pub enum State {
 }
 
 /// The state of a hook.
-pub fn state(repo: &Repository, hook: Hook) -> State {
-    let folder = folder(repo);
-    let path = folder.path.join(hook.name());
+pub fn state(repo: &Repository, hook: Hook) -> HookState {
+    let directory = directory(repo);
+    let path = directory.path.join(hook.name());
     let text = fs::read(&path).unwrap_or_default();
     if hook::is_in(&text) {
         return match () {
-            () if !is_executable(&path) => State::Broken("its file is not executable".to_owned()),
+            () if !is_executable(&path) => HookState::Broken("its file is not executable".to_owned()),
             () if !finds_program(&text) => {
-                State::Broken("the program it names is gone; install the hooks again".to_owned())
+                HookState::Broken("the program it names is gone; install the hooks again".to_owned())
             }
-            () => State::Active,
+            () => HookState::Active,
         };
     }
     if let Some(manager) = manager(repo)
         && managed(repo, manager, hook)
     {
-        return State::Managed(manager);
+        return HookState::Managed(manager);
     }
     let own = repo.common_dir().join("hooks").join(hook.name());
-    if !folder.is_own && fs::read(own).is_ok_and(|text| hook::is_in(&text)) {
-        return State::Broken(format!("core.hooksPath is now '{}'", folder.path.display()));
+    if !directory.is_own && fs::read(own).is_ok_and(|text| hook::is_in(&text)) {
+        return HookState::Broken(format!("core.hooksPath is now '{}'", directory.path.display()));
     }
-    State::Absent
+    HookState::Absent
 }
 
 fn finds_program(text: &[u8]) -> bool {
@@ -206,7 +206,7 @@ fn is_executable(path: &Path) -> bool {
 
 /// What was done with a hook file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum HookFileChange {
     /// It was made.
     Created,
     /// The block was put into the user's own hook, or put right there.
@@ -222,12 +222,12 @@ pub enum Done {
 }
 
 /// Makes a hook call this program; in a dry run it is only told what would be done.
-pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> Result<Done, Error> {
-    let folder = folder(repo).path;
-    let path = folder.join(hook.name());
+pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> Result<HookFileChange, Error> {
+    let directory = directory(repo).path;
+    let path = directory.join(hook.name());
     let program = program.as_os_str().as_encoded_bytes();
     if !dry_run {
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        fs::create_dir_all(&directory).map_err(Error::io("create", &directory))?;
     }
     let put = |path: &Path, bytes: &[u8], old: Option<&fs::Metadata>| {
         if dry_run { Ok(()) } else { put(path, bytes, old) }
@@ -236,7 +236,7 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             put(&path, &hook::with_block(None, hook, program), None)?;
-            return Ok(Done::Created);
+            return Ok(HookFileChange::Created);
         }
         Err(error) => return Err(Error::io("read", path)(error)),
     };
@@ -244,25 +244,25 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
     if hook::is_in(&text) {
         let rest = hook::without_block(&text).unwrap_or_default();
         let wanted = match hook::rest(&rest) {
-            Rest::Chain => hook::before_kept(hook, program),
+            HookRemainder::Chain => hook::before_kept(hook, program),
             _ => hook::with_block(Some(&text), hook, program),
         };
         if wanted == text && is_executable(&path) {
-            return Ok(Done::Unchanged);
+            return Ok(HookFileChange::Unchanged);
         }
         put(&path, &wanted, Some(&metadata))?;
-        return Ok(Done::Added);
+        return Ok(HookFileChange::Added);
     }
     if metadata.is_file() && is_executable(&path) && hook::is_shell(&text) {
         put(&path, &hook::with_block(Some(&text), hook, program), Some(&metadata))?;
-        return Ok(Done::Added);
+        return Ok(HookFileChange::Added);
     }
     let kept = kept(&path);
     if fs::symlink_metadata(&kept).is_ok() {
         return Err(Error::io("keep the hook in", kept)(io::ErrorKind::AlreadyExists.into()));
     }
     if dry_run {
-        return Ok(Done::Chained);
+        return Ok(HookFileChange::Chained);
     }
     fs::rename(&path, &kept).map_err(Error::io("rename", &path))?;
     let placed = put(&path, &hook::before_kept(hook, program), None);
@@ -270,16 +270,16 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
         // Without ours the user's own must stand where it stood.
         let _ = fs::rename(&kept, &path);
     }
-    placed.map(|()| Done::Chained)
+    placed.map(|()| HookFileChange::Chained)
 }
 
 /// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads. In a dry
 /// run it is only told what would be done.
-pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<Done, Error> {
+pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
     let own = repo.common_dir().join("hooks");
-    let mut done = Done::Unchanged;
-    for folder in [folder(repo).path, own] {
-        let path = folder.join(hook.name());
+    let mut done = HookFileChange::Unchanged;
+    for directory in [directory(repo).path, own] {
+        let path = directory.join(hook.name());
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -289,24 +289,24 @@ pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<Done, E
             continue;
         };
         done = match hook::rest(&rest) {
-            Rest::Chain if fs::symlink_metadata(kept(&path)).is_ok() => {
+            HookRemainder::Chain if fs::symlink_metadata(kept(&path)).is_ok() => {
                 if !dry_run {
                     fs::rename(kept(&path), &path).map_err(Error::io("rename", &path))?;
                 }
-                Done::Restored
+                HookFileChange::Restored
             }
-            Rest::Ours | Rest::Chain => {
+            HookRemainder::Ours | HookRemainder::Chain => {
                 if !dry_run {
                     fs::remove_file(&path).map_err(Error::io("remove", &path))?;
                 }
-                Done::Removed
+                HookFileChange::Removed
             }
-            Rest::Theirs => {
+            HookRemainder::Theirs => {
                 let metadata = fs::metadata(&path).map_err(Error::io("read", &path))?;
                 if !dry_run {
                     put(&path, &rest, Some(&metadata))?;
                 }
-                Done::Restored
+                HookFileChange::Restored
             }
         };
     }
@@ -353,13 +353,13 @@ fn set_mode(_: &Path, _: Option<&fs::Metadata>) -> io::Result<()> {
 
 /// Whether a rebase is at work: its commits are not the user's, and one checkpoint follows at its end.
 pub fn is_rebasing(repo: &Repository) -> bool {
-    let folder = repo.git_dir();
-    folder.join("rebase-merge").is_dir() || folder.join("rebase-apply").join("rebasing").exists()
+    let directory = repo.git_dir();
+    directory.join("rebase-merge").is_dir() || directory.join("rebase-apply").join("rebasing").exists()
 }
 
 /// What a hook of ours last did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct HookRun {
     /// The hook.
     pub hook: String,
     /// When it began.
@@ -378,13 +378,13 @@ pub struct Run {
 const RUN: &str = "hook.json";
 
 /// Notes what a hook did. Not synced: nothing rests on it.
-pub fn note(repo: &Repository, run: &Run) -> Result<(), Error> {
+pub fn note(repo: &Repository, run: &HookRun) -> Result<(), Error> {
     let path = worktree_private_dir(repo)?.join(RUN);
     os::replace(&path, &json::to_bytes(run), sharing(repo), false).map_err(Error::io("write", path))
 }
 
-/// What a hook last did in this work tree.
-pub fn last(repo: &Repository) -> Option<Run> {
+/// What a hook last did in this working tree.
+pub fn last(repo: &Repository) -> Option<HookRun> {
     let bytes = os::read_regular(&worktree_private_path(repo).join(RUN)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

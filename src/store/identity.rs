@@ -6,28 +6,28 @@
 //! deleted.
 
 use super::{
-    Error, ObjectId, Repository, checkpoint::Checkpoint, objects::Packed, place, place::own_folder, private_dir,
+    Error, ObjectId, Repository, checkpoint::Checkpoint, objects::PackReader, paths, paths::own_directory, private_dir,
     private_path, refs, session, sharing,
 };
 use crate::{
-    model::{document::Status, id::SESSION_ID_LEN, name::Name},
+    model::{document::SessionStatus, id::SESSION_ID_LEN, name::ShortName},
     os,
 };
 
 /// What was noted of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
-    /// Its newest checkpoint.
+pub struct SessionRecord {
+    /// Its latest checkpoint.
     pub tip: ObjectId,
     /// Its identity.
     pub id: String,
-    /// Its status in the newest checkpoint's document.
-    pub status: Status,
+    /// Its status in the latest checkpoint's document.
+    pub status: SessionStatus,
 }
 
-/// What was noted for the newest checkpoint of the session of this name. `None` says nothing: not even that there is
+/// What was noted for the latest checkpoint of the session of this name. `None` says nothing: not even that there is
 /// such a session.
-pub fn noted(repo: &Repository, session: &Name) -> Option<Noted> {
+pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
     let path = private_path(repo).join("tips").join(session.as_str());
     let text = String::from_utf8(os::read_regular(&path).ok()?).ok()?;
     let words: Vec<&str> = text.strip_suffix('\n')?.split(' ').collect();
@@ -37,25 +37,25 @@ pub fn noted(repo: &Repository, session: &Name) -> Option<Noted> {
     let status = status.parse().ok()?;
     let tip = refs::read_unproved(repo, &session::ref_name(session)).ok()??;
     // The name of a pack says what is in it.
-    let packs = place::objects_dir(repo).join("pack");
+    let packs = paths::objects_dir(repo).join("pack");
     let is_there = |end: &str| packs.join(pack).with_extension(end).is_file();
     let holds = tip.to_hex() == commit && id.len() == SESSION_ID_LEN && is_pack(pack);
     let id = id.to_owned();
-    (holds && is_there("idx") && is_there("pack")).then_some(Noted { tip, id, status })
+    (holds && is_there("idx") && is_there("pack")).then_some(SessionRecord { tip, id, status })
 }
 
-/// Notes what the document of the newest checkpoint says, where that is in a pack of this repository.
-pub fn note(repo: &Repository, session: &Name, tip: &Checkpoint) -> Result<(), Error> {
+/// Notes what the document of the latest checkpoint says, where that is in a pack of this repository.
+pub fn note(repo: &Repository, session: &ShortName, tip: &Checkpoint) -> Result<(), Error> {
     let said = &tip.document.session;
     let tip = tip.entry.id;
-    let index = Packed::new(repo).index_with(&tip);
-    let own = index.filter(|index| index.parent() == Some(&place::objects_dir(repo).join("pack")));
+    let index = PackReader::new(repo).index_with(&tip);
+    let own = index.filter(|index| index.parent() == Some(&paths::objects_dir(repo).join("pack")));
     let pack = own.and_then(|index| index.file_stem()?.to_str().map(str::to_owned));
     let Some(pack) = pack.filter(|pack| is_pack(pack)) else {
         return Ok(());
     };
-    let folder = own_folder(repo, private_dir(repo)?.join("tips"))?;
-    let path = folder.join(session.as_str());
+    let directory = own_directory(repo, private_dir(repo)?.join("tips"))?;
+    let path = directory.join(session.as_str());
     let text = format!("{} {} {pack} {}\n", tip.to_hex(), said.id, said.status.word());
     os::replace(&path, text.as_bytes(), sharing(repo), false).map_err(Error::io("write", path))
 }

@@ -16,7 +16,7 @@ const MAX_COMMIT: u64 = 4 << 20;
 
 /// What a tree may unfold to.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct TreeLimits {
     /// Files.
     pub files: u64,
     /// Bytes in them, each counted as often as it is named.
@@ -25,7 +25,7 @@ pub struct Limits {
 
 /// What a tree unfolds to.
 #[derive(Clone, Copy, Debug, Default)]
-struct Size {
+struct TreeSize {
     files: u64,
     bytes: u64,
 }
@@ -33,18 +33,18 @@ struct Size {
 /// Checks trees of others. What was found good is not looked at again.
 pub struct Checker<'r> {
     repo: &'r Repository,
-    limits: Limits,
+    limits: TreeLimits,
     storable: fn(&[u8], bool) -> bool,
     partial: bool,
-    good: HashMap<ObjectId, Size>,
+    good: HashMap<ObjectId, TreeSize>,
 }
 
 /// Why a tree is refused.
-pub type Reason = String;
+pub type TreeRefusal = String;
 
 impl<'r> Checker<'r> {
     /// `storable` says whether a name may stand in a tree; its second argument is whether it is a file's.
-    pub fn new(repo: &'r Repository, limits: Limits, storable: fn(&[u8], bool) -> bool) -> Self {
+    pub fn new(repo: &'r Repository, limits: TreeLimits, storable: fn(&[u8], bool) -> bool) -> Self {
         Self {
             repo,
             limits,
@@ -55,7 +55,7 @@ impl<'r> Checker<'r> {
     }
 
     /// Whether an object is there, of this kind and not too large to be read. Gives its size.
-    fn sized(&self, id: ObjectId, kind: Kind, limit: u64, what: &str) -> Result<u64, Reason> {
+    fn sized(&self, id: ObjectId, kind: Kind, limit: u64, what: &str) -> Result<u64, TreeRefusal> {
         let header = self
             .repo
             .try_find_header(id)
@@ -74,22 +74,22 @@ impl<'r> Checker<'r> {
     }
 
     /// Whether a commit can be read.
-    pub fn commit(&self, id: ObjectId) -> Result<(), Reason> {
+    pub fn commit(&self, id: ObjectId) -> Result<(), TreeRefusal> {
         self.sized(id, Kind::Commit, MAX_COMMIT, "the commit").map(drop)
     }
 
     /// Whether a blob can be read and has at most `limit` bytes.
-    pub fn blob(&self, id: ObjectId, limit: u64, what: &str) -> Result<(), Reason> {
+    pub fn blob(&self, id: ObjectId, limit: u64, what: &str) -> Result<(), TreeRefusal> {
         self.sized(id, Kind::Blob, limit, what).map(drop)
     }
 
-    /// Checks the tree of a checkpoint: plain files, and folders of plain files, with harmless names.
-    pub fn checkpoint_tree(&self, id: ObjectId) -> Result<(), Reason> {
+    /// Checks the tree of a checkpoint: plain files, and directories of plain files, with harmless names.
+    pub fn checkpoint_tree(&self, id: ObjectId) -> Result<(), TreeRefusal> {
         let mut bytes = 0;
         self.record_tree(id, true, &mut bytes)
     }
 
-    fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), Reason> {
+    fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), TreeRefusal> {
         let mut seen = HashSet::new();
         let entries = self.entries(id)?;
         if top
@@ -124,13 +124,13 @@ impl<'r> Checker<'r> {
     }
 
     /// Checks a tree of files. What is the same in `known`, a tree of the project's own history, is not looked at.
-    pub fn files(&mut self, id: ObjectId, known: Option<ObjectId>) -> Result<(), Reason> {
+    pub fn files(&mut self, id: ObjectId, known: Option<ObjectId>) -> Result<(), TreeRefusal> {
         self.visit(id, known, 0).map(drop)
     }
 
-    fn visit(&mut self, id: ObjectId, known: Option<ObjectId>, depth: usize) -> Result<Size, Reason> {
+    fn visit(&mut self, id: ObjectId, known: Option<ObjectId>, depth: usize) -> Result<TreeSize, TreeRefusal> {
         if known == Some(id) {
-            return Ok(Size::default());
+            return Ok(TreeSize::default());
         }
         if let Some(size) = self.good.get(&id) {
             return Ok(*size);
@@ -148,17 +148,17 @@ impl<'r> Checker<'r> {
                 .collect(),
             None => HashMap::new(),
         };
-        let mut size = Size::default();
+        let mut size = TreeSize::default();
         for (mode, name, id) in entries {
             let known = before.get(&name).copied();
             let found = match mode {
-                0o160_000 => Size { files: 1, bytes: 0 },
+                0o160_000 => TreeSize { files: 1, bytes: 0 },
                 0o040_000 => {
                     let known = known.filter(|known| self.is_tree(*known));
                     self.visit(id, known, depth + 1)?
                 }
-                _ if known == Some(id) => Size::default(),
-                _ => Size {
+                _ if known == Some(id) => TreeSize::default(),
+                _ => TreeSize {
                     files: 1,
                     bytes: self.content(id, &name)?,
                 },
@@ -183,7 +183,7 @@ impl<'r> Checker<'r> {
     }
 
     /// The size of a file's content; unknown, and taken for nothing, where a partial clone has not fetched it.
-    fn content(&self, id: ObjectId, name: &[u8]) -> Result<u64, Reason> {
+    fn content(&self, id: ObjectId, name: &[u8]) -> Result<u64, TreeRefusal> {
         match self.repo.try_find_header(id) {
             Ok(None) if self.partial => Ok(0),
             _ => self.sized(id, Kind::Blob, u64::MAX, &format!("the file '{}'", shown(name))),
@@ -191,7 +191,7 @@ impl<'r> Checker<'r> {
     }
 
     /// Names that no tree may have, or that some systems take for each other while one of them is a link.
-    fn names(&self, entries: &[(u32, Vec<u8>, ObjectId)]) -> Result<(), Reason> {
+    fn names(&self, entries: &[(u32, Vec<u8>, ObjectId)]) -> Result<(), TreeRefusal> {
         let mut folded: HashMap<String, bool> = HashMap::new();
         for (mode, name, _) in entries {
             let is_file = matches!(mode, 0o100_644 | 0o100_755 | 0o100_664);
@@ -225,7 +225,7 @@ impl<'r> Checker<'r> {
     }
 
     /// The entries of a tree: git mode, name, object.
-    fn entries(&self, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectId)>, Reason> {
+    fn entries(&self, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectId)>, TreeRefusal> {
         if id == ObjectId::empty_tree(self.repo.object_hash()) {
             return Ok(Vec::new());
         }
@@ -234,7 +234,7 @@ impl<'r> Checker<'r> {
     }
 }
 
-fn too_large(limit: u64) -> Reason {
+fn too_large(limit: u64) -> TreeRefusal {
     format!("its files have more than {limit} bytes (checkpoint.maxFetchSize)")
 }
 
@@ -262,15 +262,15 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
 }
 
 /// Trees and files that were met.
-pub type Seen = HashSet<ObjectId>;
+pub type VisitedObjects = HashSet<ObjectId>;
 
 /// Calls `each` with the path and object of every file of a tree that stands in none of `bases` at the same place.
-/// Folders that are the same in one of them are not read, those in `seen` not again.
+/// Directories that are the same in one of them are not read, those in `seen` not again.
 pub fn new_files(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut Seen,
+    seen: &mut VisitedObjects,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {
     let mut path = Vec::new();
@@ -281,7 +281,7 @@ fn descend(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
-    seen: &mut Seen,
+    seen: &mut VisitedObjects,
     path: &mut Vec<u8>,
     each: &mut dyn FnMut(&[u8], ObjectId),
 ) -> Result<(), Error> {

@@ -19,7 +19,7 @@ pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The counts of a change; `None` when a side is binary, a gitlink or larger than [`MAX_BYTES`].
 pub fn count(repo: &Repository, change: &TreeChange) -> Result<Option<Lines>, Error> {
-    let side = |entry: &Option<crate::model::change::Entry>| {
+    let side = |entry: &Option<crate::model::change::TreeEntryInfo>| {
         entry
             .as_ref()
             .map(|entry| (entry.mode != 0o160_000).then(|| object_id(&entry.id)))

@@ -5,18 +5,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Error, Repository, percent, place};
+use super::{Error, Repository, paths, percent};
 use crate::os;
 
 /// A lock, held until dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Held {
+pub struct HeldLock {
     _lock: os::Lock,
 }
 
 /// The lock of one session, by its identity or name: spans reading its tip to writing it.
-pub fn session(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
+pub fn session(repo: &Repository, id: &str, wait: Duration) -> Result<HeldLock, Error> {
     common(
         repo,
         &format!("session-{}", file_name(id)),
@@ -26,7 +26,7 @@ pub fn session(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Erro
 }
 
 /// The lock of one session's draft.
-pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error> {
+pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<HeldLock, Error> {
     common(
         repo,
         &format!("draft-{}", file_name(id)),
@@ -36,13 +36,13 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<Held, Error>
 }
 
 /// The lock that whoever compacts the chat of a session holds; nobody waits for it.
-pub fn compaction(repo: &Repository, id: &str) -> Result<Held, Error> {
+pub fn compaction(repo: &Repository, id: &str) -> Result<HeldLock, Error> {
     let what = format!("a compaction of session '{id}'");
     common(repo, &format!("compact-{}", file_name(id)), &what, Duration::ZERO)
 }
 
 /// The lock of what is fetched from one remote, by its encoded name.
-pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<Held, Error> {
+pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<HeldLock, Error> {
     common(
         repo,
         &format!("remote-{}", file_name(encoded)),
@@ -51,31 +51,31 @@ pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<Held, 
     )
 }
 
-/// The lock of this work tree: spans taking or restoring a snapshot.
-pub fn worktree(repo: &Repository, wait: Duration) -> Result<Held, Error> {
-    let path = place::worktree_private_dir(repo)?.join("worktree.lock");
+/// The lock of this working tree: spans taking or restoring a snapshot.
+pub fn worktree(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
+    let path = paths::worktree_private_dir(repo)?.join("worktree.lock");
     acquire(repo, path, "this work tree", wait)
 }
 
-/// The lock of the work tree whose private folder this is.
-pub(super) fn worktree_at(repo: &Repository, folder: &Path, wait: Duration) -> Result<Held, Error> {
+/// The lock of the working tree whose private directory this is.
+pub(super) fn worktree_at(repo: &Repository, directory: &Path, wait: Duration) -> Result<HeldLock, Error> {
     acquire(
         repo,
-        folder.join("worktree.lock"),
+        directory.join("worktree.lock"),
         "a work tree of this repository",
         wait,
     )
 }
 
-/// A lock of the store itself, shared by all work trees.
-pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) -> Result<Held, Error> {
-    let folder = place::own_folder(repo, place::private_dir(repo)?.join("locks"))?;
-    acquire(repo, folder.join(name), what, wait)
+/// A lock of the store itself, shared by all working trees.
+pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) -> Result<HeldLock, Error> {
+    let directory = paths::own_directory(repo, paths::private_dir(repo)?.join("locks"))?;
+    acquire(repo, directory.join(name), what, wait)
 }
 
-fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<Held, Error> {
-    match os::Lock::acquire(&path, place::sharing(repo), wait) {
-        Ok(Some(lock)) => Ok(Held { _lock: lock }),
+fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<HeldLock, Error> {
+    match os::Lock::acquire(&path, paths::sharing(repo), wait) {
+        Ok(Some(lock)) => Ok(HeldLock { _lock: lock }),
         Ok(None) => Err(Error::Busy {
             what: what.to_owned(),
             waited: wait,

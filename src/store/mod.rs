@@ -5,6 +5,7 @@
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
 pub mod autosave;
+pub mod change_stamp;
 pub mod chat;
 pub mod checkpoint;
 pub mod commands;
@@ -23,17 +24,16 @@ pub mod incoming;
 pub mod lines;
 pub mod lock;
 pub mod merge;
-pub mod moment;
 pub mod objects;
 mod open;
 pub mod patch;
 pub mod patch_id;
+mod paths;
 pub mod pathspec;
 mod percent;
 pub mod pins;
-mod place;
 pub mod quarantine;
-pub mod reach;
+pub mod reachability;
 pub mod refs;
 pub mod remote;
 pub mod restored;
@@ -49,31 +49,31 @@ pub mod usage;
 pub mod walk;
 pub mod watch;
 
-use crate::os::{self, Leftover};
+use crate::os::{self, CleanupFailure};
 pub use error::Error;
 pub use gix::actor::Signature;
 pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{Environment, open, open_beside, with_memory};
-pub(crate) use place::objects_dir;
-pub use place::{
+pub use open::{OpenEnvironment, open, open_beside, with_memory};
+pub(crate) use paths::objects_dir;
+pub use paths::{
     git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing, uses_reftable,
     work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
-/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own folders, and
+/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own directories, and
 /// lock files among what was fetched and not checked. Costs a look at six folders. Gives what could not be removed.
-pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
+pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
     remote::sweep(repo)?;
     let mut left = objects::sweep(repo)?;
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
-    let folders = [common.join("drafts"), common.join("tips"), common, own];
-    for (at, folder) in folders.iter().enumerate() {
-        if !folders[..at].contains(folder) {
-            left.extend(os::sweep_replacements(folder));
+    let directories = [common.join("drafts"), common.join("tips"), common, own];
+    for (at, directory) in directories.iter().enumerate() {
+        if !directories[..at].contains(directory) {
+            left.extend(os::sweep_replacements(directory));
         }
     }
     Ok(left)

@@ -1,4 +1,4 @@
-//! Opening the repository that the environment and the current folder name, as git would.
+//! Opening the repository that the environment and the current directory name, as git would.
 //!
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
 //! differences are made up for here, so that whoever holds a `Repository` need not think of them.
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use gix::bstr::{BString, ByteSlice};
 use gix::odb::store::init::Slots;
 
-use super::{Error, Repository, env_config, place, trust};
+use super::{Error, Repository, env_config, paths, trust};
 
-/// Room for decoded objects: the trees of two snapshots of some thousand folders, compared twice.
+/// Room for decoded objects: the trees of two snapshots of some thousand directories, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
 
 /// How many packs gix can know in the life of a handle. Its own minimum of 32 is passed when many processes save at once,
@@ -39,16 +39,16 @@ const EXTENSIONS: &[&str] = &[
     "worktreeconfig",
 ];
 
-/// What decides which repository is meant: the current folder and the environment.
+/// What decides which repository is meant: the current directory and the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Environment {
-    /// The current folder, absolute.
+pub struct OpenEnvironment {
+    /// The current directory, absolute.
     pub cwd: PathBuf,
     /// The variables; only those named `GIT_*` and `HOME` are looked at.
     pub vars: BTreeMap<OsString, OsString>,
 }
 
-impl Environment {
+impl OpenEnvironment {
     /// The value of a variable; git takes an empty one for these as not set.
     fn get(&self, name: &str) -> Option<&OsStr> {
         self.vars
@@ -57,7 +57,7 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// A variable that names a file or folder, made absolute.
+    /// A variable that names a file or directory, made absolute.
     pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.cwd.join(value))
     }
@@ -78,17 +78,17 @@ impl Environment {
 ///
 /// Errors tell apart: a push that is not accepted yet, no repository, one that belongs to somebody else, one of a newer format or with an unknown
 /// extension, one whose files cannot be read.
-pub fn open(environment: &Environment) -> Result<Repository, Error> {
+pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     if environment.get("GIT_QUARANTINE_PATH").is_some() {
         return Err(Error::Quarantine);
     }
     let settings = settings(environment)?;
     let options = gix::open::Options::default().cli_overrides(settings.clone());
-    let at = |found: &Found, options: gix::open::Options| {
+    let at = |found: &RepositoryLocation, options: gix::open::Options| {
         let options = options.object_store_slots(slots(&found.path));
         options.open(&found.path).map(|repo| repo.to_thread_local())
     };
-    let open = |found: &Found, options| at(found, options).map_err(|source| explain(&found.path, source));
+    let open = |found: &RepositoryLocation, options| at(found, options).map_err(|source| explain(&found.path, source));
     // What is no repository after all is searched for from here on, or is an error, as if nothing had been tried.
     let tried = here(environment).and_then(|found| Some((at(&found, options.clone()).ok()?, found)));
     let (mut repo, found) = if let Some(opened) = tried {
@@ -118,7 +118,7 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     }
     set_work_tree(&mut repo, environment)?;
     if found.searched && environment.get("GIT_WORK_TREE").is_none() && is_within(&environment.cwd, repo.git_dir()) {
-        // As for git: within the repository itself there is no work tree.
+        // As for git: within the repository itself there is no working tree.
         repo.set_workdir(None).map_err(Error::gix("leave the work tree"))?;
     }
     set_objects(&mut repo, environment)?;
@@ -128,7 +128,7 @@ pub fn open(environment: &Environment) -> Result<Repository, Error> {
     Ok(repo)
 }
 
-/// Opens a work tree of the same repository, with the settings that this one was opened with.
+/// Opens a working tree of the same repository, with the settings that this one was opened with.
 pub fn open_beside(repo: &Repository, root: &Path) -> Result<Repository, Error> {
     let opened = repo
         .open_options()
@@ -152,7 +152,7 @@ pub fn with_memory(repo: &Repository) -> Repository {
 }
 
 /// What is set besides the configuration files.
-fn settings(environment: &Environment) -> Result<Vec<BString>, Error> {
+fn settings(environment: &OpenEnvironment) -> Result<Vec<BString>, Error> {
     let mut settings = Vec::<BString>::new();
     if let Some(value) = environment.get("GIT_CONFIG_PARAMETERS") {
         let parsed = env_config::parse(value.as_encoded_bytes()).map_err(|why| Error::Environment {
@@ -178,7 +178,7 @@ fn settings(environment: &Environment) -> Result<Vec<BString>, Error> {
 fn slots(found: &Path) -> Slots {
     let dot_git = found.join(".git");
     let objects = if dot_git.is_dir() { dot_git } else { found.to_owned() }.join("objects");
-    // The packs of other folders count as well. A work tree whose `.git` is a file has its objects elsewhere.
+    // The packs of other directories count as well. A working tree whose `.git` is a file has its objects elsewhere.
     let Ok(entries) = std::fs::read_dir(objects.join("pack")) else {
         return SLOTS;
     };
@@ -191,23 +191,23 @@ fn slots(found: &Path) -> Slots {
     Slots::Given(wanted.max(FEWEST_SLOTS))
 }
 
-struct Found {
-    /// The work tree or the repository.
+struct RepositoryLocation {
+    /// The working tree or the repository.
     path: PathBuf,
     /// Whether it was searched for rather than named.
     searched: bool,
 }
 
-/// The current folder, where the search would end at once: to search is to read half of what opening reads anyhow.
-fn here(environment: &Environment) -> Option<Found> {
+/// The current directory, where the search would end at once: to search is to read half of what opening reads anyhow.
+fn here(environment: &OpenEnvironment) -> Option<RepositoryLocation> {
     let path = environment.cwd.clone();
     let is_it = environment.path("GIT_DIR").is_none() && path.join(".git").is_dir();
-    is_it.then_some(Found { path, searched: true })
+    is_it.then_some(RepositoryLocation { path, searched: true })
 }
 
-fn locate(environment: &Environment) -> Result<Found, Error> {
+fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
     if let Some(path) = environment.path("GIT_DIR") {
-        return Ok(Found { path, searched: false });
+        return Ok(RepositoryLocation { path, searched: false });
     }
     let options = gix::discover::upwards::Options {
         // Whom to trust is decided after opening, with the settings at hand.
@@ -222,7 +222,7 @@ fn locate(environment: &Environment) -> Result<Found, Error> {
         Ok((path, _trust)) => {
             let (git_dir, work_tree) = path.into_repository_and_work_tree_directories();
             let path = work_tree.filter(|root| root.join(".git").exists()).unwrap_or(git_dir);
-            Ok(Found {
+            Ok(RepositoryLocation {
                 path: environment.cwd.join(path),
                 searched: true,
             })
@@ -248,22 +248,22 @@ fn is_absence(error: &gix::Error) -> bool {
     )
 }
 
-/// The folders of `GIT_CEILING_DIRECTORIES`, links resolved as git does up to an empty entry.
-fn ceilings(environment: &Environment) -> Vec<PathBuf> {
+/// The directories of `GIT_CEILING_DIRECTORIES`, links resolved as git does up to an empty entry.
+fn ceilings(environment: &OpenEnvironment) -> Vec<PathBuf> {
     let Some(value) = environment.get("GIT_CEILING_DIRECTORIES") else {
         return Vec::new();
     };
     let mut resolve = true;
-    let mut folders = Vec::new();
-    for folder in std::env::split_paths(value) {
-        if folder.as_os_str().is_empty() {
+    let mut directories = Vec::new();
+    for directory in std::env::split_paths(value) {
+        if directory.as_os_str().is_empty() {
             resolve = false;
-        } else if folder.is_absolute() {
-            let real = if resolve { folder.canonicalize().ok() } else { None };
-            folders.push(real.unwrap_or(folder));
+        } else if directory.is_absolute() {
+            let real = if resolve { directory.canonicalize().ok() } else { None };
+            directories.push(real.unwrap_or(directory));
         }
     }
-    folders
+    directories
 }
 
 /// Why gix could not open what is there: its own reason, unless the format is to blame.
@@ -338,8 +338,8 @@ fn shown_root(repo: &Repository) -> PathBuf {
     repo.workdir().unwrap_or_else(|| repo.git_dir()).to_owned()
 }
 
-/// `GIT_COMMON_DIR` is only good for what it says anyway: gix takes the common folder from the repository itself.
-fn check_common_dir(repo: &Repository, environment: &Environment) -> Result<(), Error> {
+/// `GIT_COMMON_DIR` is only good for what it says anyway: gix takes the common directory from the repository itself.
+fn check_common_dir(repo: &Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     let Some(path) = environment.path("GIT_COMMON_DIR") else {
         return Ok(());
     };
@@ -354,8 +354,8 @@ fn check_common_dir(repo: &Repository, environment: &Environment) -> Result<(), 
     })
 }
 
-/// A work tree that `core.worktree` names must be there. (Else gix takes it for somebody else's.)
-fn check_work_tree(repo: &Repository, environment: &Environment) -> Result<(), Error> {
+/// A working tree that `core.worktree` names must be there. (Else gix takes it for somebody else's.)
+fn check_work_tree(repo: &Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     if environment.get("GIT_WORK_TREE").is_some() || repo.config_snapshot().string("core.worktree").is_none() {
         return Ok(());
     }
@@ -365,16 +365,16 @@ fn check_work_tree(repo: &Repository, environment: &Environment) -> Result<(), E
     }
 }
 
-/// Whether a folder is the other one or lies below it, links resolved.
-fn is_within(folder: &Path, other: &Path) -> bool {
-    match (folder.canonicalize(), other.canonicalize()) {
-        (Ok(folder), Ok(other)) => folder.starts_with(other),
+/// Whether a directory is the other one or lies below it, links resolved.
+fn is_within(directory: &Path, other: &Path) -> bool {
+    match (directory.canonicalize(), other.canonicalize()) {
+        (Ok(directory), Ok(other)) => directory.starts_with(other),
         _ => false,
     }
 }
 
-/// With `GIT_DIR` alone the current folder is the root of the work tree, as in git (so it is in every hook).
-fn set_work_tree(repo: &mut Repository, environment: &Environment) -> Result<(), Error> {
+/// With `GIT_DIR` alone the current directory is the root of the working tree, as in git (so it is in every hook).
+fn set_work_tree(repo: &mut Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     let named = environment.path("GIT_WORK_TREE");
     let implied = || {
         let configured = repo.config_snapshot().string("core.worktree").is_some();
@@ -394,8 +394,8 @@ fn set_work_tree(repo: &mut Repository, environment: &Environment) -> Result<(),
 }
 
 /// Lets gix read from other object folders. It knows none but the repository's and those named in `info/alternates`,
-/// so for further ones a folder of ours holds such a file.
-fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), Error> {
+/// so for further ones a directory of ours holds such a file.
+fn set_objects(repo: &mut Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     let own = environment.path("GIT_OBJECT_DIRECTORY");
     let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
     if own.is_none() && alternates.is_none() {
@@ -404,12 +404,12 @@ fn set_objects(repo: &mut Repository, environment: &Environment) -> Result<(), E
     let objects = own.unwrap_or_else(|| repo.common_dir().join("objects"));
     let path = match alternates {
         None => objects,
-        Some(list) => proxy_folder(repo, &objects, list, environment)?,
+        Some(list) => proxy_directory(repo, &objects, list, environment)?,
     };
     use_objects(repo, &path, environment.cwd.clone())
 }
 
-/// Lets a handle read and write objects in another folder, with what its `info/alternates` names.
+/// Lets a handle read and write objects in another directory, with what its `info/alternates` names.
 pub(super) fn use_objects(repo: &mut Repository, path: &Path, cwd: PathBuf) -> Result<(), Error> {
     let options = gix::odb::store::init::Options {
         slots: SLOTS,
@@ -423,20 +423,25 @@ pub(super) fn use_objects(repo: &mut Repository, path: &Path, cwd: PathBuf) -> R
     Ok(())
 }
 
-fn proxy_folder(repo: &Repository, objects: &Path, list: &OsStr, environment: &Environment) -> Result<PathBuf, Error> {
+fn proxy_directory(
+    repo: &Repository,
+    objects: &Path,
+    list: &OsStr,
+    environment: &OpenEnvironment,
+) -> Result<PathBuf, Error> {
     let mut lines = objects.as_os_str().as_encoded_bytes().to_vec();
-    for folder in std::env::split_paths(list).filter(|folder| !folder.as_os_str().is_empty()) {
+    for directory in std::env::split_paths(list).filter(|directory| !directory.as_os_str().is_empty()) {
         lines.push(b'\n');
-        lines.extend_from_slice(environment.cwd.join(folder).as_os_str().as_encoded_bytes());
+        lines.extend_from_slice(environment.cwd.join(directory).as_os_str().as_encoded_bytes());
     }
     lines.push(b'\n');
     let name = gix::objs::compute_hash(repo.object_hash(), super::Kind::Blob, &lines).map_err(Error::gix("hash"))?;
-    let folder = place::own_folder(repo, place::private_dir(repo)?.join("alternates"))?;
-    let folder = place::own_folder(repo, folder.join(name.to_string()))?;
-    let info = place::own_folder(repo, folder.join("info"))?;
+    let directory = paths::own_directory(repo, paths::private_dir(repo)?.join("alternates"))?;
+    let directory = paths::own_directory(repo, directory.join(name.to_string()))?;
+    let info = paths::own_directory(repo, directory.join("info"))?;
     let file = info.join("alternates");
     if crate::os::read_regular(&file).ok().as_deref() != Some(&lines) {
-        crate::os::replace(&file, &lines, place::sharing(repo), false).map_err(Error::io("write", &file))?;
+        crate::os::replace(&file, &lines, paths::sharing(repo), false).map_err(Error::io("write", &file))?;
     }
-    Ok(folder)
+    Ok(directory)
 }

@@ -1,6 +1,6 @@
 //! Patches, stats and lists of names between two trees, written by a `git diff-tree` child.
 //!
-//! git itself writes patches: it is always there, `git apply` takes them, and colour, binary files, long lines and
+//! git itself writes patches: it is always there, `git apply` takes them, and color, binary files, long lines and
 //! rename scores come out as users know them. It is the plumbing command, so that no setting (`diff.noprefix`,
 //! `diff.external`) makes a patch that does not apply; settings that only choose between right answers are handed on.
 //! For everything that is not text for people or for `git apply`, see [`super::tree`].
@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 use gix::bstr::ByteSlice as _;
 
-use super::spill::Spilled;
+use super::spill::SpillDirectory;
 use super::{ObjectId, Repository};
 use crate::git::Git;
 
 /// What to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum PatchFormat {
     /// A patch that `git apply` takes, binary files included.
     #[default]
     Patch,
@@ -34,7 +34,7 @@ pub enum Format {
 #[derive(Clone, Debug, Default)]
 pub struct PatchOptions {
     /// What.
-    pub format: Format,
+    pub format: PatchFormat,
     /// NUL instead of LF after each record, and names unquoted.
     pub nul: bool,
     /// Look for renames whose files are alike to this many per cent.
@@ -47,39 +47,39 @@ pub struct PatchOptions {
     pub width: Option<usize>,
     /// Only what these pathspecs choose, in git's own syntax.
     pub pathspecs: Vec<OsString>,
-    /// The folder that pathspecs are relative to; the root of the work tree unless given.
-    pub folder: Option<PathBuf>,
+    /// The directory that pathspecs are relative to; the root of the working tree unless given.
+    pub directory: Option<PathBuf>,
 }
 
 /// The child that writes the differences between two trees to its standard output. `None` is the empty tree; ids may
 /// be those of commits.
 ///
-/// Objects that `repo` holds in memory (the present files, for one) are written to `spilled`, see [`Spilled`].
+/// Objects that `repo` holds in memory (the present files, for one) are written to `spilled`, see [`SpillDirectory`].
 pub fn command(
     repo: &Repository,
     old: Option<ObjectId>,
     new: Option<ObjectId>,
     options: &PatchOptions,
-    spilled: Option<&Spilled>,
+    spilled: Option<&SpillDirectory>,
 ) -> Git {
     let empty = ObjectId::empty_tree(repo.object_hash());
     let mut git = super::git(repo);
     if let Some(spilled) = spilled {
         git = spilled.show(git);
     }
-    if let Some(folder) = &options.folder {
-        git = git.cwd(folder);
+    if let Some(directory) = &options.directory {
+        git = git.cwd(directory);
     }
     if !options.pathspecs.is_empty() {
         git = git.env("GIT_LITERAL_PATHSPECS", "0");
     }
     git = git.args(["diff-tree", "-r", "--no-commit-id"]);
     git = git.args(match options.format {
-        Format::Patch => &["--patch", "--binary", "--full-index"][..],
-        Format::Stat => &["--stat", "--summary"],
-        Format::NumStat => &["--numstat"],
-        Format::NameOnly => &["--name-only"],
-        Format::NameStatus => &["--name-status"],
+        PatchFormat::Patch => &["--patch", "--binary", "--full-index"][..],
+        PatchFormat::Stat => &["--stat", "--summary"],
+        PatchFormat::NumStat => &["--numstat"],
+        PatchFormat::NameOnly => &["--name-only"],
+        PatchFormat::NameStatus => &["--name-status"],
     });
     git = match options.renames {
         Some(percent) => git.arg(format!("-M{}%", percent.min(100))),
@@ -94,7 +94,7 @@ pub fn command(
     } else {
         ["--no-textconv", "--no-ext-diff"]
     });
-    if let (Format::Stat, Some(width)) = (options.format, options.width) {
+    if let (PatchFormat::Stat, Some(width)) = (options.format, options.width) {
         git = git.arg(format!("--stat={width}"));
     }
     // Settings that plumbing leaves alone although any value gives a right patch.
@@ -114,7 +114,10 @@ pub fn command(
         ("diff.colorMoved", "--color-moved="),
     ] {
         let wanted = options.color || key != "diff.colorMoved";
-        if let Some(value) = config.string(key).filter(|_| wanted && options.format == Format::Patch) {
+        if let Some(value) = config
+            .string(key)
+            .filter(|_| wanted && options.format == PatchFormat::Patch)
+        {
             git = git.arg(format!("{option}{value}"));
         }
     }

@@ -11,7 +11,7 @@ use gix::diff::blob::{Algorithm, Diff as LineDiff, InternedInput, sources::byte_
 use gix::hash::Hasher;
 
 use super::lines::is_binary;
-use super::tree::{self, Diff, Side};
+use super::tree::{self, TreeDiff, TreeItem};
 use super::{Error, ObjectId, Repository};
 
 /// Lines around a change that belong to it.
@@ -33,19 +33,19 @@ impl fmt::Display for PatchId {
 
 /// The paths and modes of a change: equal patch ids have equal headers, and a header costs no blob.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Header(Vec<(Vec<u8>, u32, u32)>);
+pub(crate) struct PatchHeader(Vec<(Vec<u8>, u32, u32)>);
 
-impl Header {
+impl PatchHeader {
     /// `None` for no change.
-    pub(crate) fn of(diffs: &[Diff]) -> Option<Self> {
-        let mode = |side: Option<Side>| side.map_or(0, tree::mode);
-        let header = |diff: &Diff| (diff.path.to_vec(), mode(diff.old), mode(diff.new));
+    pub(crate) fn of(diffs: &[TreeDiff]) -> Option<Self> {
+        let mode = |side: Option<TreeItem>| side.map_or(0, tree::mode);
+        let header = |diff: &TreeDiff| (diff.path.to_vec(), mode(diff.old), mode(diff.new));
         (!diffs.is_empty()).then(|| Self(diffs.iter().map(header).collect()))
     }
 }
 
 /// The patch id of a change without renames; of no change it is all zeros.
-pub(crate) fn patch_id(repo: &Repository, diffs: &[Diff]) -> Result<PatchId, Error> {
+pub(crate) fn patch_id(repo: &Repository, diffs: &[TreeDiff]) -> Result<PatchId, Error> {
     let mut sum = PatchId(vec![0; repo.object_hash().len_in_bytes()]);
     for diff in diffs {
         sum.add(file_hash(repo, diff)?);
@@ -64,7 +64,7 @@ impl PatchId {
     }
 }
 
-fn file_hash(repo: &Repository, diff: &Diff) -> Result<ObjectId, Error> {
+fn file_hash(repo: &Repository, diff: &TreeDiff) -> Result<ObjectId, Error> {
     let mut hasher = gix::hash::hasher(repo.object_hash());
     let path = without_space(&diff.path);
     let from = diff
@@ -110,7 +110,7 @@ fn file_hash(repo: &Repository, diff: &Diff) -> Result<ObjectId, Error> {
 }
 
 /// The text of a side, `None` when it is compared by id.
-fn content(repo: &Repository, side: Option<Side>) -> Result<Option<Vec<u8>>, Error> {
+fn content(repo: &Repository, side: Option<TreeItem>) -> Result<Option<Vec<u8>>, Error> {
     let bytes = match side {
         None => Vec::new(),
         Some(side) if side.mode.is_commit() => format!("Subproject commit {}\n", side.id).into_bytes(),

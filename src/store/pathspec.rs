@@ -10,7 +10,7 @@ use crate::model::path::RepoPath;
 
 mod item;
 
-use item::Item;
+use item::Pathspec;
 
 /// Trees nested deeper than this are not looked into; git's own bound (`core.maxTreeDepth`).
 const MAX_DEPTH: usize = 2048;
@@ -20,19 +20,19 @@ const MAX_ENTRIES: usize = 5_000_000;
 
 /// Which paths are meant. Without pathspecs, all.
 #[derive(Debug, Clone)]
-pub struct Filter {
+pub struct PathFilter {
     /// What chooses, each with the pathspec as it was given.
-    chosen: Vec<(RepoPath, Item)>,
+    chosen: Vec<(RepoPath, Pathspec)>,
     /// What takes out again.
-    excluded: Vec<Item>,
+    excluded: Vec<Pathspec>,
 }
 
-impl Filter {
-    /// Reads pathspecs that are relative to `folder`, which is below the root of the work tree (empty: the root).
+impl PathFilter {
+    /// Reads pathspecs that are relative to `folder`, which is below the root of the working tree (empty: the root).
     ///
     /// All of git's magic words but `attr`, for which there would have to be files to look up. In a pathspec that
     /// begins with `:` an unknown word is an error, as in git.
-    pub fn new<S: AsRef<[u8]>>(repo: &Repository, specs: &[S], folder: &Path) -> Result<Self, Error> {
+    pub fn new<S: AsRef<[u8]>>(repo: &Repository, specs: &[S], directory: &Path) -> Result<Self, Error> {
         let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let (mut chosen, mut excluded) = (Vec::new(), Vec::new());
@@ -44,7 +44,8 @@ impl Filter {
             if !pattern.attributes.is_empty() {
                 return Err(refused("it chooses by attributes, which is not supported here"));
             }
-            let item = Item::new(&pattern, folder, &root).ok_or_else(|| refused("it is outside of the work tree"))?;
+            let item =
+                Pathspec::new(&pattern, directory, &root).ok_or_else(|| refused("it is outside of the work tree"))?;
             if pattern.is_excluded() {
                 excluded.push(item);
             } else {
@@ -56,7 +57,7 @@ impl Filter {
 
     /// Whether a file, link or gitlink at this path is meant.
     pub fn keeps(&self, path: &RepoPath) -> bool {
-        let matches = |item: &Item| item.matches(path.as_bytes(), false);
+        let matches = |item: &Pathspec| item.matches(path.as_bytes(), false);
         // Exclusions by themselves take out of everything.
         (self.chosen.is_empty() || self.chosen.iter().any(|(_, item)| matches(item)))
             && !self.excluded.iter().any(matches)
@@ -64,9 +65,9 @@ impl Filter {
 
     /// The pathspecs of which it is not known yet that they match anything. One that stands for all, such as `.` at the
     /// root, needs nothing to match.
-    pub fn unmatched(&self) -> Unmatched {
+    pub fn unmatched(&self) -> UnmatchedPathspecs {
         let left = self.chosen.iter().filter(|(_, item)| !item.is_for_all());
-        Unmatched {
+        UnmatchedPathspecs {
             left: left.cloned().collect(),
             entries: 0,
         }
@@ -76,12 +77,12 @@ impl Filter {
 /// Pathspecs that match nothing as far as was looked. Each by itself: what another one excludes counts as well, as in
 /// git.
 #[derive(Debug)]
-pub struct Unmatched {
-    left: Vec<(RepoPath, Item)>,
+pub struct UnmatchedPathspecs {
+    left: Vec<(RepoPath, Pathspec)>,
     entries: usize,
 }
 
-impl Unmatched {
+impl UnmatchedPathspecs {
     /// The first one, as it was given.
     pub fn first(&self) -> Option<&RepoPath> {
         self.left.first().map(|(spec, _)| spec)
@@ -97,13 +98,13 @@ impl Unmatched {
         self.look(path.as_bytes(), false);
     }
 
-    /// Looks at a folder without anything in it.
-    pub fn folder(&mut self, path: &RepoPath) {
+    /// Looks at a directory without anything in it.
+    pub fn directory(&mut self, path: &RepoPath) {
         self.look(path.as_bytes(), true);
     }
 
-    fn look(&mut self, path: &[u8], is_folder: bool) {
-        self.left.retain(|(_, item)| !item.matches(path, is_folder));
+    fn look(&mut self, path: &[u8], is_directory: bool) {
+        self.left.retain(|(_, item)| !item.matches(path, is_directory));
     }
 
     /// Looks at everything in a tree, or in that of a commit, as far as that is needed.
@@ -153,10 +154,10 @@ mod tests {
     use super::*;
 
     /// Those of the pathspecs, given in `folder`, that none of the paths matches.
-    fn left(specs: &[&str], folder: &str, paths: &[&str]) -> Vec<String> {
+    fn left(specs: &[&str], directory: &str, paths: &[&str]) -> Vec<String> {
         let outside = tempfile::tempdir().expect("a folder");
         let repo = gix::init(outside.path()).expect("a repository");
-        let mut unmatched = Filter::new(&repo, specs, Path::new(folder))
+        let mut unmatched = PathFilter::new(&repo, specs, Path::new(directory))
             .expect("pathspecs")
             .unmatched();
         for path in paths {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gix::bstr::ByteSlice;
 
 use super::{Error, Repository, lock, percent, refs, session::REMOTE_PREFIX};
-use crate::model::name::Name;
+use crate::model::name::ShortName;
 
 /// Where what is fetched waits until it has been checked.
 pub const INCOMING_PREFIX: &str = "refs/checkpoints-incoming/";
@@ -34,7 +34,7 @@ impl Remote {
     }
 
     /// The ref that says what the remote's session of this name was when it was last seen.
-    pub fn tracking_ref(&self, session: &Name) -> String {
+    pub fn tracking_ref(&self, session: &ShortName) -> String {
         format!("{}{session}", self.tracking())
     }
 
@@ -45,18 +45,18 @@ impl Remote {
 }
 
 /// Removes the lock files that killed fetches left among what was fetched and not checked: they would stop the user's own
-/// `gc`. Those of a fetch that runs stay, and those of a remote whose folder cannot be read.
+/// `gc`. Those of a fetch that runs stay, and those of a remote whose directory cannot be read.
 pub(super) fn sweep(repo: &Repository) -> Result<(), Error> {
     let remotes = fs::read_dir(repo.common_dir().join(INCOMING_PREFIX));
-    for folder in remotes.into_iter().flatten().flatten() {
-        let left = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+    for directory in remotes.into_iter().flatten().flatten() {
+        let left = fs::read_dir(directory.path()).into_iter().flatten().flatten();
         if !left
             .map(|file| file.path())
             .any(|path| path.extension().is_some_and(|end| end == "lock"))
         {
             continue;
         }
-        let encoded = folder.file_name().to_string_lossy().into_owned();
+        let encoded = directory.file_name().to_string_lossy().into_owned();
         // Whoever fetches holds the first, and whoever changes refs of ours the second.
         let held = lock::remote(repo, &encoded, Duration::ZERO).and_then(|fetching| {
             Ok((
@@ -148,9 +148,9 @@ pub fn shown(part: &str) -> String {
 }
 
 /// The ref that `<remote>/<session>`, as people write it, means; whether it exists is another question.
-pub fn named_ref(text: &str) -> Option<(String, Name, String)> {
+pub fn named_ref(text: &str) -> Option<(String, ShortName, String)> {
     let (remote, session) = text.rsplit_once('/')?;
-    let session = Name::new(session).ok()?;
+    let session = ShortName::new(session).ok()?;
     let full = format!("{REMOTE_PREFIX}{}/{session}", encoded(remote));
     (!remote.is_empty()).then(|| (remote.to_owned(), session, full))
 }

@@ -1,4 +1,4 @@
-//! Which checkpoint was restored last in a work tree: `<git-dir>/checkpoint/restored`.
+//! Which checkpoint was restored last in a working tree: `<git-dir>/checkpoint/restored`.
 //!
 //! A save writes it into its document, as `restored_from`.
 

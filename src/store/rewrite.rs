@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Error, Kind, ObjectId, Repository,
-    checkpoint::{self, Entry, Fault, PRUNED, Siblings},
+    checkpoint::{self, CheckpointCommit, Fault, PRUNED, Siblings},
     objects::Writer,
 };
 use crate::model::{
@@ -21,7 +21,7 @@ use crate::model::{
 
 /// A line of `pruned.jsonl`: what a checkpoint was, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct RewriteLine {
     /// The digest its document had.
     pub digest: Digest,
     /// The commit it was.
@@ -31,9 +31,9 @@ pub struct Line {
     pub now: Option<Digest>,
 }
 
-impl Line {
+impl RewriteLine {
     /// What is said about a checkpoint: `now` is the digest of the document that stands for it, if one does.
-    pub fn of(entry: &Entry, digest: Digest, now: Option<Digest>) -> Self {
+    pub fn of(entry: &CheckpointCommit, digest: Digest, now: Option<Digest>) -> Self {
         Self {
             digest,
             commit: checkpoint::oid(entry.id),
@@ -44,12 +44,12 @@ impl Line {
 
 /// The lines of a checkpoint's `pruned.jsonl`; none if it has no such file. A line that cannot be read is left out: it
 /// explains, and nothing rests on it.
-pub fn lines(repo: &Repository, entry: &Entry) -> Result<Vec<Line>, Fault> {
+pub fn lines(repo: &Repository, entry: &CheckpointCommit) -> Result<Vec<RewriteLine>, Fault> {
     let (siblings, _) = checkpoint::siblings(repo, entry)?;
     lines_of(repo, &siblings)
 }
 
-fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<Line>, Fault> {
+fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<RewriteLine>, Fault> {
     let Some(id) = siblings.get(PRUNED) else {
         return Ok(Vec::new());
     };
@@ -61,7 +61,12 @@ fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<Line>, Fault> 
 }
 
 /// Puts lines into the `pruned.jsonl` among the siblings, after those that are there and not twice.
-pub fn note(repo: &Repository, writer: &Writer, siblings: &mut Siblings, new: &[Line]) -> Result<(), Rewriting> {
+pub fn note(
+    repo: &Repository,
+    writer: &Writer,
+    siblings: &mut Siblings,
+    new: &[RewriteLine],
+) -> Result<(), RewriteError> {
     let mut all = lines_of(repo, siblings)?;
     for line in new {
         if !all.contains(line) {
@@ -75,7 +80,7 @@ pub fn note(repo: &Repository, writer: &Writer, siblings: &mut Siblings, new: &[
 
 /// Why a chain could not be written again.
 #[derive(Debug, thiserror::Error)]
-pub enum Rewriting {
+pub enum RewriteError {
     /// A checkpoint of it cannot be read.
     #[error(transparent)]
     Fault(#[from] Fault),
@@ -93,7 +98,7 @@ pub fn commit(
     tree: ObjectId,
     parents: Vec<ObjectId>,
     message: Option<&str>,
-) -> Result<ObjectId, Rewriting> {
+) -> Result<ObjectId, RewriteError> {
     let data = checkpoint::read(repo, old, Kind::Commit, "commit")?;
     let corrupt = |why: String| Fault::Corrupt {
         what: "commit".to_owned(),
@@ -118,7 +123,7 @@ pub fn commit(
 
 /// A checkpoint written again.
 #[derive(Clone, Debug)]
-pub struct Rewritten {
+pub struct RewrittenCheckpoint {
     /// Its new commit; the old one if nothing had to change.
     pub id: ObjectId,
     /// The objects that were made for it.
@@ -130,13 +135,13 @@ pub struct Rewritten {
 pub fn after(
     repo: &Repository,
     writer: &Writer,
-    entry: &Entry,
+    entry: &CheckpointCommit,
     parent: Option<ObjectId>,
-    gone: &[Entry],
-) -> Result<Rewritten, Rewriting> {
+    gone: &[CheckpointCommit],
+) -> Result<RewrittenCheckpoint, RewriteError> {
     if parent == entry.parents.first().copied() {
         let (id, needs) = (entry.id, Vec::new());
-        return Ok(Rewritten { id, needs });
+        return Ok(RewrittenCheckpoint { id, needs });
     }
     let (mut siblings, document) = checkpoint::siblings(repo, entry)?;
     let mut new = Vec::new();
@@ -147,7 +152,7 @@ pub fn after(
                 .trailers
                 .digest
                 .clone()
-                .map(|digest| Line::of(dropped, digest, None)),
+                .map(|digest| RewriteLine::of(dropped, digest, None)),
         );
     }
     new.extend(
@@ -155,7 +160,7 @@ pub fn after(
             .trailers
             .digest
             .clone()
-            .map(|digest| Line::of(entry, digest.clone(), Some(digest))),
+            .map(|digest| RewriteLine::of(entry, digest.clone(), Some(digest))),
     );
     note(repo, writer, &mut siblings, &new)?;
     let tree = checkpoint::write_root(writer, &siblings, document)?;
@@ -165,5 +170,5 @@ pub fn after(
         .collect();
     let id = commit(repo, writer, entry.id, tree, parents, None)?;
     let needs = siblings.get(PRUNED).into_iter().chain([tree, id]).collect();
-    Ok(Rewritten { id, needs })
+    Ok(RewrittenCheckpoint { id, needs })
 }

@@ -4,11 +4,11 @@
 
 use super::{
     Error, ObjectId, Repository,
-    checkpoint::{self, Entry, Fault},
-    objects::Packed,
-    refs::{self, Damage},
+    checkpoint::{self, CheckpointCommit, Fault},
+    objects::PackReader,
+    refs::{self, RefDamage},
 };
-use crate::model::{document::Kind, name::Name};
+use crate::model::{document::CheckpointKind, name::ShortName};
 
 /// Where sessions live.
 pub const PREFIX: &str = "refs/checkpoints/";
@@ -17,48 +17,48 @@ pub const PREFIX: &str = "refs/checkpoints/";
 pub const REMOTE_PREFIX: &str = "refs/checkpoints-remote/";
 
 /// The full name of a session's ref.
-pub fn ref_name(name: &Name) -> String {
+pub fn ref_name(name: &ShortName) -> String {
     format!("{PREFIX}{name}")
 }
 
 /// A session by its ref.
 #[derive(Debug)]
-pub struct Session {
+pub struct SessionTip {
     /// The last part of the ref's name; not always a valid name, since anyone can make refs.
     pub name: String,
-    /// Its newest checkpoint, or why that cannot be read.
-    pub tip: Result<Entry, Broken>,
+    /// Its latest checkpoint, or why that cannot be read.
+    pub tip: Result<CheckpointCommit, Broken>,
 }
 
-/// Why a session's newest checkpoint cannot be read.
+/// Why a session's latest checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     /// The ref itself is damaged.
     #[error("its ref is damaged: {0}")]
-    Ref(Damage),
+    Ref(RefDamage),
     /// The checkpoint is.
     #[error(transparent)]
     Checkpoint(#[from] Fault),
 }
 
-/// Every session, newest checkpoint first; damaged ones last, by name.
-pub fn all(repo: &Repository) -> Result<Vec<Session>, Error> {
+/// Every session, latest checkpoint first; damaged ones last, by name.
+pub fn all(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
     all_under(repo, PREFIX)
 }
 
 /// Every session fetched from a remote, as `<remote>/<session>`, in the order of [`all`].
-pub fn fetched(repo: &Repository) -> Result<Vec<Session>, Error> {
+pub fn fetched(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
     all_under(repo, REMOTE_PREFIX)
 }
 
-fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
+fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<SessionTip>, Error> {
     let found = refs::list_unproved(repo, prefix)?;
     let ids: Vec<ObjectId> = found
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok().copied())
         .collect();
-    let mut entries = Packed::new(repo).each(&ids, checkpoint::entry_from).into_iter();
-    let mut tip = |target: Result<ObjectId, Damage>| {
+    let mut entries = PackReader::new(repo).each(&ids, checkpoint::entry_from).into_iter();
+    let mut tip = |target: Result<ObjectId, RefDamage>| {
         let id = target.map_err(Broken::Ref)?;
         let entry = match entries.next().flatten() {
             Some(entry) => entry,
@@ -66,21 +66,21 @@ fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<Session>, Error> {
         };
         Ok(entry.and_then(with_digest)?)
     };
-    let mut sessions: Vec<Session> = found
+    let mut sessions: Vec<SessionTip> = found
         .into_iter()
         .map(|(full, target)| {
             let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
             let tip = tip(target);
-            Session { name, tip }
+            SessionTip { name, tip }
         })
         .collect();
-    let time = |session: &Session| session.tip.as_ref().ok().map(|entry| entry.time);
+    let time = |session: &SessionTip| session.tip.as_ref().ok().map(|entry| entry.time);
     sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
     Ok(sessions)
 }
 
 /// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
-fn with_digest(entry: Entry) -> Result<Entry, Fault> {
+fn with_digest(entry: CheckpointCommit) -> Result<CheckpointCommit, Fault> {
     if entry.trailers.digest.is_some() {
         Ok(entry)
     } else {
@@ -88,8 +88,8 @@ fn with_digest(entry: Entry) -> Result<Entry, Fault> {
     }
 }
 
-/// The newest checkpoint's commit of the session with this name; `None` when there is no such session.
-pub fn tip(repo: &Repository, name: &Name) -> Result<Option<ObjectId>, Error> {
+/// The latest checkpoint's commit of the session with this name; `None` when there is no such session.
+pub fn tip(repo: &Repository, name: &ShortName) -> Result<Option<ObjectId>, Error> {
     refs::read(repo, &ref_name(name))
 }
 
@@ -97,21 +97,21 @@ pub fn tip(repo: &Repository, name: &Name) -> Result<Option<ObjectId>, Error> {
 ///
 /// Ends after an item that is an error. The first item of a fork is the last one given: what lies before belongs to
 /// the source.
-pub fn chain(repo: &Repository, from: ObjectId) -> Chain<'_> {
-    let commits = Packed::new(repo);
+pub fn chain(repo: &Repository, from: ObjectId) -> CheckpointChain<'_> {
+    let commits = PackReader::new(repo);
     let next = Some(from);
-    Chain { repo, commits, next }
+    CheckpointChain { repo, commits, next }
 }
 
 /// The iterator of [`chain`].
-pub struct Chain<'r> {
+pub struct CheckpointChain<'r> {
     repo: &'r Repository,
-    commits: Packed,
+    commits: PackReader,
     next: Option<ObjectId>,
 }
 
-impl Iterator for Chain<'_> {
-    type Item = Result<Entry, Fault>;
+impl Iterator for CheckpointChain<'_> {
+    type Item = Result<CheckpointCommit, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let id = self.next.take()?;
@@ -120,7 +120,7 @@ impl Iterator for Chain<'_> {
             None => checkpoint::entry(self.repo, id),
         };
         if let Ok(entry) = &entry
-            && !matches!(entry.trailers.kind, Some(Kind::Fork | Kind::Start))
+            && !matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start))
         {
             self.next = entry.parents.first().copied();
         }

@@ -1,4 +1,4 @@
-//! The folder `steps/` beside a document: one file for each step.
+//! The directory `steps/` beside a document: one file for each step.
 //!
 //! A save reads only the steps that its draft changes; the blobs of all others are taken over by their ids. Numbers of
 //! steps follow from how many there are, so that nothing has to be read for them either.
@@ -15,7 +15,7 @@ use crate::model::{
     step::{self, Step, StepChange},
 };
 
-/// The folder's name in a checkpoint's tree.
+/// The directory's name in a checkpoint's tree.
 pub const FOLDER: &str = "steps";
 /// The end of each file's name; what is before it is the step's id.
 const END: &str = ".json";
@@ -36,9 +36,9 @@ pub enum FoldError {
 
 /// The steps of a checkpoint, in their order.
 pub fn read(repo: &Repository, checkpoint: &Checkpoint) -> Result<Vec<Step>, Fault> {
-    let folder = checkpoint.document.trees.get(FOLDER).map(object_id);
+    let directory = checkpoint.document.trees.get(FOLDER).map(object_id);
     let mut steps = Vec::new();
-    for (id, blob) in entries(repo, folder)? {
+    for (id, blob) in entries(repo, directory)? {
         steps.push(read_one(repo, &id, blob)?);
     }
     sort(&mut steps);
@@ -66,7 +66,7 @@ pub fn apply(steps: &mut Vec<Step>, changes: &[StepChange]) -> Result<(), patch:
     Ok(())
 }
 
-/// Writes the folder of the next checkpoint: what the one before had, with the changes applied.
+/// Writes the directory of the next checkpoint: what the one before had, with the changes applied.
 pub fn fold(
     repo: &Repository,
     writer: &Writer,
@@ -110,14 +110,16 @@ fn new_step(change: &StepChange, before: usize) -> Result<Step, patch::Error> {
     Ok(Step::new(&change.id, n, change.at, &change.by))
 }
 
-/// Ids and blobs of a folder of steps. Files with other names are of a later version.
-fn entries(repo: &Repository, folder: Option<ObjectId>) -> Result<BTreeMap<String, ObjectId>, Fault> {
-    let Some(folder) = folder else {
+/// Ids and blobs of a directory of steps. Files with other names are of a later version.
+fn entries(repo: &Repository, directory: Option<ObjectId>) -> Result<BTreeMap<String, ObjectId>, Fault> {
+    let Some(directory) = directory else {
         return Ok(BTreeMap::new());
     };
-    let found = checkpoint::folder(repo, folder, FOLDER)?.into_iter();
-    let step = |(name, is_folder, id): (String, bool, ObjectId)| {
-        let stem = name.strip_suffix(END).filter(|stem| !is_folder && step::is_id(stem))?;
+    let found = checkpoint::directory(repo, directory, FOLDER)?.into_iter();
+    let step = |(name, is_directory, id): (String, bool, ObjectId)| {
+        let stem = name
+            .strip_suffix(END)
+            .filter(|stem| !is_directory && step::is_id(stem))?;
         Some((stem.to_owned(), id))
     };
     Ok(found.filter_map(step).collect())

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice;
 use gix::config::source::Kind;
 
-use super::{Environment, Repository};
+use super::{OpenEnvironment, Repository};
 
 /// Whether a value of `safe.directory` covers the repository; a later empty one takes back all before it.
-pub(super) fn declared_safe(repo: &Repository, environment: &Environment) -> bool {
+pub(super) fn declared_safe(repo: &Repository, environment: &OpenEnvironment) -> bool {
     let config = repo.config_snapshot();
     let outside = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Repository;
     let values = config.plumbing().strings_filter("safe.directory", outside);
@@ -28,7 +28,7 @@ pub(super) fn declared_safe(repo: &Repository, environment: &Environment) -> boo
     safe
 }
 
-fn covers(text: &str, place: &Path, environment: &Environment) -> bool {
+fn covers(text: &str, place: &Path, environment: &OpenEnvironment) -> bool {
     let path = match (text.strip_prefix("~/"), environment.path("HOME")) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),

@@ -1,15 +1,15 @@
-//! The undo list of a work tree: what was done, how it is taken back, and what was taken back.
+//! The undo list of a working tree: what was done, how it is taken back, and what was taken back.
 //!
 //! `<git-dir>/checkpoint/undo.jsonl`, appended to and synced, never rewritten; a last line that was cut off was never
 //! acknowledged. What moves refs is noted before it is done, as *meant*, so that nothing is ever done that the list does
 //! not know; a line says afterwards that it was, and where a kill or a failing disk kept that line from being written,
 //! the refs tell. The contents that an entry needs are held by refs, `refs/checkpoints-undo/<worktree>/<n>`. Whoever
-//! adds to the list holds the lock of the work tree.
+//! adds to the list holds the lock of the working tree.
 
 mod changes;
-mod forget;
 mod list;
-mod meant;
+mod purge;
+mod write_ahead;
 
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,23 +17,23 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::current::Current;
+use super::current::CurrentPointer;
 use super::{Error, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
 use crate::model::id::Oid;
 use crate::model::json;
 use crate::model::time::Timestamp;
 use crate::os;
 pub use changes::{PathChange, changes, write_changes};
-pub use forget::{Became, Purged, forget, lock_of};
-pub use list::List;
-use list::State;
+pub use list::UndoList;
+use list::UndoState;
+pub use purge::{CheckpointFate, UndoPurge, lock_of, purge_entries};
 
 /// Where the refs are.
 pub const PREFIX: &str = "refs/checkpoints-undo/";
 
 /// Something that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct UndoEntry {
     /// Its number, which is also that of its ref.
     pub n: u64,
     /// When.
@@ -74,11 +74,11 @@ pub enum Effect {
     /// Another session became current, or none.
     Current {
         /// The file before.
-        before: Current,
+        before: CurrentPointer,
         /// The file afterwards.
-        after: Current,
+        after: CurrentPointer,
     },
-    /// A work tree was made. It stays when the rest is taken back, for it may hold work; it is told.
+    /// A working tree was made. It stays when the rest is taken back, for it may hold work; it is told.
     WorkTree {
         /// Its folder.
         path: String,
@@ -100,11 +100,11 @@ pub enum Effect {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
-    Done(Entry),
+enum UndoLine {
+    Done(UndoEntry),
     /// What is about to be done.
     Meant {
-        meant: Entry,
+        meant: UndoEntry,
     },
     /// Whether what was meant was done.
     Settled {
@@ -137,23 +137,23 @@ enum Line {
 const LIST: &str = "undo.jsonl";
 
 /// Reads the list. What is not settled is judged by the refs; nothing is written.
-pub fn read(repo: &Repository) -> Result<List, Error> {
+pub fn read(repo: &Repository) -> Result<UndoList, Error> {
     let mut list = written(repo)?;
-    for line in meant::verdicts(repo, &list)? {
+    for line in write_ahead::verdicts(repo, &list)? {
         list.add(line);
     }
     Ok(list)
 }
 
 /// The list as it is written.
-fn written(repo: &Repository) -> Result<List, Error> {
+fn written(repo: &Repository) -> Result<UndoList, Error> {
     let path = worktree_private_path(repo).join(LIST);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(List::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(UndoList::default()),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    let mut list = List::default();
+    let mut list = UndoList::default();
     for line in bytes
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
@@ -166,10 +166,10 @@ fn written(repo: &Repository) -> Result<List, Error> {
 }
 
 /// Adds a line, after the verdicts on what was meant before: what comes next may move the refs that tell.
-fn append(repo: &Repository, line: &Line) -> Result<(), Error> {
+fn append(repo: &Repository, line: &UndoLine) -> Result<(), Error> {
     let mut lines = Vec::new();
-    for verdict in meant::verdicts(repo, &written(repo)?)? {
-        let same = matches!((&verdict, line), (Line::Settled { settled, .. }, Line::Settled { settled: now, .. }) if settled == now);
+    for verdict in write_ahead::verdicts(repo, &written(repo)?)? {
+        let same = matches!((&verdict, line), (UndoLine::Settled { settled, .. }, UndoLine::Settled { settled: now, .. }) if settled == now);
         if !same {
             lines.extend(json::to_line(&verdict));
         }
@@ -204,14 +204,14 @@ pub fn mean(
     effects: Vec<Effect>,
 ) -> Result<u64, Error> {
     let n = next(repo)?;
-    let meant = Entry {
+    let meant = UndoEntry {
         n,
         at,
         operation: operation.to_owned(),
         what,
         effects,
     };
-    append(repo, &Line::Meant { meant })?;
+    append(repo, &UndoLine::Meant { meant })?;
     Ok(n)
 }
 
@@ -220,7 +220,7 @@ pub fn mean(
 pub fn settle(repo: &Repository, n: u64, happened: bool, last: Option<u64>) -> Result<(), Error> {
     append(
         repo,
-        &Line::Settled {
+        &UndoLine::Settled {
             settled: n,
             happened,
             last,
@@ -229,8 +229,8 @@ pub fn settle(repo: &Repository, n: u64, happened: bool, last: Option<u64>) -> R
 }
 
 /// Notes something that was done. What was undone before it cannot be redone any more.
-pub fn note(repo: &Repository, entry: Entry) -> Result<(), Error> {
-    append(repo, &Line::Done(entry))
+pub fn note(repo: &Repository, entry: UndoEntry) -> Result<(), Error> {
+    append(repo, &UndoLine::Done(entry))
 }
 
 /// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there, `last` the number of the last
@@ -238,7 +238,7 @@ pub fn note(repo: &Repository, entry: Entry) -> Result<(), Error> {
 pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, last: Option<u64>) -> Result<(), Error> {
     append(
         repo,
-        &Line::Undone {
+        &UndoLine::Undone {
             undone: n,
             at,
             kept,
@@ -249,15 +249,15 @@ pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, last:
 
 /// Notes that an entry that was taken back is in force again; `last` as above.
 pub fn redone(repo: &Repository, n: u64, at: Timestamp, last: Option<u64>) -> Result<(), Error> {
-    append(repo, &Line::Redone { redone: n, at, last })
+    append(repo, &UndoLine::Redone { redone: n, at, last })
 }
 
-/// The ref of an entry in this work tree.
+/// The ref of an entry in this working tree.
 pub fn ref_name(repo: &Repository, n: u64) -> String {
     format!("{PREFIX}{}/{n}", worktree_id(repo))
 }
 
-/// A number that no entry and no ref of this work tree has.
+/// A number that no entry and no ref of this working tree has.
 pub fn next(repo: &Repository) -> Result<u64, Error> {
     let prefix = format!("{PREFIX}{}/", worktree_id(repo));
     let refs = refs::list(repo, &prefix)?;

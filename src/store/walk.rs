@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Error, Kind, ObjectId, Repository,
-    objects::{Strict, Unsound},
+    objects::{ObjectProblem, StrictReader},
 };
 use crate::model::path::RepoPath;
 
@@ -19,23 +19,23 @@ use crate::model::path::RepoPath;
 const MAX_DEPTH: usize = 2048;
 
 /// Objects that are damaged, below one tree.
-type Damages = Rc<Vec<Damage>>;
+type Damages = Rc<Vec<ObjectDamage>>;
 
 /// A damaged object.
 #[derive(Clone, Debug)]
-pub struct Damage {
+pub struct ObjectDamage {
     /// Where it stands in the tree; empty for the tree itself.
     pub path: RepoPath,
     /// The object.
     pub id: ObjectId,
     /// What is wrong.
-    pub problem: Unsound,
+    pub problem: ObjectProblem,
 }
 
 /// What is known about objects from walks so far.
-pub struct Walk<'r> {
+pub struct ObjectWalk<'r> {
     repo: &'r Repository,
-    strict: Strict<'r>,
+    strict: StrictReader<'r>,
     promisor: bool,
     whole: HashSet<ObjectId>,
     damaged: HashMap<ObjectId, Damages>,
@@ -43,12 +43,12 @@ pub struct Walk<'r> {
     promised: HashSet<ObjectId>,
 }
 
-impl<'r> Walk<'r> {
+impl<'r> ObjectWalk<'r> {
     /// Nothing known yet.
     pub fn new(repo: &'r Repository) -> Result<Self, Error> {
         Ok(Self {
             repo,
-            strict: Strict::new(repo)?,
+            strict: StrictReader::new(repo)?,
             promisor: is_partial_clone(repo),
             whole: HashSet::new(),
             damaged: HashMap::new(),
@@ -57,7 +57,7 @@ impl<'r> Walk<'r> {
     }
 
     /// What is wrong with a commit, if anything; what it leads to is not looked at.
-    pub fn commit(&mut self, id: ObjectId) -> Option<Unsound> {
+    pub fn commit(&mut self, id: ObjectId) -> Option<ObjectProblem> {
         self.strict.read(id, Kind::Commit).err()
     }
 
@@ -90,12 +90,12 @@ impl<'r> Walk<'r> {
             return Rc::clone(known);
         }
         let found = match self.strict.read(id, kind) {
-            Err(Unsound::Missing) if self.promisor && kind == Kind::Blob => {
+            Err(ObjectProblem::Missing) if self.promisor && kind == Kind::Blob => {
                 self.promised.insert(id);
                 return Damages::default();
             }
             Err(problem) => vec![damage(id, problem)],
-            Ok(_) if depth > MAX_DEPTH => vec![damage(id, Unsound::Corrupt("it is nested too deep".to_owned()))],
+            Ok(_) if depth > MAX_DEPTH => vec![damage(id, ObjectProblem::Corrupt("it is nested too deep".to_owned()))],
             Ok(data) if kind == Kind::Tree => self.entries(id, &data, depth),
             Ok(_) => Vec::new(),
         };
@@ -108,10 +108,10 @@ impl<'r> Walk<'r> {
         found
     }
 
-    fn entries(&mut self, id: ObjectId, data: &[u8], depth: usize) -> Vec<Damage> {
+    fn entries(&mut self, id: ObjectId, data: &[u8], depth: usize) -> Vec<ObjectDamage> {
         let tree = match gix::objs::TreeRef::from_bytes(data, self.repo.object_hash()) {
             Ok(tree) => tree,
-            Err(error) => return vec![damage(id, Unsound::Corrupt(error.to_string()))],
+            Err(error) => return vec![damage(id, ObjectProblem::Corrupt(error.to_string()))],
         };
         let mut found = Vec::new();
         for entry in &tree.entries {
@@ -125,7 +125,7 @@ impl<'r> Walk<'r> {
                     path.push(b'/');
                     path.extend_from_slice(below.path.as_bytes());
                 }
-                found.push(Damage {
+                found.push(ObjectDamage {
                     path: RepoPath::new(path),
                     ..below.clone()
                 });
@@ -135,8 +135,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-fn damage(id: ObjectId, problem: Unsound) -> Damage {
-    Damage {
+fn damage(id: ObjectId, problem: ObjectProblem) -> ObjectDamage {
+    ObjectDamage {
         path: RepoPath::default(),
         id,
         problem,
@@ -145,7 +145,7 @@ fn damage(id: ObjectId, problem: Unsound) -> Damage {
 
 /// How many files, links and gitlinks a tree has; counting stops at `enough`, which is then the answer.
 ///
-/// Folders of the same tree are read once.
+/// Directories of the same tree are read once.
 pub fn count_files(repo: &Repository, tree: ObjectId, enough: usize) -> Result<usize, Error> {
     let mut known = HashMap::new();
     count(repo, tree, enough, &mut known)

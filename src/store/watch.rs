@@ -1,4 +1,4 @@
-//! The watcher of a work tree: its lock, and what it last said about itself.
+//! The watcher of a working tree: its lock, and what it last said about itself.
 //!
 //! A kernel lock says whether it lives, never the file beside it: that stays when the watcher is killed, and tells what
 //! it was at. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
@@ -21,7 +21,7 @@ const MOST: usize = 1 << 20;
 
 /// What a watcher says about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct WatcherState {
     /// Its process.
     pub process: u32,
     /// Its machine.
@@ -35,7 +35,7 @@ pub struct State {
     /// The session it last saved, or found nothing new in.
     #[serde(default)]
     pub session: Option<SessionRef>,
-    /// That session's newest checkpoint then.
+    /// That session's latest checkpoint then.
     #[serde(default)]
     pub tip: Option<Oid>,
     /// When it last looked.
@@ -43,18 +43,18 @@ pub struct State {
     pub looked: Option<Timestamp>,
     /// The last autosave it made.
     #[serde(default)]
-    pub saved: Option<Saved>,
+    pub saved: Option<WatchAutosave>,
     /// Why saving fails at present.
     #[serde(default)]
-    pub failure: Option<Failure>,
+    pub failure: Option<WatchFailure>,
     /// How it ended; absent while it runs, and for ever if it was killed.
     #[serde(default)]
-    pub ended: Option<Ended>,
+    pub ended: Option<WatcherEnd>,
 }
 
 /// An autosave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct WatchAutosave {
     /// Its commit.
     pub id: Oid,
     /// When it was made.
@@ -63,7 +63,7 @@ pub struct Saved {
 
 /// A failure that lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct WatchFailure {
     /// When it first failed.
     pub since: Timestamp,
     /// How often in a row.
@@ -75,7 +75,7 @@ pub struct Failure {
 /// How a watcher ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ended {
+pub enum WatcherEnd {
     /// A signal asked it to.
     Asked,
     /// The process it watched had ended.
@@ -86,17 +86,17 @@ pub enum Ended {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Watcher {
     /// It runs.
-    Alive(Option<State>),
+    Alive(Option<WatcherState>),
     /// It does not; this is what the last one said.
-    Gone(State),
+    Gone(WatcherState),
 }
 
 impl Watcher {
     /// Whether the work it watched was cut off: it was killed, with the machine perhaps, or the process ended for which
     /// it watched. One on another machine cannot be judged.
-    pub fn cut_off(&self, host: &str) -> Option<&State> {
+    pub fn cut_off(&self, host: &str) -> Option<&WatcherState> {
         match self {
-            Self::Gone(state) if state.host == host && state.ended != Some(Ended::Asked) => Some(state),
+            Self::Gone(state) if state.host == host && state.ended != Some(WatcherEnd::Asked) => Some(state),
             _ => None,
         }
     }
@@ -105,38 +105,40 @@ impl Watcher {
 /// The lock of a watcher, held until dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Held {
+pub struct WatcherLock {
     _lock: os::Lock,
 }
 
-/// Becomes the watcher of this work tree; `None` if there is one.
-pub fn hold(repo: &Repository) -> Result<Option<Held>, Error> {
+/// Becomes the watcher of this working tree; `None` if there is one.
+pub fn hold(repo: &Repository) -> Result<Option<WatcherLock>, Error> {
     let path = worktree_private_dir(repo)?.join(LOCK);
     // A look at the lock takes it for a moment.
     let wait = Duration::from_millis(500);
     let lock = os::Lock::acquire(&path, sharing(repo), wait).map_err(Error::io("lock", path))?;
-    Ok(lock.map(|lock| Held { _lock: lock }))
+    Ok(lock.map(|lock| WatcherLock { _lock: lock }))
 }
 
-/// The watcher of this work tree, if there is or was one.
+/// The watcher of this working tree, if there is or was one.
 pub fn here(repo: &Repository) -> Result<Option<Watcher>, Error> {
     read(&worktree_private_path(repo))
 }
 
-/// The watchers of all work trees of this repository. What cannot be read is left out: they only add to what is known.
+/// The watchers of all working trees of this repository. What cannot be read is left out: they only add to what is known.
 pub fn all(repo: &Repository) -> Vec<Watcher> {
     let common = repo.common_dir();
     let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-    let folders = linked.map(|entry| entry.path().join("checkpoint"));
-    let folders = std::iter::once(common.join("checkpoint")).chain(folders);
-    folders.filter_map(|folder| read(&folder).ok().flatten()).collect()
+    let directories = linked.map(|entry| entry.path().join("checkpoint"));
+    let directories = std::iter::once(common.join("checkpoint")).chain(directories);
+    directories
+        .filter_map(|directory| read(&directory).ok().flatten())
+        .collect()
 }
 
-fn read(folder: &Path) -> Result<Option<Watcher>, Error> {
-    let lock = folder.join(LOCK);
+fn read(directory: &Path) -> Result<Option<Watcher>, Error> {
+    let lock = directory.join(LOCK);
     let alive = os::is_locked(&lock).map_err(Error::io("look at the lock", &lock))?;
-    let path = folder.join(STATE);
-    let state: Option<State> = match os::read_regular(&path) {
+    let path = directory.join(STATE);
+    let state: Option<WatcherState> = match os::read_regular(&path) {
         // A file that says nothing is as good as none: the lock decides.
         Ok(bytes) => serde_json::from_slice(&bytes).ok(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -150,7 +152,7 @@ fn read(folder: &Path) -> Result<Option<Watcher>, Error> {
 }
 
 /// Notes what the watcher says. Not synced: it says nothing that anything rests on.
-pub fn write(repo: &Repository, state: &State) -> Result<(), Error> {
+pub fn write(repo: &Repository, state: &WatcherState) -> Result<(), Error> {
     let path: PathBuf = worktree_private_dir(repo)?.join(STATE);
     let bytes = json::to_bytes(state);
     match os::replace(&path, &bytes, sharing(repo), false) {

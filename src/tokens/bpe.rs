@@ -2,7 +2,7 @@
 //!
 //! The data is every token in the order of its rank, a length byte before each, and a hash table of where they are,
 //! made with the data: nothing is built when a program starts, and only those parts of both are read that a text needs.
-//! A token is known by where it is in the data, which grows with its rank. Of all pairs of neighbours the one with the
+//! A token is known by where it is in the data, which grows with its rank. Of all pairs of neighbors the one with the
 //! lowest rank is merged first, of equal ones the leftmost, until none is a token.
 
 use std::cmp::Reverse;
@@ -102,7 +102,7 @@ impl Vocabulary {
         // Parts are known by their start; `next[start]` is where a part ends, 0 where no part starts any more.
         let mut next: Vec<usize> = (1..=end).collect();
         let mut previous: Vec<usize> = (0..end).map(|at| at.wrapping_sub(1)).collect();
-        // An entry is in force if the part and its neighbour still end where they did.
+        // An entry is in force if the part and its neighbor still end where they did.
         let mut heap = BinaryHeap::with_capacity(end);
         for at in 0..end.saturating_sub(1) {
             let rank = self.rank(&piece[at..at + 2]);

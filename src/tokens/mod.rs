@@ -14,14 +14,14 @@ use self::bpe::Vocabulary;
 
 /// A published vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum PublishedEncoding {
     /// Of GPT-4o and later.
     O200k,
     /// Of GPT-4 and GPT-3.5.
     Cl100k,
 }
 
-impl Encoding {
+impl PublishedEncoding {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ mod tests {
         for (at, (text, expected)) in TEXTS.lines().zip(EXPECTED.lines()).enumerate() {
             let text: String = serde_json::from_str(text).expect("the fixture is JSON");
             let (o200k, cl100k) = expected.split_once(' ').expect("two numbers");
-            for (encoding, expected) in [(Encoding::O200k, o200k), (Encoding::Cl100k, cl100k)] {
+            for (encoding, expected) in [(PublishedEncoding::O200k, o200k), (PublishedEncoding::Cl100k, cl100k)] {
                 let count = encoding.count(&text);
                 if count.to_string() != expected {
                     wrong.push((
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_hash_tables_are_those_of_the_vocabularies() {
-        for encoding in [Encoding::O200k, Encoding::Cl100k] {
+        for encoding in [PublishedEncoding::O200k, PublishedEncoding::Cl100k] {
             assert!(bpe::tests::is_whole(encoding.vocabulary()), "{encoding:?}");
         }
     }
@@ -115,8 +115,8 @@ mod tests {
     fn one_long_piece_takes_no_quadratic_time() {
         for text in ["a", "=", " ", "ab", "\u{3042}", "\n"] {
             let long = text.repeat((1 << 16) / text.len());
-            assert!(Encoding::O200k.count(&long) < long.len() as u64);
-            assert!(Encoding::Cl100k.count(&long) < long.len() as u64);
+            assert!(PublishedEncoding::O200k.count(&long) < long.len() as u64);
+            assert!(PublishedEncoding::Cl100k.count(&long) < long.len() as u64);
         }
     }
 
@@ -124,7 +124,10 @@ mod tests {
     fn both_ways_of_merging_agree() {
         let mut merger = bpe::Merger::default();
         let text = "thequickbrownfoxjumpsoverthelazydogagainandagain".repeat(5);
-        for vocabulary in [Encoding::O200k.vocabulary(), Encoding::Cl100k.vocabulary()] {
+        for vocabulary in [
+            PublishedEncoding::O200k.vocabulary(),
+            PublishedEncoding::Cl100k.vocabulary(),
+        ] {
             for len in 1..text.len() {
                 let piece = &text.as_bytes()[..len];
                 assert_eq!(vocabulary.merge_short(piece, &mut merger), vocabulary.merge_long(piece));
@@ -135,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_bound_the_count(text in any::<String>()) {
-            for encoding in [Encoding::O200k, Encoding::Cl100k] {
+            for encoding in [PublishedEncoding::O200k, PublishedEncoding::Cl100k] {
                 let count = encoding.count(&text);
                 prop_assert!(count <= text.len() as u64);
                 prop_assert_eq!(count == 0, text.is_empty());

@@ -1,6 +1,6 @@
 //! Which vocabulary a model has, and by what factor its count differs where the vocabulary is not public.
 
-use super::Encoding;
+use super::PublishedEncoding;
 
 /// How a number was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ impl Method {
 
 /// How to count for a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counting {
+pub struct TokenMethod {
     /// The vocabulary to count with.
-    pub encoding: Encoding,
+    pub encoding: PublishedEncoding,
     /// Hundredths by which the count is multiplied; 100 where the vocabulary is the model's own.
     pub percent: u64,
     /// Whether the result is exact.
@@ -37,8 +37,8 @@ pub struct Counting {
     pub source: &'static str,
 }
 
-const EXACT_O200K: Counting = Counting {
-    encoding: Encoding::O200k,
+const EXACT_O200K: TokenMethod = TokenMethod {
+    encoding: PublishedEncoding::O200k,
     percent: 100,
     method: Method::Exact,
     source: "",
@@ -83,7 +83,7 @@ pub const KNOWN: &[&str] = &[
     "claude-haiku-4-5",
 ];
 
-impl Counting {
+impl TokenMethod {
     /// For a model by its name, in any case and with a provider before a slash. Without a name: `o200k_base`.
     pub fn of(model: Option<&str>) -> Self {
         let Some(model) = model else { return EXACT_O200K };
@@ -93,7 +93,7 @@ impl Counting {
             EXACT_O200K
         } else if begins(&CL100K) {
             Self {
-                encoding: Encoding::Cl100k,
+                encoding: PublishedEncoding::Cl100k,
                 ..EXACT_O200K
             }
         } else if model.starts_with("claude") {
@@ -126,7 +126,7 @@ impl Counting {
 /// (mixed), 1.51 (code), 1.67 (scripts other than Latin) and 1.82 (prose). The factor of the earlier one is a public
 /// measurement (sammcj/ingest#65); a recorded conversation with claude-haiku-4.5 gave 1.145 (3,141 recorded, 2,744
 /// counted), with 0.3 to 2.2 for single messages.
-fn claude(model: &str) -> Counting {
+fn claude(model: &str) -> TokenMethod {
     let numbers: Vec<u32> = model
         .split('-')
         .flat_map(|part| part.split('.'))
@@ -154,7 +154,7 @@ fn claude(model: &str) -> Counting {
              messages may be off by half",
         )
     };
-    Counting {
+    TokenMethod {
         percent,
         method: Method::Estimated,
         source,
@@ -169,14 +169,14 @@ mod tests {
     #[test]
     fn models_have_their_vocabulary_or_a_factor_with_its_source() {
         let of = |model| {
-            let counting = Counting::of(Some(model));
+            let counting = TokenMethod::of(Some(model));
             (counting.encoding, counting.percent, counting.method)
         };
         for model in ["gpt-4o-mini", "o3", "openai/gpt-5.4", "GPT-4.1", "o200k_base"] {
-            assert_eq!(of(model), (Encoding::O200k, 100, Method::Exact), "{model}");
+            assert_eq!(of(model), (PublishedEncoding::O200k, 100, Method::Exact), "{model}");
         }
         for model in ["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo", "cl100k_base"] {
-            assert_eq!(of(model), (Encoding::Cl100k, 100, Method::Exact), "{model}");
+            assert_eq!(of(model), (PublishedEncoding::Cl100k, 100, Method::Exact), "{model}");
         }
         for model in [
             "claude-haiku-4.5",
@@ -184,12 +184,12 @@ mod tests {
             "claude-opus-4-6",
             "claude-3-5-sonnet",
         ] {
-            assert_eq!(of(model), (Encoding::O200k, 118, Method::Estimated), "{model}");
+            assert_eq!(of(model), (PublishedEncoding::O200k, 118, Method::Estimated), "{model}");
         }
         for model in ["claude-opus-4-7", "anthropic/claude-sonnet-5", "claude-fable"] {
-            assert_eq!(of(model), (Encoding::O200k, 151, Method::Estimated), "{model}");
+            assert_eq!(of(model), (PublishedEncoding::O200k, 151, Method::Estimated), "{model}");
         }
-        assert!(Counting::of(Some("gemini-3")).source.contains("unknown"));
-        assert_eq!(Counting::of(Some("claude-opus-4-7")).scale(3), 5);
+        assert!(TokenMethod::of(Some("gemini-3")).source.contains("unknown"));
+        assert_eq!(TokenMethod::of(Some("claude-opus-4-7")).scale(3), 5);
     }
 }

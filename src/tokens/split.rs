@@ -54,13 +54,13 @@ fn signs(text: &str, ends: &[char]) -> usize {
 }
 
 /// A run of white space: its length, the end of its last line end, and the start of its last character.
-struct Blank {
+struct BlankRun {
     len: usize,
     line_end: Option<usize>,
     last: usize,
 }
 
-fn blank(text: &str) -> Blank {
+fn blank(text: &str) -> BlankRun {
     let (mut len, mut line_end, mut last) = (0, None, 0);
     for c in text.chars().take_while(|c| class(*c) == Class::Space) {
         last = len;
@@ -69,7 +69,7 @@ fn blank(text: &str) -> Blank {
             line_end = Some(len);
         }
     }
-    Blank { len, line_end, last }
+    BlankRun { len, line_end, last }
 }
 
 /// The first piece by the pattern of `o200k_base`.

@@ -1,6 +1,6 @@
-//! Files and trees: a snapshot of the work tree.
+//! Files and trees: a snapshot of the working tree.
 //!
-//! Everything here works on one work tree and its index. What a snapshot means, where it is kept and what is shown of
+//! Everything here works on one working tree and its index. What a snapshot means, where it is kept and what is shown of
 //! it is decided elsewhere.
 
 pub mod restore;

@@ -593,9 +593,9 @@ fn root() -> PathBuf {
 }
 
 /// All Rust files below `folder`, as paths relative to it with `/`.
-fn rust_files(folder: &Path) -> Vec<String> {
-    fn walk(base: &Path, folder: &Path, out: &mut Vec<String>) {
-        for entry in fs::read_dir(folder).unwrap() {
+fn rust_files(directory: &Path) -> Vec<String> {
+    fn walk(base: &Path, directory: &Path, out: &mut Vec<String>) {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 walk(base, &path, out);
@@ -605,7 +605,7 @@ fn rust_files(folder: &Path) -> Vec<String> {
         }
     }
     let mut out = Vec::new();
-    walk(folder, folder, &mut out);
+    walk(directory, directory, &mut out);
     out.sort();
     out
 }

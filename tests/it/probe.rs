@@ -8,21 +8,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use git_checkpoint::commands::environment::Environment;
-use git_checkpoint::commands::error::{CommandError, Kind};
-use git_checkpoint::commands::ui::{Options, Streams, Ui, When};
+use git_checkpoint::commands::error::{CommandError, FailureKind};
+use git_checkpoint::commands::ui::{ColorChoice, OutputOptions, Streams, Ui};
 use git_checkpoint::render::slot::{Glyphs, Slot};
-use git_checkpoint::render::table::{Column, Table};
-use git_checkpoint::render::text::{Line, Text};
+use git_checkpoint::render::table::{TableColumn, TextTable};
+use git_checkpoint::render::text::{Text, TextLine};
 
 fn main() -> ExitCode {
-    let mut options = Options::default();
+    let mut options = OutputOptions::default();
     let mut settings = Vec::new();
     let mut rest = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--color=always" => options.color = Some(When::Always),
-            "--color=never" => options.color = Some(When::Never),
+            "--color=always" => options.color = Some(ColorChoice::Always),
+            "--color=never" => options.color = Some(ColorChoice::Never),
             "--json" => options.json = true,
             "--quiet" => options.quiet += 1,
             "--no-pager" => options.no_pager = true,
@@ -64,7 +64,11 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
                 if ui.is_closed() {
                     break;
                 }
-                ui.data(Line::new().with(Slot::Id, format!("id{n}")).with(Slot::Plain, " text"));
+                ui.data(
+                    TextLine::new()
+                        .with(Slot::Id, format!("id{n}"))
+                        .with(Slot::Plain, " text"),
+                );
                 if n == count / 2 {
                     ui.warning("half way");
                 }
@@ -72,25 +76,25 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
         }
         // The argument, through every way to the screen.
         "show" => {
-            ui.data(Line::new().with(Slot::Id, argument));
+            ui.data(TextLine::new().with(Slot::Id, argument));
             ui.data(Text::block(argument));
             ui.data(Text::wrapped(argument, 2, 40));
             ui.bytes(argument.as_bytes());
-            ui.receipt(Line::plain(argument));
-            ui.status(Line::plain(argument));
+            ui.receipt(TextLine::plain(argument));
+            ui.status(TextLine::plain(argument));
             ui.warning(argument);
             ui.hint("Probe", argument);
-            let mut table = Table::new([Column::left("A"), Column::left("B").flexible(10)]);
-            table.row([Line::plain(argument), Line::plain(argument)]);
+            let mut table = TextTable::new([TableColumn::left("A"), TableColumn::left("B").flexible(10)]);
+            table.row([TextLine::plain(argument), TextLine::plain(argument)]);
             ui.data(table.render(ui.width()));
             let progress = ui.progress(argument, None);
             progress.update(1);
             drop(progress);
             if ui.can_ask() {
                 ui.confirm(argument, "--yes")?;
-                ui.choose(argument, &[Line::plain(argument)], argument)?;
+                ui.choose(argument, &[TextLine::plain(argument)], argument)?;
             }
-            return Err(CommandError::new(Kind::NotFound, argument).hint(argument));
+            return Err(CommandError::new(FailureKind::NotFound, argument).hint(argument));
         }
         "json" => ui.json(&serde_json::json!({ "text": argument }))?,
         "facts" => {
@@ -99,7 +103,7 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
             } else {
                 "ascii"
             };
-            ui.data(Line::plain(format!(
+            ui.data(TextLine::plain(format!(
                 "{} {glyphs} people={} ask={}",
                 ui.width(),
                 ui.for_people(),
@@ -108,12 +112,12 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
         }
         "confirm" => {
             let answer = ui.confirm("delete 3 checkpoints?", "--yes")?;
-            ui.data(Line::plain(if answer { "deleted" } else { "kept" }));
+            ui.data(TextLine::plain(if answer { "deleted" } else { "kept" }));
         }
         "choose" => {
-            let choices = ["one", "two", "three"].map(Line::plain);
+            let choices = ["one", "two", "three"].map(TextLine::plain);
             let answer = ui.choose("which session?", &choices, "name a session")?;
-            ui.data(Line::plain(format!("{answer:?}")));
+            ui.data(TextLine::plain(format!("{answer:?}")));
         }
         // Work of so many steps of 10 milliseconds.
         "work" => {
@@ -124,13 +128,13 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
                 progress.update(n);
             }
             drop(progress);
-            ui.data(Line::plain("done"));
+            ui.data(TextLine::plain("done"));
         }
         "read" => {
             let bytes = ui.read_input("the record", 10)?;
-            ui.data(Line::plain(format!("{} bytes", bytes.len())));
+            ui.data(TextLine::plain(format!("{} bytes", bytes.len())));
         }
-        _ => return Err(CommandError::new(Kind::Usage, format!("unknown probe '{what}'"))),
+        _ => return Err(CommandError::new(FailureKind::Usage, format!("unknown probe '{what}'"))),
     }
     Ok(())
 }

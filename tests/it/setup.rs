@@ -55,8 +55,8 @@ fn manual_pages_are_found_beside_the_program() {
         .git(&["checkpoint", "setup", "man"])
         .success()
         .stdout_has("pages in ");
-    let folder = installed.world.root().join("share/man/man1");
-    let pages: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let directory = installed.world.root().join("share/man/man1");
+    let pages: Vec<_> = fs::read_dir(&directory).unwrap().map(|e| e.unwrap().path()).collect();
     for command in ["", "-save", "-resume", "-list", "-setup"] {
         assert!(
             pages.iter().any(|p| p.ends_with(format!("git-checkpoint{command}.1"))),
@@ -73,7 +73,7 @@ fn manual_pages_are_found_beside_the_program() {
         .run();
     assert_eq!(
         Path::new(found.success().stdout().trim()),
-        folder.join("git-checkpoint-save.1")
+        directory.join("git-checkpoint-save.1")
     );
     let help = installed.git(&["checkpoint", "--help"]);
     help.success()
@@ -174,13 +174,13 @@ fn only_own_files_are_written_and_all_are_taken_back() {
     installed.world.fingerprint().assert_same_as(&before);
 }
 
-/// git opens HTML pages in the folder of its own alone: there they are put, when that is asked for.
+/// git opens HTML pages in the directory of its own alone: there they are put, when that is asked for.
 #[test]
 fn pages_for_a_browser() {
     let installed = Installed::new();
-    let folder = installed.world.root().join("html");
+    let directory = installed.world.root().join("html");
     installed
-        .git(&["config", "help.htmlPath", folder.to_str().unwrap()])
+        .git(&["config", "help.htmlPath", directory.to_str().unwrap()])
         .success();
     let shown = "#!/bin/sh\ncat \"$@\"\n";
     installed.world.file("../bin/show", shown);
@@ -206,7 +206,7 @@ fn pages_for_a_browser() {
         .git(&["checkpoint", "setup", "html", "--dry-run"])
         .success()
         .stdout_has("would install");
-    assert!(!folder.exists());
+    assert!(!directory.exists());
     // Nothing else is installed with it, and it is not installed with everything.
     installed.git(&["checkpoint", "setup", "html"]).success();
     assert!(!installed.world.root().join("share").exists());
@@ -214,18 +214,18 @@ fn pages_for_a_browser() {
     help.success().stdout_has("<h1>git-checkpoint</h1>");
     let help = installed.git(&["-c", "help.format=html", "checkpoint", "--help"]);
     help.success().stdout_has("git-checkpoint-save.html");
-    for entry in fs::read_dir(&folder).unwrap() {
+    for entry in fs::read_dir(&directory).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         for link in text.split("href=\"").skip(1) {
             let target = link.split('"').next().unwrap();
-            assert!(folder.join(target).is_file(), "{target}");
+            assert!(directory.join(target).is_file(), "{target}");
         }
     }
     installed
         .git(&["checkpoint", "setup", "html", "--uninstall"])
         .success()
         .stdout_has("removed ");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
 
 /// What is typed before Tab, and what the line is afterwards.

@@ -13,15 +13,15 @@ fn probe() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
         let program = Path::new(env!("CARGO_BIN_EXE_git-checkpoint"));
-        let folder = program.parent().unwrap();
-        let path = folder.join("examples/probe");
+        let directory = program.parent().unwrap();
+        let path = directory.join("examples/probe");
         let age = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/probe.rs");
         if age(&path) < age(program) || age(&path) < age(&source) {
             let mut cargo = Command::new(env!("CARGO"));
             cargo.args(["build", "--quiet", "--offline", "--locked", "--example", "probe"]);
-            cargo.arg("--target-dir").arg(folder.parent().unwrap());
-            if folder.ends_with("release") {
+            cargo.arg("--target-dir").arg(directory.parent().unwrap());
+            if directory.ends_with("release") {
                 cargo.arg("--release");
             }
             assert!(cargo.status().unwrap().success(), "cannot build the probe");
@@ -50,7 +50,7 @@ fn has_controls(text: &str) -> bool {
 }
 
 #[test]
-fn colour_only_where_a_terminal_shows_it() {
+fn color_only_where_a_terminal_shows_it() {
     let world = World::new();
     let on = |columns, kind: &str, args: &[&str]| {
         Terminal::new(columns, kind)
@@ -351,9 +351,9 @@ fn nothing_from_a_repository_reaches_the_screen_raw() {
                     ["--set", &format!("advice.checkpointProbe={payload}"), "show", payload],
                 );
             assert_eq!(screen.status.code(), Some(3), "{payload:?}: {screen:?}");
-            // What is left after the sink's own colours and its progress line must be plain.
-            let colours = regex::Regex::new("\x1b\\[([0-9;]*m|K)|\r").unwrap();
-            let shown = colours.replace_all(&screen.text(), "").into_owned();
+            // What is left after the sink's own colors and its progress line must be plain.
+            let colors = regex::Regex::new("\x1b\\[([0-9;]*m|K)|\r").unwrap();
+            let shown = colors.replace_all(&screen.text(), "").into_owned();
             let bad = shown
                 .chars()
                 .find(|&c| c != '\n' && git_checkpoint::render::escape::is_hidden(c));

@@ -1,97 +1,97 @@
 //! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
 
-mod left_out;
+mod multi_file;
+mod omissions;
 mod receipt;
-mod several;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use self::receipt::Receipt;
+use self::receipt::ExportReceipt;
 use super::{
     Context,
-    error::{CommandError, Kind},
+    error::{CommandError, FailureKind},
     failure,
-    opened::{self, Whom},
+    opening::{self, IdentityArgs},
 };
 use crate::{
-    formats::{self, Attachment, Beside, LeftOut, Outgoing, System, Written},
+    formats::{self, Attachment, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
     model::{base64, json as stored},
-    ops::export::{self, Exported, Scope},
+    ops::export::{self, ExportScope, ExportedCheckpoint},
     os,
     render::{
-        document::{self, Source, block},
+        document::{self, DocumentSource, block},
         receipt::SkippedPath,
     },
     store::checkpoint::oid,
 };
 
 /// A format.
-struct Format {
+struct ExportFormat {
     /// Its name on the command line.
     name: &'static str,
     /// What it is, in a line.
     about: &'static str,
     /// Makes it.
-    make: Make,
+    make: ExportWriter,
 }
 
 /// How a format is made.
 #[derive(Clone, Copy)]
-enum Make {
+enum ExportWriter {
     /// A document of ours.
-    Note(fn(&Source<'_>) -> String),
+    Note(fn(&DocumentSource<'_>) -> String),
     /// Everything, as JSON.
     Json,
     /// The one file of another system.
     File(System),
-    /// The folder of another system.
-    Folder(System, Scope),
+    /// The directory of another system.
+    Folder(System, ExportScope),
 }
 
 /// The formats there are.
-const FORMATS: &[Format] = &[
-    Format {
+const FORMATS: &[ExportFormat] = &[
+    ExportFormat {
         name: "markdown",
         about: "the session checkpoint with all its tables",
-        make: Make::Note(document::markdown),
+        make: ExportWriter::Note(document::markdown),
     },
-    Format {
+    ExportFormat {
         name: "handoff",
         about: "a note on a page for whoever takes the work over",
-        make: Make::Note(document::handoff),
+        make: ExportWriter::Note(document::handoff),
     },
-    Format {
+    ExportFormat {
         name: "json",
         about: "everything: document, steps, log, chat, attachments, lists",
-        make: Make::Json,
+        make: ExportWriter::Json,
     },
-    Format {
+    ExportFormat {
         name: "claude-mpm",
         about: "a pause session that claude-mpm reads: session-<time>.json",
-        make: Make::File(System::ClaudeMpm),
+        make: ExportWriter::File(System::ClaudeMpm),
     },
-    Format {
+    ExportFormat {
         name: "opencastle",
         about: "SESSION-CHECKPOINT.md of OpenCastle",
-        make: Make::File(System::Opencastle),
+        make: ExportWriter::File(System::Opencastle),
     },
-    Format {
+    ExportFormat {
         name: "folder",
         about: "a session folder: session.json, checkpoints, artifacts; needs -o DIR",
-        make: Make::Folder(System::Folder, Scope::Chain),
+        make: ExportWriter::Folder(System::Folder, ExportScope::Chain),
     },
-    Format {
+    ExportFormat {
         name: "dagent",
         about: "the files of a dagent session with its chat; needs -o DIR",
-        make: Make::Folder(System::Dagent, Scope::Note),
+        make: ExportWriter::Folder(System::Dagent, ExportScope::Note),
     },
 ];
 
 /// The value of `--format`, completed and checked by the list.
 #[derive(Clone, Copy)]
-struct FormatName(&'static Format);
+struct FormatName(&'static ExportFormat);
 
 impl std::fmt::Debug for FormatName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -134,16 +134,16 @@ Examples:
   A folder with a file for each checkpoint:
     git checkpoint export --format folder auth -o ../auth-session")]
 pub(super) struct Args {
-    /// The session or checkpoint; the newest of the current session by default
+    /// The session or checkpoint; the latest of the current session by default
     #[arg(default_value = "@")]
     selector: String,
     /// What to make of it
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: FormatName,
-    /// Write to this file instead of standard output; a format of several files needs a folder here
+    /// Write to this file instead of standard output; a format of several files needs a directory here
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
-    /// Replace a file with something else in it; write into a folder that has files already, where what is not written
+    /// Replace a file with something else in it; write into a directory that has files already, where what is not written
     /// stays and must not be part of another session
     #[arg(long)]
     force: bool,
@@ -157,47 +157,50 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if args.into.is_some() && args.format.0.name != "handoff" {
-        return Err(
-            CommandError::new(Kind::Usage, "only '--format handoff' goes into a file with '--into'")
-                .hint("write a file of its own: -o FILE"),
-        );
+        return Err(CommandError::new(
+            FailureKind::Usage,
+            "only '--format handoff' goes into a file with '--into'",
+        )
+        .hint("write a file of its own: -o FILE"));
     }
     let scope = match args.format.0.make {
-        Make::Folder(_, scope) => {
-            several::room(&args, context)?;
+        ExportWriter::Folder(_, scope) => {
+            multi_file::room(&args, context)?;
             scope
         }
-        Make::Json => Scope::Files,
-        Make::Note(_) | Make::File(_) => Scope::Note,
+        ExportWriter::Json => ExportScope::Files,
+        ExportWriter::Note(_) | ExportWriter::File(_) => ExportScope::Note,
     };
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     if let Some(path) = named(&args)
         && export::is_in_git_dir(&opened.scene(), &context.env.cwd.join(path))
     {
         let message = format!("'{}' is in the git directory", path.display());
-        return Err(CommandError::new(Kind::Refused, message).hint("what is in there is git's own: name another place"));
+        return Err(
+            CommandError::new(FailureKind::Refused, message).hint("what is in there is git's own: name another place")
+        );
     }
     let exported = export::export(&opened.scene(), &failure::selector(&args.selector)?, scope)?;
     if exported.unsaved > 0 {
-        let changes = crate::render::count::Count::new(exported.unsaved, "change");
+        let changes = crate::render::count::CountedNoun::new(exported.unsaved, "change");
         context.ui.warning(&format!(
             "{changes} of the draft not in it: 'git checkpoint save' first"
         ));
     }
     let (bytes, left_out) = match args.format.0.make {
-        Make::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
-        Make::Json => (everything(&exported), left_out::of_ours(&exported)),
-        Make::File(system) => {
+        ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
+        ExportWriter::Json => (everything(&exported), omissions::of_ours(&exported)),
+        ExportWriter::File(system) => {
             let (written, left_out) = foreign(&exported, system);
             let files = written.0.into_iter();
             (files.map(|(_, bytes)| bytes).next().unwrap_or_default(), left_out)
         }
-        Make::Folder(system, _) => {
+        ExportWriter::Folder(system, _) => {
             let (written, left_out) = foreign(&exported, system);
-            return several::write(&args, &exported, system, (&written, &left_out), context);
+            return multi_file::write(&args, &exported, system, (&written, &left_out), context);
         }
     };
-    left_out::tell(&left_out, args.format.0.name, context);
+    omissions::report_omissions(&left_out, args.format.0.name, context);
     let file = named(&args).filter(|_| args.into.is_none());
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
@@ -212,7 +215,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (None, Some(path)) => (Some(path), into(context, path, &bytes, args.dry_run)?),
         (None, None) => (None, false),
     };
-    let receipt = Receipt {
+    let receipt = ExportReceipt {
         args: &args,
         exported: &exported,
         left_out: &left_out,
@@ -243,7 +246,7 @@ fn named(args: &Args) -> Option<&Path> {
     output.or(args.into.as_deref())
 }
 
-/// Refuses a file with something else in it, as a folder with files is.
+/// Refuses a file with something else in it, as a directory with files is.
 fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     // What cannot be read is for the write to tell.
     let before = os::read_regular(&context.env.cwd.join(path)).unwrap_or_default();
@@ -251,13 +254,13 @@ fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErr
         return Ok(());
     }
     let message = format!("file '{}' is not empty", path.display());
-    Err(CommandError::new(Kind::Refused, message).hint("replace what is in it: --force"))
+    Err(CommandError::new(FailureKind::Refused, message).hint("replace what is in it: --force"))
 }
 
 fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     os::replace_users(&context.env.cwd.join(path), bytes).map_err(|error| {
         let message = format!("cannot write '{}': {}", path.display(), os::reason(&error));
-        CommandError::new(Kind::Fatal, message)
+        CommandError::new(FailureKind::Fatal, message)
     })
 }
 
@@ -269,13 +272,13 @@ fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bo
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
             let message = format!("cannot read '{}': {}", path.display(), os::reason(&error));
-            return Err(CommandError::new(Kind::Fatal, message));
+            return Err(CommandError::new(FailureKind::Fatal, message));
         }
     };
     let note = String::from_utf8_lossy(note);
     let after = block::put(before.as_deref(), &note).map_err(|damaged| {
         CommandError::new(
-            Kind::Refused,
+            FailureKind::Refused,
             format!("the markers in '{}' are damaged: {damaged}", path.display()),
         )
         .hint("nothing was changed; mend the lines, or remove them to have the note at the end")
@@ -294,8 +297,8 @@ fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bo
     Ok(true)
 }
 
-fn with_source(exported: &Exported, make: fn(&Source<'_>) -> String) -> String {
-    make(&Source {
+fn with_source(exported: &ExportedCheckpoint, make: fn(&DocumentSource<'_>) -> String) -> String {
+    make(&DocumentSource {
         id: &oid(exported.checkpoint.entry.id),
         digest: &exported.checkpoint.digest,
         session: exported.name(),
@@ -305,10 +308,10 @@ fn with_source(exported: &Exported, make: fn(&Source<'_>) -> String) -> String {
 }
 
 /// The files of the checkpoint in another system's form, and what is not in them.
-fn foreign(exported: &Exported, system: System) -> (Written, Vec<LeftOut>) {
+fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<OmittedContent>) {
     let mut documents = exported.earlier.clone();
     documents.push(exported.checkpoint.document.clone());
-    let out = Outgoing {
+    let out = ExportInput {
         documents: &documents,
         messages: &exported.messages,
         log: &exported.log,
@@ -317,7 +320,7 @@ fn foreign(exported: &Exported, system: System) -> (Written, Vec<LeftOut>) {
         agent: exported.agent.as_deref(),
     };
     let written = system.write(&out).unwrap_or_default();
-    let beside = Beside {
+    let beside = UnexportedCounts {
         earlier: exported.before,
         steps: exported.steps.len(),
     };
@@ -333,7 +336,7 @@ fn attached(attachment: &Attachment) -> serde_json::Value {
     }
 }
 
-fn everything(exported: &Exported) -> Vec<u8> {
+fn everything(exported: &ExportedCheckpoint) -> Vec<u8> {
     let checkpoint = &exported.checkpoint;
     let lists = &exported.lists;
     let skipped: Vec<SkippedPath> = lists.skipped.iter().map(Into::into).collect();

@@ -6,24 +6,24 @@ use serde_json::{Value, json};
 
 use super::Args;
 use crate::{
-    formats::LeftOut,
-    ops::export::Exported,
-    render::{slot::Slot, text::Line},
+    formats::OmittedContent,
+    ops::export::ExportedCheckpoint,
+    render::{slot::Slot, text::TextLine},
     store::checkpoint::oid,
 };
 
 /// What was exported, and to where.
-pub(super) struct Receipt<'a> {
+pub(super) struct ExportReceipt<'a> {
     pub(super) args: &'a Args,
-    pub(super) exported: &'a Exported,
-    pub(super) left_out: &'a [LeftOut],
-    /// The file or folder; `None` for standard output.
+    pub(super) exported: &'a ExportedCheckpoint,
+    pub(super) left_out: &'a [OmittedContent],
+    /// The file or directory; `None` for standard output.
     pub(super) path: Option<&'a Path>,
     /// Whether that is another than before.
     pub(super) changed: bool,
 }
 
-impl Receipt<'_> {
+impl ExportReceipt<'_> {
     /// As the schema `exported` has it: `files` are those of a format of several, `text` is what is in no file.
     pub(super) fn json(&self, files: Option<&[&str]>, text: Option<&[u8]>) -> Value {
         let mut json = json!({
@@ -45,8 +45,8 @@ impl Receipt<'_> {
     }
 
     /// The sentence that begins with what was done: `Wrote `.
-    pub(super) fn line(&self, did: String) -> Line {
-        let mut line = Line::plain(did);
+    pub(super) fn line(&self, did: String) -> TextLine {
+        let mut line = TextLine::plain(did);
         if let Some(path) = self.path {
             line.push(Slot::Path, path.display().to_string());
         }

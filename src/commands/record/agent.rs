@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Fields, Given, ItemArgs, ListArgs, some_text};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, some_text};
 use crate::{
     commands::{
         Context, context as texts,
         error::CommandError,
-        opened::{self, Whom},
+        opening::{self, IdentityArgs},
     },
     ops::{chat, draft},
 };
@@ -26,56 +26,56 @@ Examples:
     git checkpoint agent list")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<AgentAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AgentAction {
     /// Replace the description by a file; '-' is standard input, an empty one removes it
-    Describe(Describe),
+    Describe(DescribeArgs),
     /// Note what an agent did
-    Note(Note),
+    Note(AgentNoteArgs),
     /// Show what agents did
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take a note out of the record
     Remove(ItemArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Describe {
+struct DescribeArgs {
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
     /// The file, Markdown
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
-struct Note {
+struct AgentNoteArgs {
     /// What it did
     #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
     text: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whom: Whom,
+    whom: IdentityArgs,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("agent");
     let note = match args.action {
-        None => return super::list(context, &ListArgs::default(), kind),
-        Some(Action::List(args)) => return super::list(context, &args, kind),
-        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
-        Some(Action::Describe(args)) => {
+        None => return super::list(context, &ItemListArgs::default(), kind),
+        Some(AgentAction::List(args)) => return super::list(context, &args, kind),
+        Some(AgentAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(AgentAction::Describe(args)) => {
             return texts::set(&args.whom, &args.file, chat::AGENT, "the agent description", context);
         }
-        Some(Action::Note(note)) => note,
+        Some(AgentAction::Note(note)) => note,
     };
-    let opened = opened::open(context, &note.whom)?;
+    let opened = opening::open(context, &note.whom)?;
     let agent = draft::by(&opened.scene());
-    let fields = Fields::default().value("agent", Some(json!(agent)));
-    let whose = super::Whose {
+    let fields = ItemFields::default().value("agent", Some(json!(agent)));
+    let whose = super::SessionArg {
         session: note.whom.session,
     };
     super::add(context, &whose, &note.given, kind, note.text, fields, &[])

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text};
 use crate::{
     commands::{Context, error::CommandError},
     model::time::Timestamp,
@@ -18,26 +18,26 @@ Examples:
     git checkpoint approval list --open")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ApprovalAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ApprovalAction {
     /// Note that something was asked
     #[command(visible_alias = "add")]
-    Ask(Ask),
+    Ask(AskArgs),
     /// Note the answer
-    Answer(Answer),
+    Answer(ApprovalArgs),
     /// It is open again
     Reopen(ItemArgs),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Ask {
+struct AskArgs {
     /// What is asked
     #[arg(value_name = "QUESTION", value_parser = some_text, required_unless_present = "json_input")]
     question: Option<String>,
@@ -54,13 +54,13 @@ struct Ask {
     #[arg(long, value_name = "DATE")]
     asked_at: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Answer {
+struct ApprovalArgs {
     /// Its id, its number, or what it says
     #[arg(id = "item", value_name = "ITEM")]
     approval: String,
@@ -74,24 +74,24 @@ struct Answer {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("approval");
     match args.action {
-        None => super::list(context, &ListArgs::default(), kind),
-        Some(Action::List(args)) => super::list(context, &args, kind),
-        Some(Action::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
-        Some(Action::Reopen(chosen)) => {
+        None => super::list(context, &ItemListArgs::default(), kind),
+        Some(ApprovalAction::List(args)) => super::list(context, &args, kind),
+        Some(ApprovalAction::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(ApprovalAction::Reopen(chosen)) => {
             let none = || Some(String::new());
-            let fields = Fields::default()
+            let fields = ItemFields::default()
                 .text("answer", none())
                 .text("answered_by", none())
                 .text("reason", none());
             super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[])
         }
-        Some(Action::Ask(args)) => {
+        Some(ApprovalAction::Ask(args)) => {
             let now = context.env.now;
             let asked = match &args.asked_at {
                 Some(date) => {
@@ -100,14 +100,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
                 }
                 None => now,
             };
-            let fields = Fields::default()
+            let fields = ItemFields::default()
                 .text("provider", args.provider)
                 .text("channel", args.channel)
                 .text("thread", args.thread)
                 .text("asked_at", Some(asked.to_string()));
             super::add(context, &args.whose, &args.given, kind, args.question, fields, &[])
         }
-        Some(Action::Answer(args)) => {
+        Some(ApprovalAction::Answer(args)) => {
             let answer = match args.words.to_lowercase().as_str() {
                 "approve" | "approved" => "approve".to_owned(),
                 "reject" | "rejected" => "reject".to_owned(),
@@ -115,7 +115,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             };
             let opened = args.whose.open(context)?;
             let by = args.by.unwrap_or_else(|| draft::by(&opened.scene()));
-            let fields = Fields::default()
+            let fields = ItemFields::default()
                 .text("answer", Some(answer))
                 .text("answered_by", Some(by))
                 .text("reason", args.reason);

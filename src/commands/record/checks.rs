@@ -3,21 +3,21 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::{Fields, ItemArgs, ListArgs, Told, Whose, some_text};
+use super::{ChangeNotice, ItemArgs, ItemFields, ItemListArgs, SessionArg, some_text};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
     model::id::Digest,
     ops::{
-        draft::{self, Change},
+        draft::{self, DraftChange},
         items,
     },
-    render::{slot::Slot, text::Line},
+    render::{slot::Slot, text::TextLine},
 };
 
-/// Note the result of a check; the newest of each name counts
+/// Note the result of a check; the latest of each name counts
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,7 +29,7 @@ Examples:
 )]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<CheckAction>,
     /// Its name, such as 'tests'
     #[arg(value_name = "NAME", requires = "status", value_parser = some_text)]
     name: Option<String>,
@@ -40,13 +40,13 @@ pub(in crate::commands) struct Args {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum CheckAction {
     /// Show the checks
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
@@ -62,7 +62,7 @@ pub(in crate::commands) struct IterationArgs {
     #[arg(value_name = "N")]
     number: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// The id of an item that is the only one of its name: the same whoever notes it, so that a later one takes its place
@@ -74,17 +74,17 @@ pub(super) fn id_of_name(name: &str) -> String {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("check");
     match args.action {
-        Some(Action::List(args)) => return super::list(context, &args, kind),
-        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(CheckAction::List(args)) => return super::list(context, &args, kind),
+        Some(CheckAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
         None => {}
     }
     let (Some(name), Some(status)) = (args.name, args.status) else {
         let whose = args.whose;
-        return super::list(context, &ListArgs { open: false, whose }, kind);
+        return super::list(context, &ItemListArgs { open: false, whose }, kind);
     };
     let opened = args.whose.open(context)?;
     // A result without details takes those of the one before away.
-    let fields = Fields::default()
+    let fields = ItemFields::default()
         .value("id", Some(id_of_name(&name)))
         .value("name", Some(name))
         .value("status", Some(status))
@@ -97,10 +97,10 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             .and_then(|item| item[member].as_str())
             .unwrap_or_default()
     };
-    let line = Line::plain("Check ")
+    let line = TextLine::plain("Check ")
         .with(Slot::Heading, said("name"))
         .with(Slot::Plain, format!(": {}", said("status")));
-    let told = Told {
+    let told = ChangeNotice {
         outcome: "checked",
         lines: vec![line],
         items: Some((kind, stored)),
@@ -123,10 +123,10 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
                 }));
             }
             match now.record.iteration {
-                Some(number) => context.ui.data(Line::plain(number.to_string())),
+                Some(number) => context.ui.data(TextLine::plain(number.to_string())),
                 None => context
                     .ui
-                    .status(Line::plain(format!("session '{}' has no iteration", now.session))),
+                    .status(TextLine::plain(format!("session '{}' has no iteration", now.session))),
             }
             return Ok(());
         }
@@ -139,8 +139,11 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
             CommandError::new(Failure::Usage, format!("'{number}' is no number")).hint("give a number, or 'next'")
         })?,
     };
-    let appended = draft::append(&opened.scene(), vec![Change::Record(json!({ "iteration": number }))])?;
-    let mut told = Told::line("set", Line::plain(format!("Iteration {number}")));
+    let appended = draft::append(
+        &opened.scene(),
+        vec![DraftChange::Record(json!({ "iteration": number }))],
+    )?;
+    let mut told = ChangeNotice::line("set", TextLine::plain(format!("Iteration {number}")));
     told.more = Some(("iteration", json!(number)));
     super::report(context, &opened, &appended, told, &[])
 }

@@ -2,13 +2,13 @@
 
 use clap::Subcommand;
 
-use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
-    model::item::Kind,
+    model::item::ItemKind,
     ops::select::distance,
 };
 
@@ -33,7 +33,7 @@ enum DecisionAction {
     /// Note a decision; the word 'add' may be left out
     Add(AddDecision),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
@@ -47,9 +47,9 @@ struct AddDecision {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Note what stops the work, and clear it when it no longer does
@@ -71,7 +71,7 @@ enum BlockerAction {
     #[command(visible_alias = "remove")]
     Clear(ItemArgs),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -86,9 +86,9 @@ struct AddBlocker {
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Note what is to be asked, and the answer
@@ -112,11 +112,11 @@ enum QuestionAction {
     /// Note a question; the word 'add' may be left out
     Add(AddQuestion),
     /// Note the answer to one
-    Answer(Answer),
+    Answer(AnswerArgs),
     /// It is open again
     Reopen(ItemArgs),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
@@ -127,13 +127,13 @@ struct AddQuestion {
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Answer {
+struct AnswerArgs {
     /// Its id, its number, or what it says
     #[arg(id = "item", value_name = "ITEM")]
     question: String,
@@ -141,7 +141,7 @@ struct Answer {
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: String,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 pub(in crate::commands) fn decision(args: DecisionArgs, context: &mut Context) -> Result<(), CommandError> {
@@ -153,7 +153,7 @@ pub(in crate::commands) fn decision(args: DecisionArgs, context: &mut Context) -
         None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
             return super::list(
                 context,
-                &ListArgs {
+                &ItemListArgs {
                     open: false,
                     whose: args.add.whose,
                 },
@@ -165,18 +165,20 @@ pub(in crate::commands) fn decision(args: DecisionArgs, context: &mut Context) -
             args.add
         }
     };
-    let fields = Fields::default().text("reason", add.reason);
+    let fields = ItemFields::default().text("reason", add.reason);
     super::add(context, &add.whose, &add.given, kind, add.text, fields, &[])
 }
 
 pub(in crate::commands) fn blocker(args: BlockerArgs, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("blocker");
     match args.action {
-        None => super::list(context, &ListArgs::default(), kind),
+        None => super::list(context, &ItemListArgs::default(), kind),
         Some(BlockerAction::List(args)) => super::list(context, &args, kind),
         Some(BlockerAction::Clear(chosen)) => super::remove(context, &chosen, kind, ("cleared", "Cleared")),
         Some(BlockerAction::Add(add)) => {
-            let fields = Fields::default().text("needs", add.needs).text("ref", add.reference);
+            let fields = ItemFields::default()
+                .text("needs", add.needs)
+                .text("ref", add.reference);
             super::add(context, &add.whose, &add.given, kind, add.text, fields, &[])
         }
     }
@@ -192,18 +194,18 @@ pub(in crate::commands) fn question(args: QuestionArgs, context: &mut Context) -
                 items: vec![args.question],
                 whose: args.whose,
             };
-            let fields = Fields::default().text("answer", Some(args.text));
+            let fields = ItemFields::default().text("answer", Some(args.text));
             return super::change(context, &chosen, kind, ("answered", "Answered"), &fields, &[]);
         }
         Some(QuestionAction::Reopen(chosen)) => {
-            let fields = Fields::default().text("answer", Some(String::new()));
+            let fields = ItemFields::default().text("answer", Some(String::new()));
             return super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[]);
         }
         Some(QuestionAction::Add(add)) => add,
         None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
             return super::list(
                 context,
-                &ListArgs {
+                &ItemListArgs {
                     open: false,
                     whose: args.add.whose,
                 },
@@ -219,11 +221,19 @@ pub(in crate::commands) fn question(args: QuestionArgs, context: &mut Context) -
             args.add
         }
     };
-    super::add(context, &add.whose, &add.given, kind, add.text, Fields::default(), &[])
+    super::add(
+        context,
+        &add.whose,
+        &add.given,
+        kind,
+        add.text,
+        ItemFields::default(),
+        &[],
+    )
 }
 
 /// Where a text may stand in the place of a word, a single word that is nearly one of them is taken for a typing error.
-pub(super) fn refuse_typing_error(kind: &Kind, text: Option<&str>, words: &[&str]) -> Result<(), CommandError> {
+pub(super) fn refuse_typing_error(kind: &ItemKind, text: Option<&str>, words: &[&str]) -> Result<(), CommandError> {
     let Some(text) = text.filter(|text| !text.contains(char::is_whitespace)) else {
         return Ok(());
     };

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
     model::item,
     ops::items,
@@ -29,44 +29,44 @@ Examples:
 'delegation add' saves by itself where checkpoint.saveOn has 'agent-spawn'.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<DelegationAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum DelegationAction {
     /// Note a delegation
-    Add(Add),
+    Add(DelegationAddArgs),
     /// Say more of one, such as what it cost
-    Edit(Edit),
+    Edit(DelegationEditArgs),
     /// Show them with their numbers and what they add up to
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+struct DelegationAddArgs {
     /// Who got it
     #[arg(value_name = "AGENT", value_parser = some_text, required_unless_present = "json_input")]
     name: Option<String>,
     #[command(flatten)]
-    details: Details,
+    details: DelegationDetails,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Edit {
+struct DelegationEditArgs {
     #[command(flatten)]
     chosen: ItemArgs,
     #[command(flatten)]
-    details: Details,
+    details: DelegationDetails,
 }
 
 #[derive(Debug, clap::Args)]
-struct Details {
+struct DelegationDetails {
     /// What it is about
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
@@ -90,9 +90,9 @@ struct Details {
     panel: bool,
 }
 
-impl Details {
-    fn fields(self) -> Fields {
-        Fields::default()
+impl DelegationDetails {
+    fn fields(self) -> ItemFields {
+        ItemFields::default()
             .text("issue", self.issue)
             .text("model_tier", self.model_tier)
             .value("tokens", self.tokens)
@@ -106,7 +106,7 @@ impl Details {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("delegation");
     let args = match args.action {
-        Some(Action::Add(args)) => {
+        Some(DelegationAction::Add(args)) => {
             let fields = args.details.fields();
             return super::add(
                 context,
@@ -118,7 +118,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
                 &["agent-spawn"],
             );
         }
-        Some(Action::Edit(args)) => {
+        Some(DelegationAction::Edit(args)) => {
             let mut fields = args.details.fields();
             if fields.0.is_empty() {
                 return Err(CommandError::new(Failure::Usage, "say what to change")
@@ -130,9 +130,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             }
             return super::change(context, &args.chosen, kind, ("changed", "Changed"), &fields, &[]);
         }
-        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
-        Some(Action::List(args)) => args,
-        None => ListArgs::default(),
+        Some(DelegationAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(DelegationAction::List(args)) => args,
+        None => ItemListArgs::default(),
     };
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;

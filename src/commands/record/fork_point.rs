@@ -3,15 +3,15 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
 
-use super::{Fields, Given, ItemArgs, ListArgs, Told, Whose, some_text};
+use super::{ChangeNotice, ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
     model::item::id_of,
     ops::{fork, items, select::distance},
-    render::{slot::Slot, text::Line},
+    render::{slot::Slot, text::TextLine},
 };
 
 /// Write down a decision with its options, before or after it is made
@@ -28,41 +28,41 @@ Examples:
     git checkpoint fork-point decide 1 winnow --reason 'errors are clearer'")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<ForkPointAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ForkPointAction {
     /// Write one down
-    Add(Add),
+    Add(ForkPointAddArgs),
     /// Note which option was chosen
-    Decide(Decide),
+    Decide(DecideArgs),
     /// It is open again
     Reopen(ItemArgs),
     /// Show them with their options, and the sessions that explore these
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+struct ForkPointAddArgs {
     /// What is to be decided
     #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
     title: Option<String>,
     #[command(flatten)]
-    options: Options,
+    options: ForkOptionArgs,
     /// Who decides
     #[arg(long, value_name = "WHO")]
     decider: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Decide {
+struct DecideArgs {
     /// Its id, its number, or what it says
     #[arg(id = "item", value_name = "ITEM")]
     point: String,
@@ -73,12 +73,12 @@ struct Decide {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Options in the order of the command line: what is said of one follows it.
 #[derive(Clone, Debug, Default)]
-struct Options(Vec<Value>);
+struct ForkOptionArgs(Vec<Value>);
 
 /// What may be said of an option: the flag and its member.
 const DETAILS: [(&str, &str, &str); 3] = [
@@ -99,7 +99,7 @@ const DETAILS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-impl clap::Args for Options {
+impl clap::Args for ForkOptionArgs {
     fn augment_args(command: Command) -> Command {
         let option = Arg::new("option")
             .long("option")
@@ -126,7 +126,7 @@ impl clap::Args for Options {
     }
 }
 
-impl FromArgMatches for Options {
+impl FromArgMatches for ForkOptionArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |name: &'static str| {
             let places = matches.indices_of(name).into_iter().flatten();
@@ -176,26 +176,26 @@ impl FromArgMatches for Options {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("fork-point");
     match args.action {
-        None => list(context, &ListArgs::default()),
-        Some(Action::List(args)) => list(context, &args),
-        Some(Action::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
-        Some(Action::Reopen(chosen)) => {
+        None => list(context, &ItemListArgs::default()),
+        Some(ForkPointAction::List(args)) => list(context, &args),
+        Some(ForkPointAction::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(ForkPointAction::Reopen(chosen)) => {
             let none = || Some(String::new());
-            let fields = Fields::default().text("chosen", none()).text("reason", none());
+            let fields = ItemFields::default().text("chosen", none()).text("reason", none());
             super::change(context, &chosen, kind, ("reopened", "Reopened"), &fields, &[])
         }
-        Some(Action::Add(args)) => {
-            let mut fields = Fields::default().text("decider", args.decider);
+        Some(ForkPointAction::Add(args)) => {
+            let mut fields = ItemFields::default().text("decider", args.decider);
             if !args.options.0.is_empty() {
                 fields = fields.value("options", Some(args.options.0));
             }
             super::add(context, &args.whose, &args.given, kind, args.title, fields, &[])
         }
-        Some(Action::Decide(args)) => decide(context, args),
+        Some(ForkPointAction::Decide(args)) => decide(context, args),
     }
 }
 
-fn decide(context: &mut Context, args: Decide) -> Result<(), CommandError> {
+fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {
     let kind = super::kind("fork-point");
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
@@ -216,18 +216,18 @@ fn decide(context: &mut Context, args: Decide) -> Result<(), CommandError> {
             (None, keys) => error.hint(format!("it has: {}", keys.join(", "))),
         });
     }
-    let fields = Fields::default()
+    let fields = ItemFields::default()
         .text("chosen", Some(args.key.clone()))
         .text("reason", args.reason.or_else(|| Some(String::new())));
     let appended = items::change(&opened.scene(), kind, &[(id_of(&point).to_owned(), fields.0)])?;
     let after = super::stored(&appended, kind, vec![point]).swap_remove(0);
-    let line = Line::new()
+    let line = TextLine::new()
         .with(Slot::Good, "Decided")
         .with(Slot::Plain, " fork point ")
         .with(Slot::Id, id_of(&after))
         .with(Slot::Plain, format!(": {}: ", kind.text_of(&after)))
         .with(Slot::Session, &args.key);
-    let told = Told {
+    let told = ChangeNotice {
         outcome: "decided",
         lines: vec![line],
         items: Some((kind, vec![after])),
@@ -236,7 +236,7 @@ fn decide(context: &mut Context, args: Decide) -> Result<(), CommandError> {
     super::report(context, &opened, &appended, told, &[])
 }
 
-fn list(context: &mut Context, args: &ListArgs) -> Result<(), CommandError> {
+fn list(context: &mut Context, args: &ItemListArgs) -> Result<(), CommandError> {
     let kind = super::kind("fork-point");
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
@@ -249,7 +249,7 @@ fn list(context: &mut Context, args: &ListArgs) -> Result<(), CommandError> {
 }
 
 /// Adds to each option of a fork point the names of the sessions that explore it.
-pub(in crate::commands) fn name_sessions(point: &mut Value, explored: &[fork::Explored]) {
+pub(in crate::commands) fn name_sessions(point: &mut Value, explored: &[fork::ForkPointSession]) {
     let id = id_of(point).to_owned();
     let Some(Value::Array(options)) = point
         .as_object_mut()

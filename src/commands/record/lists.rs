@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 
-use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text};
 use crate::{
     commands::{Context, error::CommandError},
-    model::item::Kind,
+    model::item::ItemKind,
 };
 
 /// Keep small things in mind
@@ -31,7 +31,7 @@ enum TodoAction {
     /// It is not done after all
     Reopen(ItemArgs),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
@@ -65,7 +65,7 @@ enum LineAction {
     /// Add one
     Add(AddText),
     /// Show them with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take one out of the record
     Remove(ItemArgs),
 }
@@ -76,16 +76,16 @@ struct AddText {
     #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
     text: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 pub(in crate::commands) fn todo(args: TodoArgs, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("todo");
-    let done = |done: bool| Fields::default().value("done", Some(done));
+    let done = |done: bool| ItemFields::default().value("done", Some(done));
     match args.action {
-        None => super::list(context, &ListArgs::default(), kind),
+        None => super::list(context, &ItemListArgs::default(), kind),
         Some(TodoAction::List(args)) => super::list(context, &args, kind),
         Some(TodoAction::Add(args)) => add(context, args, kind),
         Some(TodoAction::Done(chosen)) => super::change(context, &chosen, kind, ("done", "Done:"), &done(true), &[]),
@@ -104,23 +104,23 @@ pub(in crate::commands) fn memory(args: MemoryArgs, context: &mut Context) -> Re
     line(args.action, super::kind("memory"), context)
 }
 
-fn line(action: Option<LineAction>, kind: &'static Kind, context: &mut Context) -> Result<(), CommandError> {
+fn line(action: Option<LineAction>, kind: &'static ItemKind, context: &mut Context) -> Result<(), CommandError> {
     match action {
-        None => super::list(context, &ListArgs::default(), kind),
+        None => super::list(context, &ItemListArgs::default(), kind),
         Some(LineAction::List(args)) => super::list(context, &args, kind),
         Some(LineAction::Add(args)) => add(context, args, kind),
         Some(LineAction::Remove(chosen)) => super::remove(context, &chosen, kind, ("removed", "Removed")),
     }
 }
 
-fn add(context: &mut Context, args: AddText, kind: &'static Kind) -> Result<(), CommandError> {
+fn add(context: &mut Context, args: AddText, kind: &'static ItemKind) -> Result<(), CommandError> {
     super::add(
         context,
         &args.whose,
         &args.given,
         kind,
         args.text,
-        Fields::default(),
+        ItemFields::default(),
         &[],
     )
 }

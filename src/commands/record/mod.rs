@@ -11,13 +11,13 @@ mod delegation;
 mod fork_point;
 mod lists;
 mod note;
+mod notice;
 mod open_file;
 mod partition;
 mod path;
 mod phase;
 mod state;
 mod task;
-mod told;
 
 use std::path::PathBuf;
 
@@ -39,57 +39,57 @@ pub(super) use self::{
     task::{Args as TaskArgs, run as task},
 };
 use self::{
+    notice::{ChangeNotice, report},
     path::stored_path,
-    told::{Told, report},
 };
 use super::{
     Context,
-    error::{CommandError, Kind as Failure},
-    opened::{self, Opened, Whom},
+    error::{CommandError, FailureKind as Failure},
+    opening::{self, IdentityArgs, OpenedRepository},
     save,
 };
 use crate::{
     model::{
-        item::{Kind, id_of},
+        item::{ItemKind, id_of},
         json,
-        name::Name,
+        name::ShortName,
     },
     ops::{
-        draft::Appended,
-        items::{self, Now},
+        draft::DraftReceipt,
+        items::{self, CurrentRecord},
     },
-    render::{items as render, text::Line},
+    render::{items as render, text::TextLine},
 };
 
 /// The session a change goes to.
 #[derive(Debug, Default, clap::Args)]
-struct Whose {
+struct SessionArg {
     /// The session to use instead of the current one
     #[arg(long, value_name = "NAME")]
-    session: Option<Name>,
+    session: Option<ShortName>,
 }
 
-impl Whose {
-    fn open(&self, context: &mut Context) -> Result<Opened, CommandError> {
-        let whom = Whom {
+impl SessionArg {
+    fn open(&self, context: &mut Context) -> Result<OpenedRepository, CommandError> {
+        let whom = IdentityArgs {
             session: self.session.clone(),
             agent: None,
         };
-        opened::open(context, &whom)
+        opening::open(context, &whom)
     }
 }
 
 /// Items given as JSON.
 #[derive(Debug, Default, clap::Args)]
-struct Given {
+struct JsonItems {
     /// Take items from a file of JSON, one or a list; '-' is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     json_input: Option<PathBuf>,
 }
 
-impl Given {
+impl JsonItems {
     /// The items of the file; none when there is no file.
-    fn items(&self, context: &Context, kind: &Kind) -> Result<Vec<Value>, CommandError> {
+    fn items(&self, context: &Context, kind: &ItemKind) -> Result<Vec<Value>, CommandError> {
         let Some(path) = &self.json_input else {
             return Ok(Vec::new());
         };
@@ -112,12 +112,12 @@ impl Given {
 
 /// Which items a list shows.
 #[derive(Debug, Default, clap::Args)]
-struct ListArgs {
+struct ItemListArgs {
     /// Only those that are open
     #[arg(long)]
     open: bool,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Items by id or number.
@@ -127,14 +127,14 @@ struct ItemArgs {
     #[arg(id = "item", value_name = "ITEM", required = true)]
     items: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Members of an item, gathered from options.
 #[derive(Clone, Debug, Default)]
-struct Fields(Map<String, Value>);
+struct ItemFields(Map<String, Value>);
 
-impl Fields {
+impl ItemFields {
     /// A text; an empty one takes the member away.
     fn text(mut self, member: &str, value: Option<String>) -> Self {
         if let Some(value) = value {
@@ -182,18 +182,18 @@ fn some_text(text: &str) -> Result<String, String> {
 }
 
 /// The kind of a command of this program.
-fn kind(command: &str) -> &'static Kind {
-    Kind::of(command).expect("each of these commands has its line in the table")
+fn kind(command: &str) -> &'static ItemKind {
+    ItemKind::of(command).expect("each of these commands has its line in the table")
 }
 
 /// Adds the item that the options tell, and those of the file; at least one.
 fn add(
     context: &mut Context,
-    whose: &Whose,
-    given: &Given,
-    kind: &'static Kind,
+    whose: &SessionArg,
+    given: &JsonItems,
+    kind: &'static ItemKind,
     text: Option<String>,
-    fields: Fields,
+    fields: ItemFields,
     triggers: &[&str],
 ) -> Result<(), CommandError> {
     let mut all = given.items(context, kind)?;
@@ -221,7 +221,7 @@ fn add(
         .iter()
         .filter_map(|o| o.record.as_ref()?.get(kind.list)?.as_array());
     let added: Vec<Value> = patches.flatten().cloned().collect();
-    let told = Told::items("added", "Added", kind, added);
+    let told = ChangeNotice::items("added", "Added", kind, added);
     report(context, &opened, &appended, told, triggers)
 }
 
@@ -229,9 +229,9 @@ fn add(
 fn change(
     context: &mut Context,
     chosen: &ItemArgs,
-    kind: &'static Kind,
+    kind: &'static ItemKind,
     told: (&'static str, &'static str),
-    fields: &Fields,
+    fields: &ItemFields,
     triggers: &[&str],
 ) -> Result<(), CommandError> {
     change_each(context, chosen, kind, told, triggers, |_| Ok(fields.clone()))
@@ -241,10 +241,10 @@ fn change(
 fn change_each(
     context: &mut Context,
     chosen: &ItemArgs,
-    kind: &'static Kind,
+    kind: &'static ItemKind,
     (outcome, word): (&'static str, &'static str),
     triggers: &[&str],
-    fields: impl Fn(&Value) -> Result<Fields, CommandError>,
+    fields: impl Fn(&Value) -> Result<ItemFields, CommandError>,
 ) -> Result<(), CommandError> {
     let opened = chosen.whose.open(context)?;
     let now = items::now(&opened.scene())?;
@@ -256,12 +256,12 @@ fn change_each(
         changed.push(item);
     }
     let appended = items::change(&opened.scene(), kind, &changes)?;
-    let told = Told::items(outcome, word, kind, stored(&appended, kind, changed));
+    let told = ChangeNotice::items(outcome, word, kind, stored(&appended, kind, changed));
     report(context, &opened, &appended, told, triggers)
 }
 
 /// Items as they are after changes, without secrets: what is stored, on top of what was there.
-fn stored(appended: &Appended, kind: &Kind, mut before: Vec<Value>) -> Vec<Value> {
+fn stored(appended: &DraftReceipt, kind: &ItemKind, mut before: Vec<Value>) -> Vec<Value> {
     let patches = appended
         .operations
         .iter()
@@ -282,7 +282,7 @@ fn stored(appended: &Appended, kind: &Kind, mut before: Vec<Value>) -> Vec<Value
 fn remove(
     context: &mut Context,
     chosen: &ItemArgs,
-    kind: &'static Kind,
+    kind: &'static ItemKind,
     (outcome, word): (&'static str, &'static str),
 ) -> Result<(), CommandError> {
     let opened = chosen.whose.open(context)?;
@@ -295,13 +295,13 @@ fn remove(
         context,
         &opened,
         &appended,
-        Told::items(outcome, word, kind, found),
+        ChangeNotice::items(outcome, word, kind, found),
         &[],
     )
 }
 
 /// Shows the items of a kind, with numbers.
-fn list(context: &mut Context, args: &ListArgs, kind: &'static Kind) -> Result<(), CommandError> {
+fn list(context: &mut Context, args: &ItemListArgs, kind: &'static ItemKind) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
     let found = now.items(kind);
@@ -311,11 +311,11 @@ fn list(context: &mut Context, args: &ListArgs, kind: &'static Kind) -> Result<(
 /// Shows these items, which are all of their kind, and lines below them.
 fn show(
     context: &mut Context,
-    now: &Now,
-    args: &ListArgs,
-    kind: &'static Kind,
+    now: &CurrentRecord,
+    args: &ItemListArgs,
+    kind: &'static ItemKind,
     found: Vec<Value>,
-    below: Vec<Line>,
+    below: Vec<TextLine>,
     more: Option<(&str, Value)>,
 ) -> Result<(), CommandError> {
     let all = found.len();
@@ -344,7 +344,7 @@ fn show(
             0 => format!("session '{}' has no {}", now.session, kind.word),
             _ => format!("session '{}' has no open {}", now.session, kind.word),
         };
-        context.ui.status(Line::plain(none));
+        context.ui.status(TextLine::plain(none));
     } else {
         context.ui.data(render::table(kind, &shown, context.ui.table_width()));
     }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Fields, ListArgs, Told, Whose, checks::id_of_name, stored_path};
+use super::{ChangeNotice, ItemFields, ItemListArgs, SessionArg, checks::id_of_name, stored_path};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
     ops::items,
 };
@@ -28,7 +28,7 @@ pub(in crate::commands) struct Args {
     #[arg(long, requires = "places")]
     close: bool,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 /// Words that are commands of other lists.
@@ -38,7 +38,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let kind = super::kind("open-file");
     if args.places.is_empty() {
         let whose = args.whose;
-        return super::list(context, &ListArgs { open: false, whose }, kind);
+        return super::list(context, &ItemListArgs { open: false, whose }, kind);
     }
     // Other lists have these as commands.
     if let Some(word) = args.places.first().filter(|word| ACTIONS.contains(&word.as_str()))
@@ -69,7 +69,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             return Err(CommandError::new(Failure::Usage, format!("'{place}' names no file")));
         }
         let path = stored_path(context, &opened, path);
-        let fields = Fields::default()
+        let fields = ItemFields::default()
             .value("id", Some(id_of_name(&path)))
             .value("path", Some(path))
             .value("line", line)
@@ -93,7 +93,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             .map(|item| crate::model::item::id_of(item).to_owned())
             .collect();
         let appended = items::remove(&opened.scene(), kind, &ids)?;
-        let told = Told::items("closed", "Closed", kind, closed);
+        let told = ChangeNotice::items("closed", "Closed", kind, closed);
         return super::report(context, &opened, &appended, told, &[]);
     }
     // The place it had before goes, also where the new one is less exact.
@@ -103,14 +103,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         }
     }
     let appended = items::put(&opened.scene(), kind, found)?;
-    let told = Told::items("opened", "Noted", kind, super::stored(&appended, kind, Vec::new()));
+    let told = ChangeNotice::items("opened", "Noted", kind, super::stored(&appended, kind, Vec::new()));
     super::report(context, &opened, &appended, told, &[])
 }
 
 /// A path, a line and a column.
-type Place<'a> = (&'a str, Option<u32>, Option<u32>);
+type FilePosition<'a> = (&'a str, Option<u32>, Option<u32>);
 
-fn split(place: &str) -> Result<Place<'_>, CommandError> {
+fn split(place: &str) -> Result<FilePosition<'_>, CommandError> {
     let number = |text: &str| -> Option<u32> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         digits.then(|| text.parse().unwrap_or(0))

@@ -3,30 +3,30 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::{Told, Whose, some_text, stored_path};
+use super::{ChangeNotice, SessionArg, some_text, stored_path};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
     model::{
         item::{Overlap, overlaps},
         record::Record,
     },
     ops::{
-        draft::{self, Change},
+        draft::{self, DraftChange},
         items,
     },
     render::{
         slot::Slot,
-        table::{Column, Table},
-        text::Line,
+        table::{TableColumn, TextTable},
+        text::TextLine,
     },
 };
 
 /// Say which paths belong to which agent
 ///
-/// Paths may be files, folders, or patterns with '*', '?' and '**'. Where those of two agents overlap, it is said.
+/// Paths may be files, directories, or patterns with '*', '?' and '**'. Where those of two agents overlap, it is said.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,21 +35,21 @@ Examples:
     git checkpoint partition list")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<PartitionAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum PartitionAction {
     /// Set the paths of an agent; those it had are replaced
-    Set(Set),
+    Set(PartitionSetArgs),
     /// Take an agent's paths away
     Clear(Clear),
     /// Show the paths of each agent
-    List(List),
+    List(PartitionListArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Set {
+struct PartitionSetArgs {
     /// The agent
     #[arg(value_name = "AGENT", value_parser = some_text)]
     name: String,
@@ -57,7 +57,7 @@ struct Set {
     #[arg(value_name = "PATH", required = true, value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
@@ -66,25 +66,25 @@ struct Clear {
     #[arg(value_name = "AGENT")]
     name: String,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, Default, clap::Args)]
-struct List {
+struct PartitionListArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.action {
-        None => list(context, &List::default()),
-        Some(Action::List(args)) => list(context, &args),
-        Some(Action::Set(args)) => set(context, args),
-        Some(Action::Clear(args)) => clear(context, args),
+        None => list(context, &PartitionListArgs::default()),
+        Some(PartitionAction::List(args)) => list(context, &args),
+        Some(PartitionAction::Set(args)) => set(context, args),
+        Some(PartitionAction::Clear(args)) => clear(context, args),
     }
 }
 
-fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
+fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let paths: Vec<String> = args
         .paths
@@ -97,7 +97,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
         Err(error) => return Err(error.into()),
     };
     let patch = json!({ "partitions": { &args.name: paths } });
-    let appended = draft::append(&opened.scene(), vec![Change::Record(patch)])?;
+    let appended = draft::append(&opened.scene(), vec![DraftChange::Record(patch)])?;
     // As it is stored, without secrets.
     let set = appended
         .operations
@@ -107,7 +107,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
         || (args.name.clone(), json!([])),
         |(agent, paths)| (agent.clone(), paths.clone()),
     );
-    let line = Line::new()
+    let line = TextLine::new()
         .with(Slot::Good, "Set")
         .with(Slot::Plain, " the paths of ")
         .with(Slot::Person, &agent)
@@ -116,7 +116,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
     let mut found = overlaps(&record);
     found.retain(|overlap| overlap.agents.contains(&agent));
     warn(context, &found);
-    let mut told = Told::line("set", line);
+    let mut told = ChangeNotice::line("set", line);
     told.more = Some(("overlaps", json!(found)));
     super::report(context, &opened, &appended, told, &[])
 }
@@ -131,12 +131,12 @@ fn clear(context: &mut Context, args: Clear) -> Result<(), CommandError> {
         );
     }
     let patch = json!({ "partitions": { &args.name: null } });
-    let appended = draft::append(&opened.scene(), vec![Change::Record(patch)])?;
-    let line = Line::new()
+    let appended = draft::append(&opened.scene(), vec![DraftChange::Record(patch)])?;
+    let line = TextLine::new()
         .with(Slot::Good, "Cleared")
         .with(Slot::Plain, " the paths of ")
         .with(Slot::Person, &args.name);
-    super::report(context, &opened, &appended, Told::line("cleared", line), &[])
+    super::report(context, &opened, &appended, ChangeNotice::line("cleared", line), &[])
 }
 
 fn warn(context: &Context, found: &[Overlap]) {
@@ -153,7 +153,7 @@ fn warn(context: &Context, found: &[Overlap]) {
     }
 }
 
-fn list(context: &mut Context, args: &List) -> Result<(), CommandError> {
+fn list(context: &mut Context, args: &PartitionListArgs) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
     let found = overlaps(&now.record);
@@ -168,14 +168,14 @@ fn list(context: &mut Context, args: &List) -> Result<(), CommandError> {
     if now.record.partitions.is_empty() {
         context
             .ui
-            .status(Line::plain(format!("session '{}' has no partitions", now.session)));
+            .status(TextLine::plain(format!("session '{}' has no partitions", now.session)));
         return Ok(());
     }
-    let mut table = Table::new([Column::left("agent"), Column::left("paths").flexible(20)]);
+    let mut table = TextTable::new([TableColumn::left("agent"), TableColumn::left("paths").flexible(20)]);
     for (agent, paths) in &now.record.partitions {
         table.row([
-            Line::new().with(Slot::Person, agent),
-            Line::new().with(Slot::Path, words(paths)),
+            TextLine::new().with(Slot::Person, agent),
+            TextLine::new().with(Slot::Path, words(paths)),
         ]);
     }
     context.ui.data(table.render(context.ui.table_width()));

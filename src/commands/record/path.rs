@@ -3,12 +3,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::{
-    commands::{Context, opened::Opened},
+    commands::{Context, opening::OpenedRepository},
     ops,
 };
 
-/// A path of the work tree as it is stored: from the root of the repository, with `/`; one outside of it absolute.
-pub(super) fn stored_path(context: &Context, opened: &Opened, given: &str) -> String {
+/// A path of the working tree as it is stored: from the root of the repository, with `/`; one outside of it absolute.
+pub(super) fn stored_path(context: &Context, opened: &OpenedRepository, given: &str) -> String {
     let full = context.env.cwd.join(given);
     let mut parts = PathBuf::new();
     for component in full.components() {
@@ -29,7 +29,7 @@ pub(super) fn stored_path(context: &Context, opened: &Opened, given: &str) -> St
             .canonicalize()
             .unwrap_or_else(|_| context.env.cwd.clone());
         let below = |base: &Path| parts.strip_prefix(base).map(Path::to_owned).ok();
-        // The current folder may have been reached by links.
+        // The current directory may have been reached by links.
         below(&root).or_else(|| below(&real)).or_else(|| {
             let rest = parts.strip_prefix(&context.env.cwd).ok()?;
             cwd.join(rest).strip_prefix(&real).map(Path::to_owned).ok()

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::{Told, Whose};
+use super::{ChangeNotice, SessionArg};
 use crate::{
     commands::{Context, error::CommandError, save},
     model::record::Phase,
     ops::{
-        draft::{self, Change},
+        draft::{self, DraftChange},
         items,
     },
-    render::{slot::Slot, text::Line},
+    render::{slot::Slot, text::TextLine},
 };
 
 /// Show or set the phase of the work
@@ -29,7 +29,7 @@ pub(in crate::commands) struct Args {
     #[arg(value_name = "TITLE")]
     title: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -47,7 +47,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             Some(phase) => context.ui.data(shown(phase)),
             None => context
                 .ui
-                .status(Line::plain(format!("session '{}' has no phase", now.session))),
+                .status(TextLine::plain(format!("session '{}' has no phase", now.session))),
         }
         return Ok(());
     };
@@ -66,7 +66,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     };
     let patch = json!({ "phase": { "n": n, "of": of, "title": args.title } });
     // The old title goes with the old phase.
-    let changes = vec![Change::Record(patch)];
+    let changes = vec![DraftChange::Record(patch)];
     let appended = draft::append(&opened.scene(), changes)?;
     let stored = appended
         .operations
@@ -77,13 +77,13 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .and_then(|phase| phase["title"].as_str())
         .map(str::to_owned);
     let phase = Phase { n, of, title };
-    let mut told = Told::line("set", shown(&phase));
+    let mut told = ChangeNotice::line("set", shown(&phase));
     told.more = Some(("phase", json!(phase)));
     super::report(context, &opened, &appended, told, triggers)
 }
 
-fn shown(phase: &Phase) -> Line {
-    let mut line = Line::new().with(Slot::Heading, format!("Phase {} of {}", phase.n, phase.of));
+fn shown(phase: &Phase) -> TextLine {
+    let mut line = TextLine::new().with(Slot::Heading, format!("Phase {} of {}", phase.n, phase.of));
     if let Some(title) = &phase.title {
         line.push(Slot::Plain, format!(": {title}"));
     }

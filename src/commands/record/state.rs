@@ -3,21 +3,21 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::{Told, Whose};
+use super::{ChangeNotice, SessionArg};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind as Failure},
+        error::{CommandError, FailureKind as Failure},
     },
-    model::{json, patch::Changing},
+    model::{json, patch::RecordEditor},
     ops::{
         self,
-        draft::{self, Change},
+        draft::{self, DraftChange},
         items,
     },
     render::{
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
 };
 
@@ -34,30 +34,30 @@ Examples:
     produce | git checkpoint state set -")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: StateAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum StateAction {
     /// Print it, or a part of it; exits with 1 when there is none
-    Get(Get),
+    Get(StateGetArgs),
     /// Replace it, or a part of it
-    Set(Set),
+    Set(StateSetArgs),
     /// Change it by a JSON merge patch: objects merge, null removes
     Patch(Patch),
 }
 
 #[derive(Debug, clap::Args)]
-struct Get {
+struct StateGetArgs {
     /// A place in it
     #[arg(value_name = "POINTER", value_parser = pointer)]
     at: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Set {
+struct StateSetArgs {
     /// JSON; '-' reads it from standard input
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: String,
@@ -65,7 +65,7 @@ struct Set {
     #[arg(long, value_name = "POINTER", value_parser = pointer)]
     at: Option<String>,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ struct Patch {
     #[arg(value_name = "JSON")]
     patch: String,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 fn pointer(text: &str) -> Result<String, String> {
@@ -87,9 +87,9 @@ fn pointer(text: &str) -> Result<String, String> {
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.action {
-        Action::Get(args) => get(context, args),
-        Action::Set(args) => set(context, args),
-        Action::Patch(args) => {
+        StateAction::Get(args) => get(context, args),
+        StateAction::Set(args) => set(context, args),
+        StateAction::Patch(args) => {
             let patch = value(context, &args.patch)?;
             if !patch.is_object() {
                 return Err(
@@ -98,17 +98,19 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
                 );
             }
             let opened = args.whose.open(context)?;
-            let appended = draft::append(&opened.scene(), vec![Change::Record(json!({ "state": patch }))])?;
-            let told = Told::line(
+            let appended = draft::append(&opened.scene(), vec![DraftChange::Record(json!({ "state": patch }))])?;
+            let told = ChangeNotice::line(
                 "patched",
-                Line::new().with(Slot::Good, "Patched").with(Slot::Plain, " the state"),
+                TextLine::new()
+                    .with(Slot::Good, "Patched")
+                    .with(Slot::Plain, " the state"),
             );
             super::report(context, &opened, &appended, told, &[])
         }
     }
 }
 
-fn get(context: &mut Context, args: Get) -> Result<(), CommandError> {
+fn get(context: &mut Context, args: StateGetArgs) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
     let at = args.at.unwrap_or_default();
@@ -140,7 +142,7 @@ fn get(context: &mut Context, args: Get) -> Result<(), CommandError> {
     }
 }
 
-fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
+fn set(context: &mut Context, args: StateSetArgs) -> Result<(), CommandError> {
     let value = value(context, &args.value)?;
     let opened = args.whose.open(context)?;
     let at = args.at.unwrap_or_default();
@@ -150,7 +152,7 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
             Err(error) if error.is_without_session() => crate::model::record::Record::default(),
             Err(error) => return Err(error.into()),
         };
-        let mut changing = Changing::new(&record);
+        let mut changing = RecordEditor::new(&record);
         if !changing.put(&at, value.clone()) {
             return Err(
                 CommandError::new(Failure::NotFound, format!("'{at}' leads nowhere in the state"))
@@ -158,10 +160,10 @@ fn set(context: &mut Context, args: Set) -> Result<(), CommandError> {
             );
         }
     }
-    let appended = draft::append(&opened.scene(), vec![Change::Put { at, value }])?;
-    let told = Told::line(
+    let appended = draft::append(&opened.scene(), vec![DraftChange::Put { at, value }])?;
+    let told = ChangeNotice::line(
         "set",
-        Line::new().with(Slot::Good, "Set").with(Slot::Plain, " the state"),
+        TextLine::new().with(Slot::Good, "Set").with(Slot::Plain, " the state"),
     );
     super::report(context, &opened, &appended, told, &[])
 }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::Value;
 
-use super::{Fields, Given, ItemArgs, ListArgs, Whose, some_text, stored_path};
+use super::{ItemArgs, ItemFields, ItemListArgs, JsonItems, SessionArg, some_text, stored_path};
 use crate::{
     commands::{Context, error::CommandError},
     model::{
@@ -30,53 +30,53 @@ Examples:
 'task done' saves by itself where checkpoint.saveOn has 'task-complete'.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<TaskAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum TaskAction {
     /// Add a task
-    Add(Add),
+    Add(TaskAddArgs),
     /// It is being worked on
-    Start(Move),
+    Start(TaskMoveArgs),
     /// It is finished
-    Done(Move),
+    Done(TaskMoveArgs),
     /// It waits for something
-    Block(Move),
+    Block(TaskMoveArgs),
     /// It will not be done
-    Drop(Move),
+    Drop(TaskMoveArgs),
     /// It is to be done after all
-    Reopen(Move),
+    Reopen(TaskMoveArgs),
     /// Change what a task says; an empty text takes a detail away
-    Edit(Edit),
+    Edit(TaskEditArgs),
     /// Show the tasks with their numbers
-    List(ListArgs),
+    List(ItemListArgs),
     /// Take a task out of the record, as if it had never been there
     Remove(ItemArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct Add {
+struct TaskAddArgs {
     /// What is to be done
     #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
     title: Option<String>,
     #[command(flatten)]
-    details: Details,
+    details: TaskDetails,
     #[command(flatten)]
-    given: Given,
+    given: JsonItems,
     #[command(flatten)]
-    whose: Whose,
+    whose: SessionArg,
 }
 
 #[derive(Debug, clap::Args)]
-struct Details {
+struct TaskDetails {
     /// Who works on it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// The tracker's name for it
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
-    /// A file or folder it concerns; may be given several times
+    /// A file or directory it concerns; may be given several times
     #[arg(long, visible_alias = "file", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     files: Vec<String>,
     /// A task that comes first; may be given several times
@@ -91,7 +91,7 @@ struct Details {
 }
 
 #[derive(Debug, clap::Args)]
-struct Move {
+struct TaskMoveArgs {
     #[command(flatten)]
     chosen: ItemArgs,
     /// Who works on it
@@ -106,39 +106,39 @@ struct Move {
 }
 
 #[derive(Debug, clap::Args)]
-struct Edit {
+struct TaskEditArgs {
     #[command(flatten)]
     chosen: ItemArgs,
     /// What is to be done
     #[arg(long, value_name = "TEXT", value_parser = some_text)]
     title: Option<String>,
     #[command(flatten)]
-    details: Details,
+    details: TaskDetails,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("task");
     let (args, status, words) = match args.action {
-        None => return super::list(context, &ListArgs::default(), kind),
-        Some(Action::List(args)) => return super::list(context, &args, kind),
-        Some(Action::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
-        Some(Action::Add(args)) => {
+        None => return super::list(context, &ItemListArgs::default(), kind),
+        Some(TaskAction::List(args)) => return super::list(context, &args, kind),
+        Some(TaskAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
+        Some(TaskAction::Add(args)) => {
             let fields = details(context, args.details, &args.whose)?;
             return super::add(context, &args.whose, &args.given, kind, args.title, fields, &[]);
         }
-        Some(Action::Edit(args)) => {
+        Some(TaskAction::Edit(args)) => {
             let fields = details(context, args.details, &args.chosen.whose)?.text("title", args.title);
             if fields.0.is_empty() {
-                let error = CommandError::new(crate::commands::error::Kind::Usage, "say what to change");
+                let error = CommandError::new(crate::commands::error::FailureKind::Usage, "say what to change");
                 return Err(error.hint("for one: --title, --agent, --issue, --files, --notes, --percent"));
             }
             return super::change(context, &args.chosen, kind, ("changed", "Changed"), &fields, &[]);
         }
-        Some(Action::Start(args)) => (args, TaskStatus::InProgress, ("started", "Started")),
-        Some(Action::Done(args)) => (args, TaskStatus::Done, ("done", "Done:")),
-        Some(Action::Block(args)) => (args, TaskStatus::Blocked, ("blocked", "Blocked:")),
-        Some(Action::Drop(args)) => (args, TaskStatus::Dropped, ("dropped", "Dropped")),
-        Some(Action::Reopen(args)) => (args, TaskStatus::Todo, ("reopened", "Reopened")),
+        Some(TaskAction::Start(args)) => (args, TaskStatus::InProgress, ("started", "Started")),
+        Some(TaskAction::Done(args)) => (args, TaskStatus::Done, ("done", "Done:")),
+        Some(TaskAction::Block(args)) => (args, TaskStatus::Blocked, ("blocked", "Blocked:")),
+        Some(TaskAction::Drop(args)) => (args, TaskStatus::Dropped, ("dropped", "Dropped")),
+        Some(TaskAction::Reopen(args)) => (args, TaskStatus::Todo, ("reopened", "Reopened")),
     };
     let triggers: &[&str] = if status == TaskStatus::Done {
         &["task-complete"]
@@ -148,7 +148,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     super::change_each(context, &args.chosen, kind, words, triggers, |item| {
         // A number that was kept ends at the end; none is made up.
         let whole = status == TaskStatus::Done && item["progress"].is_number();
-        Ok(Fields::default()
+        Ok(ItemFields::default()
             .value("status", Some(status_word(status)))
             .text("agent", args.agent.clone())
             .text("notes", args.notes.clone())
@@ -157,8 +157,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// The details as members; tasks that come first are looked up.
-fn details(context: &mut Context, details: Details, whose: &Whose) -> Result<Fields, CommandError> {
-    let mut fields = Fields::default()
+fn details(context: &mut Context, details: TaskDetails, whose: &SessionArg) -> Result<ItemFields, CommandError> {
+    let mut fields = ItemFields::default()
         .text("agent", details.agent)
         .text("issue", details.issue)
         .text("notes", details.notes)

@@ -12,7 +12,7 @@ use clap::{Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
 use crate::commands::help;
-use crate::model::item::Kind as ItemKind;
+use crate::model::item::ItemKind;
 use crate::render::{escape, schemas};
 use crate::tokens::models;
 
@@ -52,7 +52,7 @@ impl Shell {
 
 /// What a value stands for, told by the argument's name in the command's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// A session's name: an argument called `session`.
     Session,
     /// Anything that names a checkpoint: an argument called `selector`, `old`, `new`, `a` or `b`.
@@ -78,7 +78,7 @@ pub(super) enum Kind {
 /// Forms of dates.
 const DATES: &[&str] = &["relative", "iso", "iso-strict", "short", "unix", "human", "format:"];
 
-impl Kind {
+impl ValueKind {
     fn of(argument: &str, command: &str) -> Option<Self> {
         match argument {
             "item" | "depends_on" => ItemKind::of(command).map(Self::Item),
@@ -102,14 +102,14 @@ impl Kind {
 
 /// A value and one line about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct CompletionValue {
     /// What is put on the command line.
     pub(super) value: String,
     /// What it is, may be empty.
     pub(super) help: String,
 }
 
-impl Candidate {
+impl CompletionValue {
     /// One that needs no words.
     fn plain(value: &str) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Candidate {
 
 /// Gives the values of a kind that there are now, in the order to show, for what was typed so far. They need not begin
 /// with it.
-pub(super) type Live = Arc<dyn Fn(Kind, &str) -> Vec<Candidate> + Send + Sync>;
+pub(super) type ValueSource = Arc<dyn Fn(ValueKind, &str) -> Vec<CompletionValue> + Send + Sync>;
 
 /// In a candidate's value: here the shell completes paths itself, with its own rules for `~`, variables and quotes.
 const PATHS: &str = "\u{1}";
@@ -133,20 +133,20 @@ pub(super) fn candidates(
     mut words: Vec<OsString>,
     index: usize,
     cwd: &Path,
-    live: &Live,
-) -> Vec<Candidate> {
+    live: &ValueSource,
+) -> Vec<CompletionValue> {
     // The word may not have been begun yet.
     words.resize(words.len().max(index + 1), OsString::new());
     let current = words[index].to_string_lossy().into_owned();
     if let Some(topics) = topics(command, &words[..index]) {
-        let begin = |topic: &Candidate| topic.value.starts_with(&current);
+        let begin = |topic: &CompletionValue| topic.value.starts_with(&current);
         return topics.into_iter().filter(begin).collect();
     }
     let mut command = with_values(command.clone(), live, None);
     let Ok(found) = complete(&mut command, words, index, Some(cwd)) else {
         return Vec::new();
     };
-    let mut out: Vec<Candidate> = found.iter().filter_map(|c| candidate(c, &command)).collect();
+    let mut out: Vec<CompletionValue> = found.iter().filter_map(|c| candidate(c, &command)).collect();
     // Like git: options only after a dash, unless there is nothing else.
     if !current.starts_with('-') && out.iter().any(|c| !c.value.starts_with('-')) {
         out.retain(|c| !c.value.starts_with('-'));
@@ -159,7 +159,7 @@ pub(super) fn candidates(
 }
 
 /// What may follow `help`: commands and pages, and behind `schemas` the schemas. `None` for other commands.
-fn topics(command: &Command, before: &[OsString]) -> Option<Vec<Candidate>> {
+fn topics(command: &Command, before: &[OsString]) -> Option<Vec<CompletionValue>> {
     let words: Vec<_> = before.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words
         .iter()
@@ -170,7 +170,7 @@ fn topics(command: &Command, before: &[OsString]) -> Option<Vec<Candidate>> {
     if *first != "help" {
         return None;
     }
-    let plain = |value: &str, help: String| Candidate {
+    let plain = |value: &str, help: String| CompletionValue {
         value: value.to_owned(),
         help,
     };
@@ -195,16 +195,16 @@ fn topics(command: &Command, before: &[OsString]) -> Option<Vec<Candidate>> {
 }
 
 /// The candidates as the scripts read them: value, tab, help; one a line.
-pub(super) fn lines(candidates: &[Candidate]) -> String {
+pub(super) fn lines(candidates: &[CompletionValue]) -> String {
     candidates.iter().fold(String::new(), |out, c| {
         out + &c.value + "\t" + &escape::line(&c.help) + "\n"
     })
 }
 
-fn candidate(found: &CompletionCandidate, command: &Command) -> Option<Candidate> {
+fn candidate(found: &CompletionCandidate, command: &Command) -> Option<CompletionValue> {
     let value = found.get_value().to_str()?;
     if value.ends_with(PATHS) {
-        return Some(Candidate {
+        return Some(CompletionValue {
             value: String::new(),
             help: "paths".to_owned(),
         });
@@ -221,7 +221,7 @@ fn candidate(found: &CompletionCandidate, command: &Command) -> Option<Candidate
     } else {
         value.to_owned()
     };
-    Some(Candidate { value, help })
+    Some(CompletionValue { value, help })
 }
 
 /// Whether every long option of this name, in all commands, takes a value that may not be left out.
@@ -246,13 +246,13 @@ fn needs_value(command: &Command, value: &str) -> bool {
 /// The command with live values and the shell's own paths attached to the arguments that take them.
 ///
 /// `of` is the command of the first level that it belongs to.
-fn with_values(command: Command, live: &Live, of: Option<&str>) -> Command {
+fn with_values(command: Command, live: &ValueSource, of: Option<&str>) -> Command {
     let top = of.unwrap_or_default().to_owned();
     command
         .mut_args(|arg| {
             // Where the definition has a list of values, that is what is offered.
             let listed = !arg.get_possible_values().is_empty();
-            let kind = Kind::of(arg.get_id().as_str(), &top).filter(|_| !listed);
+            let kind = ValueKind::of(arg.get_id().as_str(), &top).filter(|_| !listed);
             let is_path = matches!(
                 arg.get_value_hint(),
                 ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
@@ -276,16 +276,16 @@ fn with_values(command: Command, live: &Live, of: Option<&str>) -> Command {
         })
 }
 
-fn values(live: &Live, kind: Kind, current: &OsStr) -> Vec<CompletionCandidate> {
+fn values(live: &ValueSource, kind: ValueKind, current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else {
         return Vec::new();
     };
     let found = match kind {
-        Kind::Words(words) => words.iter().map(|word| Candidate::plain(word)).collect(),
+        ValueKind::Words(words) => words.iter().map(|word| CompletionValue::plain(word)).collect(),
         kind => live(kind, current),
     };
     let found: Vec<_> = found.into_iter().filter(|c| c.value.starts_with(current)).collect();
-    if found.is_empty() && kind == Kind::SelectorOrPath {
+    if found.is_empty() && kind == ValueKind::SelectorOrPath {
         return vec![CompletionCandidate::new(PATHS)];
     }
     found
@@ -343,22 +343,22 @@ mod tests {
     }
 
     fn complete(words: &[&str]) -> Vec<String> {
-        let live: Live = Arc::new(|kind, _| {
+        let live: ValueSource = Arc::new(|kind, _| {
             let names: &[&str] = match kind {
-                Kind::Session => &["auth-refactor", "ci-speedup"],
-                Kind::Remote => &["origin"],
-                Kind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
-                Kind::Step => &["k3j2abcd"],
-                Kind::ForkOption => &["nom"],
-                Kind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
-                Kind::SelectorOrPath => &["auth-refactor"],
-                Kind::Agent => &["opus"],
-                Kind::Branch => &["main"],
-                Kind::Item(_) | Kind::Words(_) => &[],
+                ValueKind::Session => &["auth-refactor", "ci-speedup"],
+                ValueKind::Remote => &["origin"],
+                ValueKind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
+                ValueKind::Step => &["k3j2abcd"],
+                ValueKind::ForkOption => &["nom"],
+                ValueKind::Item(kind) if kind.list == "tasks" => &["k3v9x2ab"],
+                ValueKind::SelectorOrPath => &["auth-refactor"],
+                ValueKind::Agent => &["opus"],
+                ValueKind::Branch => &["main"],
+                ValueKind::Item(_) | ValueKind::Words(_) => &[],
             };
             names
                 .iter()
-                .map(|n| Candidate {
+                .map(|n| CompletionValue {
                     value: (*n).to_owned(),
                     help: format!("about {n}"),
                 })
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_line_is_value_tab_help() {
-        let candidates = [Candidate {
+        let candidates = [CompletionValue {
             value: "save".into(),
             help: "save now\x1b\n".into(),
         }];

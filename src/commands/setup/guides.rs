@@ -7,7 +7,7 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use super::man::{MARK, Page};
 use crate::{
     commands::help::{GUIDES, Guide, manual_name},
-    render::guide::{Block, Piece, blocks, pieces, plain},
+    render::guide::{GuideBlock, LinePiece, blocks, pieces, plain},
     store::config::SETTINGS,
 };
 
@@ -29,8 +29,8 @@ fn page(guide: &Guide, version: &str) -> Page {
     roff.text([roman(format!("{name} - {}", guide.about))]);
     let mut all = blocks(guide.source).into_iter().peekable();
     // The title is in the head of the page.
-    all.next_if(|block| matches!(block, Block::Heading(1, _)));
-    if !matches!(all.peek(), Some(Block::Heading(..))) {
+    all.next_if(|block| matches!(block, GuideBlock::Heading(1, _)));
+    if !matches!(all.peek(), Some(GuideBlock::Heading(..))) {
         roff.control("SH", ["DESCRIPTION"]);
     }
     write(&mut roff, all);
@@ -62,14 +62,14 @@ pub(super) fn configuration(out: &mut dyn io::Write) -> io::Result<()> {
     roff.to_writer(out)
 }
 
-fn write(roff: &mut Roff, all: impl Iterator<Item = Block>) {
+fn write(roff: &mut Roff, all: impl Iterator<Item = GuideBlock>) {
     for block in all {
         match block {
-            Block::Heading(..=2, title) => drop(roff.control("SH", [title.to_uppercase().as_str()])),
-            Block::Heading(_, title) => drop(roff.control("SS", [title.as_str()])),
-            Block::Paragraph(text) => drop(roff.control("PP", []).text(inline(&text))),
-            Block::Item(text) => drop(roff.control("IP", ["\\(bu", "2"]).text(inline(&text))),
-            Block::Code(lines) => {
+            GuideBlock::Heading(..=2, title) => drop(roff.control("SH", [title.to_uppercase().as_str()])),
+            GuideBlock::Heading(_, title) => drop(roff.control("SS", [title.as_str()])),
+            GuideBlock::Paragraph(text) => drop(roff.control("PP", []).text(inline(&text))),
+            GuideBlock::Item(text) => drop(roff.control("IP", ["\\(bu", "2"]).text(inline(&text))),
+            GuideBlock::Code(lines) => {
                 roff.control("PP", []).control("RS", ["4"]).control("nf", []);
                 for line in lines {
                     if line.is_empty() {
@@ -80,7 +80,7 @@ fn write(roff: &mut Roff, all: impl Iterator<Item = Block>) {
                 }
                 roff.control("fi", []).control("RE", []);
             }
-            Block::Row(cells) => {
+            GuideBlock::Row(cells) => {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
                 roff.control("TP", []).text([bold(plain(first))]);
                 let rest: Vec<&str> = rest
@@ -96,9 +96,9 @@ fn write(roff: &mut Roff, all: impl Iterator<Item = Block>) {
 
 fn inline(text: &str) -> Vec<Inline> {
     let word = |piece| match piece {
-        Piece::Plain(text) => roman(text),
-        Piece::Code(text) => bold(text),
-        Piece::Strong(text) => italic(text),
+        LinePiece::Plain(text) => roman(text),
+        LinePiece::Code(text) => bold(text),
+        LinePiece::Strong(text) => italic(text),
     };
     pieces(text).into_iter().map(word).collect()
 }

@@ -1,5 +1,5 @@
 //! The pages as HTML, for `git help --web checkpoint` and for systems where that is what `--help` does: git opens
-//! `git-checkpoint.html` in the folder of its own HTML pages, and nowhere else.
+//! `git-checkpoint.html` in the directory of its own HTML pages, and nowhere else.
 //!
 //! A command's page is its long help as it is; guides have their headings, lists and tables. No script, no style from
 //! elsewhere, nothing that is loaded.
@@ -12,7 +12,7 @@ use super::install::MARK;
 use super::man::Page;
 use crate::{
     commands::help::{GUIDES, Guide, manual_name},
-    render::guide::{Block, Piece, blocks, pieces},
+    render::guide::{GuideBlock, LinePiece, blocks, pieces},
 };
 
 const STYLE: &str = "body{max-width:52em;margin:2em auto;padding:0 1em;font-family:sans-serif;line-height:1.5}\
@@ -76,8 +76,8 @@ fn prose(guide: &Guide) -> String {
     let mut open = "";
     for block in blocks(guide.source) {
         let wanted = match block {
-            Block::Item(_) => "ul",
-            Block::Row(_) => "table",
+            GuideBlock::Item(_) => "ul",
+            GuideBlock::Row(_) => "table",
             _ => "",
         };
         if wanted != open {
@@ -89,15 +89,15 @@ fn prose(guide: &Guide) -> String {
         }
         let _ = match block {
             // The title is the page's.
-            Block::Heading(1, _) => Ok(()),
-            Block::Heading(level, text) => {
+            GuideBlock::Heading(1, _) => Ok(()),
+            GuideBlock::Heading(level, text) => {
                 let level = level.min(4);
                 writeln!(out, "<h{level}>{}</h{level}>", inline(&text))
             }
-            Block::Paragraph(text) => writeln!(out, "<p>{}</p>", inline(&text)),
-            Block::Item(text) => writeln!(out, "<li>{}</li>", inline(&text)),
-            Block::Code(lines) => writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n"))),
-            Block::Row(cells) => {
+            GuideBlock::Paragraph(text) => writeln!(out, "<p>{}</p>", inline(&text)),
+            GuideBlock::Item(text) => writeln!(out, "<li>{}</li>", inline(&text)),
+            GuideBlock::Code(lines) => writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n"))),
+            GuideBlock::Row(cells) => {
                 let cells: Vec<_> = cells.iter().map(|cell| inline(cell)).collect();
                 writeln!(out, "<tr><td>{}</td></tr>", cells.join("</td><td>"))
             }
@@ -115,9 +115,9 @@ fn close(out: &mut String, open: &str) {
 
 fn inline(text: &str) -> String {
     let piece = |piece| match piece {
-        Piece::Plain(text) => escaped(&text),
-        Piece::Code(text) => format!("<code>{}</code>", escaped(&text)),
-        Piece::Strong(text) => format!("<strong>{}</strong>", escaped(&text)),
+        LinePiece::Plain(text) => escaped(&text),
+        LinePiece::Code(text) => format!("<code>{}</code>", escaped(&text)),
+        LinePiece::Strong(text) => format!("<strong>{}</strong>", escaped(&text)),
     };
     pieces(text).into_iter().map(piece).collect()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::completion::Shell;
 use super::man;
 use crate::commands::environment::Environment;
-use crate::commands::error::{CommandError, Kind};
+use crate::commands::error::{CommandError, FailureKind};
 use crate::git::Git;
 use crate::os::reason;
 
@@ -19,7 +19,7 @@ pub(super) const MARK: &str = "Written by `git checkpoint setup`";
 
 /// What is done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum InstallAction {
     Write,
     Replace,
     Keep,
@@ -30,7 +30,7 @@ pub(super) enum Action {
     Foreign,
 }
 
-impl Action {
+impl InstallAction {
     /// Its word in output and JSON.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -46,20 +46,20 @@ impl Action {
 
 /// A file and what is done with it.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct InstallStep {
     pub(super) path: PathBuf,
-    pub(super) action: Action,
+    pub(super) action: InstallAction,
     content: Option<String>,
 }
 
-impl Step {
+impl InstallStep {
     /// To have `content` at `path`.
     pub(super) fn install(path: PathBuf, content: String) -> Result<Self, CommandError> {
         let action = match present(&path)? {
-            None => Action::Write,
-            Some(old) if old == content => Action::Keep,
-            Some(old) if is_ours(&old) => Action::Replace,
-            Some(_) => Action::Foreign,
+            None => InstallAction::Write,
+            Some(old) if old == content => InstallAction::Keep,
+            Some(old) if is_ours(&old) => InstallAction::Replace,
+            Some(_) => InstallAction::Foreign,
         };
         Ok(Self {
             path,
@@ -71,9 +71,9 @@ impl Step {
     /// To have nothing at `path`.
     pub(super) fn remove(path: PathBuf) -> Result<Self, CommandError> {
         let action = match present(&path)? {
-            None => Action::Absent,
-            Some(old) if is_ours(&old) => Action::Remove,
-            Some(_) => Action::Foreign,
+            None => InstallAction::Absent,
+            Some(old) if is_ours(&old) => InstallAction::Remove,
+            Some(_) => InstallAction::Foreign,
         };
         Ok(Self {
             path,
@@ -86,23 +86,23 @@ impl Step {
     pub(super) fn run(&self) -> Result<(), CommandError> {
         let failed = |what: &str, error: &io::Error| {
             let kind = if error.kind() == io::ErrorKind::PermissionDenied {
-                Kind::Denied
+                FailureKind::Denied
             } else {
-                Kind::Fatal
+                FailureKind::Fatal
             };
             let out = CommandError::new(
                 kind,
                 format!("cannot {what} '{}': {}", self.path.display(), reason(error)),
             );
-            if kind == Kind::Denied {
+            if kind == FailureKind::Denied {
                 return out.hint("run it with the right to write there, or name another place with --prefix");
             }
             out
         };
         match (self.action, &self.content) {
-            (Action::Write | Action::Replace, Some(content)) => {
-                if let Some(folder) = self.path.parent() {
-                    fs::create_dir_all(folder).map_err(|e| failed("create the folder of", &e))?;
+            (InstallAction::Write | InstallAction::Replace, Some(content)) => {
+                if let Some(directory) = self.path.parent() {
+                    fs::create_dir_all(directory).map_err(|e| failed("create the folder of", &e))?;
                 }
                 let beside = self.path.with_file_name(format!(
                     ".{}.new",
@@ -112,7 +112,7 @@ impl Step {
                     .and_then(|()| fs::rename(&beside, &self.path))
                     .map_err(|e| failed("write", &e))
             }
-            (Action::Remove, _) => fs::remove_file(&self.path).map_err(|e| failed("remove", &e)),
+            (InstallAction::Remove, _) => fs::remove_file(&self.path).map_err(|e| failed("remove", &e)),
             _ => Ok(()),
         }
     }
@@ -126,9 +126,9 @@ fn present(path: &Path) -> Result<Option<String>, CommandError> {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(Some(String::new())),
         Err(error) => {
             let kind = if error.kind() == io::ErrorKind::PermissionDenied {
-                Kind::Denied
+                FailureKind::Denied
             } else {
-                Kind::Fatal
+                FailureKind::Fatal
             };
             Err(CommandError::new(
                 kind,
@@ -147,14 +147,14 @@ fn is_ours(text: &str) -> bool {
 
 /// Where things go.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct InstallPaths {
     prefix: Option<PathBuf>,
     home_data: Option<PathBuf>,
     home_config: Option<PathBuf>,
     program: Option<PathBuf>,
 }
 
-impl Places {
+impl InstallPaths {
     /// `prefix` (`/usr/local`) is for packages and all users; without it things go beside the program and into the
     /// user's home.
     pub(super) fn new(env: &Environment, prefix: Option<PathBuf>) -> Self {
@@ -171,7 +171,7 @@ impl Places {
         }
     }
 
-    /// The folder with a folder for each section of the manual. `man` looks in `../share/man` beside each folder of `PATH`, so that pages next
+    /// The directory with a directory for each section of the manual. `man` looks in `../share/man` beside each directory of `PATH`, so that pages next
     /// to the program are found wherever that was installed.
     pub(super) fn man(&self) -> Result<PathBuf, CommandError> {
         let beside = || {
@@ -184,7 +184,7 @@ impl Places {
         Ok(base.join("share/man"))
     }
 
-    /// The folder of git's own HTML pages, where `git help --web` looks and nowhere else: `help.htmlPath`, else the one
+    /// The directory of git's own HTML pages, where `git help --web` looks and nowhere else: `help.htmlPath`, else the one
     /// git was built with.
     pub(super) fn html(&self) -> Result<PathBuf, CommandError> {
         if let Some(prefix) = &self.prefix {
@@ -192,24 +192,24 @@ impl Places {
         }
         let ask = |args: &[&str]| Git::outside().args(args.iter().copied()).accept([1]).text();
         let set = ask(&["config", "--get", "--type=path", "help.htmlPath"]).unwrap_or_default();
-        let folder = if set.is_empty() {
-            ask(&["--html-path"]).map_err(|error| CommandError::of(Kind::Fatal, &error))?
+        let directory = if set.is_empty() {
+            ask(&["--html-path"]).map_err(|error| CommandError::of(FailureKind::Fatal, &error))?
         } else {
             set
         };
-        if folder.contains("://") {
+        if directory.contains("://") {
             return Err(CommandError::new(
-                Kind::Refused,
-                format!("git's HTML pages are on a server: help.htmlPath is '{folder}'"),
+                FailureKind::Refused,
+                format!("git's HTML pages are on a server: help.htmlPath is '{directory}'"),
             )
             .hint("read the pages here: git checkpoint help"));
         }
-        Ok(folder.into())
+        Ok(directory.into())
     }
 
     /// The file for a shell's completion.
     pub(super) fn completion(&self, shell: Shell) -> Result<PathBuf, CommandError> {
-        let folder = match (&self.prefix, shell) {
+        let directory = match (&self.prefix, shell) {
             (Some(prefix), Shell::Bash) => prefix.join("share/bash-completion/completions"),
             (Some(prefix), Shell::Zsh) => prefix.join("share/zsh/site-functions"),
             (Some(prefix), Shell::Fish) => prefix.join("share/fish/vendor_conf.d"),
@@ -220,7 +220,7 @@ impl Places {
                 config.join("fish/conf.d")
             }
         };
-        Ok(folder.join(shell.file()))
+        Ok(directory.join(shell.file()))
     }
 
     fn data(&self) -> Result<&PathBuf, CommandError> {
@@ -229,17 +229,17 @@ impl Places {
 }
 
 fn unknown(what: &str) -> CommandError {
-    CommandError::new(Kind::Fatal, format!("cannot tell {what}")).hint("name the place with --prefix")
+    CommandError::new(FailureKind::Fatal, format!("cannot tell {what}")).hint("name the place with --prefix")
 }
 
-/// The program as git finds it: in a folder of `PATH`, where it may be a link. Else where it really is.
+/// The program as git finds it: in a directory of `PATH`, where it may be a link. Else where it really is.
 fn program_in_path(env: &Environment) -> Option<PathBuf> {
     let name = format!("git-checkpoint{}", std::env::consts::EXE_SUFFIX);
-    let folders = env
+    let directories = env
         .variable("PATH")
         .map(|p| std::env::split_paths(p).collect::<Vec<_>>())
         .unwrap_or_default();
-    let found = folders
+    let found = directories
         .into_iter()
         .filter(|f| f.is_absolute())
         .map(|f| f.join(&name))

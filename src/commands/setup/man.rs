@@ -101,20 +101,20 @@ fn without_globals(command: &Command) -> Command {
 }
 
 /// A heading and its lines.
-struct Section {
+struct ManSection {
     heading: String,
     lines: Vec<String>,
 }
 
 /// The sections in the text after the help. Lines before the first heading become NOTES.
-fn sections(command: &Command) -> Vec<Section> {
+fn sections(command: &Command) -> Vec<ManSection> {
     let text = command.get_after_long_help().or_else(|| command.get_after_help());
     let text = text.map(ToString::to_string).unwrap_or_default();
-    let mut out: Vec<Section> = Vec::new();
+    let mut out: Vec<ManSection> = Vec::new();
     for line in text.lines() {
         match line.strip_suffix(':') {
             Some(heading) if !heading.is_empty() && !line.starts_with(' ') => {
-                out.push(Section {
+                out.push(ManSection {
                     heading: heading.to_uppercase(),
                     lines: Vec::new(),
                 });
@@ -122,7 +122,7 @@ fn sections(command: &Command) -> Vec<Section> {
             _ if out.is_empty() && line.trim().is_empty() => {}
             _ => {
                 if out.is_empty() {
-                    out.push(Section {
+                    out.push(ManSection {
                         heading: "NOTES".to_owned(),
                         lines: Vec::new(),
                     });
@@ -137,7 +137,7 @@ fn sections(command: &Command) -> Vec<Section> {
     out
 }
 
-fn write_section(out: &mut Vec<u8>, section: &Section) -> io::Result<()> {
+fn write_section(out: &mut Vec<u8>, section: &ManSection) -> io::Result<()> {
     let mut roff = Roff::new();
     roff.control("SH", [section.heading.as_str()]);
     let mut verbatim = false;

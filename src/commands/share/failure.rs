@@ -1,8 +1,8 @@
 //! Failures of sharing as the command line tells them.
 
 use crate::{
-    commands::error::{CommandError, Kind},
-    ops::share::{Error, fetch::Change},
+    commands::error::{CommandError, FailureKind},
+    ops::share::{Error, fetch::RemoteChange},
 };
 
 impl From<Error> for CommandError {
@@ -17,11 +17,11 @@ impl CommandError {
         let of = |kind| Self::of(kind, &error);
         match error {
             Error::Ops(error) => (*error).into(),
-            Error::NoRemote { ref known, .. } if known.is_empty() => of(Kind::NotFound)
+            Error::NoRemote { ref known, .. } if known.is_empty() => of(FailureKind::NotFound)
                 .hint("a repository to share through can be a folder, too:")
                 .hint("git init --bare <folder> && git remote add origin <folder>"),
             Error::NoRemote { ref name, ref known } => {
-                let out = of(Kind::NotFound).hint(format!("there are: {}", known.join(", ")));
+                let out = of(FailureKind::NotFound).hint(format!("there are: {}", known.join(", ")));
                 match name {
                     Some(name) if name.contains(['/', ':']) => {
                         out.hint("give the place a name first: git remote add <name> <url>")
@@ -33,7 +33,7 @@ impl CommandError {
                     None => out.hint(format!("name one: {command} <remote>")),
                 }
             }
-            Error::Mirror { ref remote } => of(Kind::Fatal)
+            Error::Mirror { ref remote } => of(FailureKind::Fatal)
                 .hint(format!(
                     "'git push {remote}' publishes the sessions with everything else"
                 ))
@@ -41,28 +41,30 @@ impl CommandError {
                     "or let it be no mirror: git config remote.{remote}.mirror false"
                 )),
             Error::Unreachable { denied: true, .. } => {
-                of(Kind::Denied).hint("credentials are git's: what works for 'git fetch' works here")
+                of(FailureKind::Denied).hint("credentials are git's: what works for 'git fetch' works here")
             }
             Error::Unreachable {
                 missing: true,
                 ref remote,
                 ..
-            } => of(Kind::Fatal).hint(format!("see where it points: git remote get-url {remote}")),
+            } => of(FailureKind::Fatal).hint(format!("see where it points: git remote get-url {remote}")),
             Error::Unreachable { .. } => {
-                of(Kind::Network).hint("nothing was changed here; the same command goes on where it stopped")
+                of(FailureKind::Network).hint("nothing was changed here; the same command goes on where it stopped")
             }
             Error::TooLarge { .. } => {
-                of(Kind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
+                of(FailureKind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
             }
-            Error::TooMany { .. } => of(Kind::Fatal).hint("fetch a single one: git checkpoint pull <remote> <session>"),
-            Error::Stopped => of(Kind::Interrupted),
+            Error::TooMany { .. } => {
+                of(FailureKind::Fatal).hint("fetch a single one: git checkpoint pull <remote> <session>")
+            }
+            Error::Stopped => of(FailureKind::Interrupted),
             Error::NotThere {
                 ref remote,
                 ref session,
-            } => of(Kind::NotFound)
+            } => of(FailureKind::NotFound)
                 .hint(format!("if it is there by now: git checkpoint fetch {remote}"))
                 .hint(format!("if you have it: git checkpoint push {remote} {session}")),
-            Error::Refused { .. } => of(Kind::Invalid)
+            Error::Refused { .. } => of(FailureKind::Invalid)
                 .hint("nothing of it was used; ask whoever pushed it, and look with git alone")
                 .hint("too large? see checkpoint.maxFetchSize"),
             Error::Lost {
@@ -70,20 +72,20 @@ impl CommandError {
                 ref session,
                 change,
             } => {
-                let out = of(Kind::Refused);
+                let out = of(FailureKind::Refused);
                 let out = match change {
-                    Change::Rewritten => out,
+                    RemoteChange::Rewritten => out,
                     _ => out.hint(format!("put it back there: git checkpoint push {remote} {session}")),
                 };
                 out.hint(format!(
                     "or follow the remote, keeping what is here: git checkpoint pull {remote} {session} --follow"
                 ))
             }
-            Error::Secrets { .. } => of(Kind::Refused)
+            Error::Secrets { .. } => of(FailureKind::Refused)
                 .hint("what was pushed cannot be called back; a checkpoint keeps them though the files lost them since")
                 .hint("take them out of the checkpoints here: git checkpoint purge --help")
                 .hint("no secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
-            Error::Lfs { ref remote, .. } => of(Kind::Fatal).hint(format!(
+            Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
                 "install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again"
             )),
         }

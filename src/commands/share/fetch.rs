@@ -6,18 +6,18 @@ use super::wired;
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind},
-        opened::{self, Whom},
+        error::{CommandError, FailureKind},
+        opening::{self, IdentityArgs},
     },
     ops::share::{
-        Relation,
-        fetch::{self, Change, Fetched, Found, Request},
-        status::{self, State},
+        ChainRelation,
+        fetch::{self, FetchOutcome, FetchRequest, FetchedSession, RemoteChange},
+        status::{self, ShareState},
     },
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{checkpoint::oid, session},
 };
@@ -48,8 +48,8 @@ pub(in crate::commands) struct Args {
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
-    let request = Request {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let request = FetchRequest {
         remote: args.remote,
         session: None,
         accept: args.follow,
@@ -69,14 +69,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         }
         context.ui.data(text);
         if args.dry_run {
-            context.ui.data(Line::plain("Nothing of it was kept."));
+            context.ui.data(TextLine::plain("Nothing of it was kept."));
         }
     }
     let remote = &fetched.remote.name;
     if !fetched.refused.is_empty() {
-        let sessions = Count::new(fetched.refused.len(), "session");
+        let sessions = CountedNoun::new(fetched.refused.len(), "session");
         return Err(CommandError::new(
-            Kind::Negative,
+            FailureKind::Negative,
             format!("{sessions} of remote '{}' refused", remote.escape_debug()),
         )
         .hint("nothing of them was used"));
@@ -90,7 +90,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             remote.escape_debug(),
             if lost.len() > 1 { ", and more like it" } else { "" }
         );
-        return Err(CommandError::new(Kind::Negative, message)
+        return Err(CommandError::new(FailureKind::Negative, message)
             .hint("what you know of it stays, and nothing of yours was changed")
             .hint(format!(
                 "if that is meant to be: git checkpoint fetch {remote} --follow"
@@ -102,7 +102,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let news = fetched
         .sessions
         .iter()
-        .find(|found| matches!(found.change, Change::New { .. } | Change::Forward { .. }));
+        .find(|found| matches!(found.change, RemoteChange::New { .. } | RemoteChange::Forward { .. }));
     if let Some(found) = news {
         let name = &found.name;
         let mine = session::tip(opened.scene().repo, name)?.is_some();
@@ -117,21 +117,21 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// What is not new and waits all the same: a push that is refused fetches what it met.
-fn waiting(opened: &opened::Opened, fetched: &Fetched) -> Result<Vec<Line>, CommandError> {
+fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result<Vec<TextLine>, CommandError> {
     let remote = &fetched.remote.name;
     let is_news = |name: &str| fetched.sessions.iter().any(|found| found.name.as_str() == name);
     let mut lines = Vec::new();
     for standing in status::status(&opened.scene(), Some(remote.as_str()))? {
         for row in standing.sessions.iter().filter(|row| !is_news(&row.name)) {
             let count = match &row.state {
-                State::Both(Relation::Behind(n)) => *n,
-                State::Both(Relation::Diverged { theirs, .. }) => *theirs,
+                ShareState::Both(ChainRelation::Behind(n)) => *n,
+                ShareState::Both(ChainRelation::Diverged { theirs, .. }) => *theirs,
                 _ => continue,
             };
-            let mut line = Line::plain("  ").with(Slot::Caution, "waits");
+            let mut line = TextLine::plain("  ").with(Slot::Caution, "waits");
             line.pad_to(12);
             line.push(Slot::Session, &row.name);
-            let count = Count::new(count, "checkpoint");
+            let count = CountedNoun::new(count, "checkpoint");
             let pull = format!("git checkpoint pull {remote} {}", row.name);
             line.push(Slot::Plain, format!("  {count} fetched before, not in yours: '{pull}'"));
             lines.push(line);
@@ -140,17 +140,17 @@ fn waiting(opened: &opened::Opened, fetched: &Fetched) -> Result<Vec<Line>, Comm
     Ok(lines)
 }
 
-fn text_of(fetched: &Fetched) -> Text {
+fn text_of(fetched: &FetchOutcome) -> Text {
     let mut text = Text::new();
     if fetched.sessions.is_empty() && fetched.refused.is_empty() {
-        let sessions = Count::new(fetched.unchanged, "session");
-        text.push(Line::plain(format!(
+        let sessions = CountedNoun::new(fetched.unchanged, "session");
+        text.push(TextLine::plain(format!(
             "Nothing new on {}, {sessions}",
             fetched.remote.name
         )));
         return text;
     }
-    text.push(Line::plain(format!(
+    text.push(TextLine::plain(format!(
         "From {} ({})",
         fetched.remote.name, fetched.remote.url
     )));
@@ -158,7 +158,7 @@ fn text_of(fetched: &Fetched) -> Text {
         text.push(line_of(found));
     }
     for (name, why) in &fetched.refused {
-        let mut line = Line::plain("  ").with(Slot::Bad, "refused");
+        let mut line = TextLine::plain("  ").with(Slot::Bad, "refused");
         line.pad_to(12);
         line.push(Slot::Session, name);
         line.push(Slot::Plain, format!("  {why}"));
@@ -167,13 +167,13 @@ fn text_of(fetched: &Fetched) -> Text {
     text
 }
 
-fn line_of(found: &Found) -> Line {
+fn line_of(found: &FetchedSession) -> TextLine {
     let slot = if found.change.is_good() {
         Slot::Added
     } else {
         Slot::Caution
     };
-    let mut line = Line::plain("  ").with(slot, found.change.word());
+    let mut line = TextLine::plain("  ").with(slot, found.change.word());
     line.pad_to(12);
     line.push(Slot::Session, found.name.as_str());
     line.push(Slot::Plain, "  ");
@@ -181,12 +181,12 @@ fn line_of(found: &Found) -> Line {
         line.push(Slot::Id, oid(tip).short());
     }
     let more = match found.change {
-        Change::New { checkpoints } => format!("  {}", Count::new(checkpoints, "checkpoint")),
-        Change::Forward { checkpoints: 0 } => "  pruned there".to_owned(),
-        Change::Forward { checkpoints } => format!("  {} more", Count::new(checkpoints, "checkpoint")),
-        Change::Back { checkpoints } => format!("  {} fewer", Count::new(checkpoints, "checkpoint")),
-        Change::Rewritten => "  another history than before".to_owned(),
-        Change::Deleted => "gone there".to_owned(),
+        RemoteChange::New { checkpoints } => format!("  {}", CountedNoun::new(checkpoints, "checkpoint")),
+        RemoteChange::Forward { checkpoints: 0 } => "  pruned there".to_owned(),
+        RemoteChange::Forward { checkpoints } => format!("  {} more", CountedNoun::new(checkpoints, "checkpoint")),
+        RemoteChange::Back { checkpoints } => format!("  {} fewer", CountedNoun::new(checkpoints, "checkpoint")),
+        RemoteChange::Rewritten => "  another history than before".to_owned(),
+        RemoteChange::Deleted => "gone there".to_owned(),
     };
     line.push(Slot::Plain, more);
     if !found.taken {
@@ -196,13 +196,13 @@ fn line_of(found: &Found) -> Line {
 }
 
 /// As JSON, `git-checkpoint.fetch/1`.
-pub(super) fn json_of(fetched: &Fetched) -> Value {
-    let session = |found: &Found| {
+pub(super) fn json_of(fetched: &FetchOutcome) -> Value {
+    let session = |found: &FetchedSession| {
         let checkpoints = match found.change {
-            Change::New { checkpoints } | Change::Forward { checkpoints } | Change::Back { checkpoints } => {
-                Some(checkpoints)
-            }
-            Change::Rewritten | Change::Deleted => None,
+            RemoteChange::New { checkpoints }
+            | RemoteChange::Forward { checkpoints }
+            | RemoteChange::Back { checkpoints } => Some(checkpoints),
+            RemoteChange::Rewritten | RemoteChange::Deleted => None,
         };
         json!({
             "session": found.name,

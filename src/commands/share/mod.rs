@@ -8,11 +8,11 @@ pub(super) mod remote;
 
 use std::cell::RefCell;
 
-use super::{Context, error::CommandError, error::Kind, ui::Progress};
+use super::{Context, error::CommandError, error::FailureKind, ui::ProgressLine};
 use crate::{
     ops::share::{Error, Wire},
     os,
-    render::text::Line,
+    render::text::TextLine,
 };
 
 /// Runs an operation that talks to a remote: shows how far it is and what the other side says, and lets Ctrl-C end it in
@@ -22,9 +22,13 @@ fn wired<T>(
     command: &str,
     run: impl FnOnce(Wire<'_>) -> Result<T, Error>,
 ) -> Result<T, CommandError> {
-    let held = os::interrupt::Held::new()
-        .map_err(|error| CommandError::new(Kind::Fatal, format!("cannot handle signals: {}", os::reason(&error))))?;
-    let shown: RefCell<Option<(String, Progress)>> = RefCell::new(None);
+    let held = os::interrupt::InterruptGuard::new().map_err(|error| {
+        CommandError::new(
+            FailureKind::Fatal,
+            format!("cannot handle signals: {}", os::reason(&error)),
+        )
+    })?;
+    let shown: RefCell<Option<(String, ProgressLine)>> = RefCell::new(None);
     let ui = &context.ui;
     let progress = |title: &str, done: u64, total: u64| {
         let mut shown = shown.borrow_mut();
@@ -40,7 +44,7 @@ fn wired<T>(
     };
     let said = |words: &str| {
         *shown.borrow_mut() = None;
-        ui.status(Line::plain(format!("remote: {words}")));
+        ui.status(TextLine::plain(format!("remote: {words}")));
     };
     let wire = Wire {
         said: &said,

@@ -6,16 +6,16 @@ use super::wired;
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind},
+        error::{CommandError, FailureKind},
         failure,
-        opened::{self, Whom},
+        opening::{self, IdentityArgs},
     },
-    model::name::Name,
-    ops::share::pull::{self, Outcome, Pulled, Request},
+    model::name::ShortName,
+    ops::share::pull::{self, PullOutcome, PullRequest, PulledSession},
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::{checkpoint::oid, remote},
 };
@@ -39,7 +39,7 @@ pub(in crate::commands) struct Args {
     remote: Option<String>,
     /// The session
     #[arg(value_name = "SESSION")]
-    session: Option<Name>,
+    session: Option<ShortName>,
     /// Follow the remote where it lost, set back or replaced the session
     #[arg(long)]
     follow: bool,
@@ -49,7 +49,7 @@ pub(in crate::commands) struct Args {
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let (mut remote, mut session) = (args.remote, args.session);
     if session.is_none()
@@ -59,7 +59,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     {
         (remote, session) = (Some(named), Some(name));
     }
-    let request = Request {
+    let request = PullRequest {
         remote,
         session,
         accept: args.follow,
@@ -83,7 +83,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// Tells what was brought.
-pub(in crate::commands) fn report(context: &Context, pulled: &Pulled) -> Result<(), CommandError> {
+pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json_of(pulled));
@@ -96,15 +96,15 @@ pub(in crate::commands) fn report(context: &Context, pulled: &Pulled) -> Result<
 }
 
 /// What a dry run tells.
-fn planned(pulled: &Pulled) -> Line {
+fn planned(pulled: &PulledSession) -> TextLine {
     let name = &pulled.name;
-    let checkpoints = |count: usize| Count::new(count, "checkpoint");
-    Line::plain(match &pulled.outcome {
-        Outcome::UpToDate { ahead: 0 } => format!("Up to date: {name}"),
-        Outcome::UpToDate { ahead } => format!("Up to date: {name}, {} not pushed", checkpoints(*ahead)),
-        Outcome::New { checkpoints: count } => format!("Would pull {name}, new, {}", checkpoints(*count)),
-        Outcome::Forward { checkpoints: count } => format!("Would pull {name}, {}", checkpoints(*count)),
-        Outcome::Parted { tail, ours, theirs, .. } => format!(
+    let checkpoints = |count: usize| CountedNoun::new(count, "checkpoint");
+    TextLine::plain(match &pulled.outcome {
+        PullOutcome::UpToDate { ahead: 0 } => format!("Up to date: {name}"),
+        PullOutcome::UpToDate { ahead } => format!("Up to date: {name}, {} not pushed", checkpoints(*ahead)),
+        PullOutcome::New { checkpoints: count } => format!("Would pull {name}, new, {}", checkpoints(*count)),
+        PullOutcome::Forward { checkpoints: count } => format!("Would pull {name}, {}", checkpoints(*count)),
+        PullOutcome::Parted { tail, ours, theirs, .. } => format!(
             "Would pull {name}, {}; {} of yours would become session {tail}",
             checkpoints(*theirs),
             checkpoints(*ours)
@@ -112,31 +112,36 @@ fn planned(pulled: &Pulled) -> Line {
     })
 }
 
-fn hints(context: &Context, pulled: &Pulled) {
+fn hints(context: &Context, pulled: &PulledSession) {
     let name = &pulled.name;
     let next = match &pulled.outcome {
-        Outcome::UpToDate { ahead: 0 } => return,
-        Outcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
-        Outcome::New { .. } => format!("take it up: git checkpoint resume {name}"),
-        Outcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
-        Outcome::Parted { tail, .. } => format!("see what each did: git checkpoint compare {name} {tail}"),
+        PullOutcome::UpToDate { ahead: 0 } => return,
+        PullOutcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
+        PullOutcome::New { .. } => format!("take it up: git checkpoint resume {name}"),
+        PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
+        PullOutcome::Parted { tail, .. } => format!("see what each did: git checkpoint compare {name} {tail}"),
     };
     context.ui.hint("Pulled", &next);
 }
 
 /// What was brought, for people.
-pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
+pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
     let mut text = Text::new();
-    let mut line = Line::new();
+    let mut line = TextLine::new();
     let (word, more) = match &pulled.outcome {
-        Outcome::UpToDate { ahead: 0 } => ("Up to date:", String::new()),
-        Outcome::UpToDate { ahead } => (
+        PullOutcome::UpToDate { ahead: 0 } => ("Up to date:", String::new()),
+        PullOutcome::UpToDate { ahead } => (
             "Up to date:",
-            format!(", {} not pushed", Count::new(*ahead, "checkpoint")),
+            format!(", {} not pushed", CountedNoun::new(*ahead, "checkpoint")),
         ),
-        Outcome::New { checkpoints } => ("Pulled", format!(", new, {}", Count::new(*checkpoints, "checkpoint"))),
-        Outcome::Forward { checkpoints } => ("Pulled", format!(", {}", Count::new(*checkpoints, "checkpoint"))),
-        Outcome::Parted { theirs, .. } => ("Pulled", format!(", {}", Count::new(*theirs, "checkpoint"))),
+        PullOutcome::New { checkpoints } => (
+            "Pulled",
+            format!(", new, {}", CountedNoun::new(*checkpoints, "checkpoint")),
+        ),
+        PullOutcome::Forward { checkpoints } => {
+            ("Pulled", format!(", {}", CountedNoun::new(*checkpoints, "checkpoint")))
+        }
+        PullOutcome::Parted { theirs, .. } => ("Pulled", format!(", {}", CountedNoun::new(*theirs, "checkpoint"))),
     };
     line.push(Slot::Added, word);
     line.push(Slot::Plain, " ");
@@ -146,10 +151,13 @@ pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
     line.push(Slot::Plain, format!(" from {}{more}, newest by ", pulled.remote));
     line.push(Slot::Person, &pulled.author);
     text.push(line);
-    if let Outcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
-        let mut line = Line::plain("  ");
+    if let PullOutcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
+        let mut line = TextLine::plain("  ");
         if let Some(fork) = fork {
-            line.push(Slot::Plain, format!("{} of yours ", Count::new(*ours, "checkpoint")));
+            line.push(
+                Slot::Plain,
+                format!("{} of yours ", CountedNoun::new(*ours, "checkpoint")),
+            );
             line.push(Slot::Caution, "became session ");
             line.push(Slot::Session, tail.as_str());
             line.push(Slot::Plain, " ");
@@ -165,12 +173,12 @@ pub(in crate::commands) fn text_of(pulled: &Pulled) -> Text {
 }
 
 /// As JSON, `git-checkpoint.pull/1`.
-pub(in crate::commands) fn json_of(pulled: &Pulled) -> Value {
+pub(in crate::commands) fn json_of(pulled: &PulledSession) -> Value {
     let (result, tail, fork) = match &pulled.outcome {
-        Outcome::UpToDate { .. } => ("up-to-date", None, None),
-        Outcome::New { .. } => ("new", None, None),
-        Outcome::Forward { .. } => ("forward", None, None),
-        Outcome::Parted { tail, fork, .. } => ("diverged", Some(tail), *fork),
+        PullOutcome::UpToDate { .. } => ("up-to-date", None, None),
+        PullOutcome::New { .. } => ("new", None, None),
+        PullOutcome::Forward { .. } => ("forward", None, None),
+        PullOutcome::Parted { tail, fork, .. } => ("diverged", Some(tail), *fork),
     };
     json!({
         "schema": "git-checkpoint.pull/1",
@@ -190,7 +198,7 @@ pub(in crate::commands) fn json_of(pulled: &Pulled) -> Value {
 /// A failure to find a session that was fetched, with what to do.
 pub(in crate::commands) fn not_fetched(remote: &str, session: &str) -> CommandError {
     CommandError::new(
-        Kind::NotFound,
+        FailureKind::NotFound,
         format!(
             "nothing was fetched of session '{session}' of remote '{}'",
             remote.escape_debug()

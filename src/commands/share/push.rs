@@ -6,15 +6,15 @@ use super::wired;
 use crate::{
     commands::{
         Context,
-        error::{CommandError, Kind},
+        error::{CommandError, FailureKind},
         failure,
-        opened::{self, Opened, Whom},
+        opening::{self, IdentityArgs, OpenedRepository},
     },
-    ops::share::push::{self, Fate, Pushed, Request, Which},
+    ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection},
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
     store::checkpoint::oid,
 };
@@ -56,16 +56,16 @@ pub(in crate::commands) struct Args {
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opened::open(context, &Whom::default())?;
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let which = if args.all {
-        Which::All
+        PushSelection::All
     } else if args.sessions.is_empty() {
-        Which::Current
+        PushSelection::Current
     } else {
         let parsed = args.sessions.iter().map(|session| failure::selector(session));
-        Which::Named(parsed.collect::<Result<_, _>>()?)
+        PushSelection::Named(parsed.collect::<Result<_, _>>()?)
     };
-    let request = Request {
+    let request = PushRequest {
         remote: args.remote,
         which,
         autosaves: args.autosaves,
@@ -80,7 +80,11 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// Pushes, and tells people about it; JSON is left to the caller, and so is the [`verdict`].
-pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Request) -> Result<Pushed, CommandError> {
+pub(in crate::commands) fn send(
+    context: &Context,
+    opened: &OpenedRepository,
+    request: &PushRequest,
+) -> Result<PushOutcome, CommandError> {
     let pushed = wired(context, "git checkpoint push", |wire| {
         push::push(&opened.scene(), request, wire)
     })?;
@@ -90,13 +94,13 @@ pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Re
             .warning(&format!("too large to be looked at for secrets: {file}"));
     }
     if pushed.unscanned.len() > 10 {
-        let more = Count::new(pushed.unscanned.len() - 10, "more file");
+        let more = CountedNoun::new(pushed.unscanned.len() - 10, "more file");
         context
             .ui
             .warning(&format!("and {more} too large to be looked at for secrets"));
     }
     if !pushed.allowed.is_empty() {
-        let secrets = Count::new(pushed.allowed.len(), "secret");
+        let secrets = CountedNoun::new(pushed.allowed.len(), "secret");
         context.ui.warning(&format!("{secrets} published, as allowed"));
     }
     let options = context.ui.options();
@@ -107,49 +111,55 @@ pub(in crate::commands) fn send(context: &Context, opened: &Opened, request: &Re
 }
 
 /// The error where something was not pushed.
-pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> {
+pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandError> {
     let remote = &pushed.remote;
     let bad: Vec<_> = pushed.sessions.iter().filter(|sent| !sent.fate.is_good()).collect();
     let Some(first) = bad.first() else { return Ok(()) };
     let name = &first.name;
     let shown = remote.escape_debug();
     let (kind, message) = match &first.fate {
-        Fate::Diverged { ours, theirs } => (
-            Kind::Refused,
+        PushFate::Diverged { ours, theirs } => (
+            FailureKind::Refused,
             format!(
                 "session '{name}' went on in both places: {} here, {} on remote '{shown}'",
-                Count::new(*ours, "checkpoint"),
-                Count::new(*theirs, "checkpoint")
+                CountedNoun::new(*ours, "checkpoint"),
+                CountedNoun::new(*theirs, "checkpoint")
             ),
         ),
-        Fate::Another => (
-            Kind::Refused,
+        PushFate::Another => (
+            FailureKind::Refused,
             format!("remote '{shown}' has another session called '{name}'"),
         ),
-        Fate::Refused { why, namespace: true } => (
-            Kind::Fatal,
+        PushFate::Refused { why, namespace: true } => (
+            FailureKind::Fatal,
             format!("remote '{shown}' takes no refs beside branches and tags: {why}"),
         ),
-        Fate::Refused { why, .. } if first.fate.is_busy() => (
-            Kind::Locked,
+        PushFate::Refused { why, .. } if first.fate.is_busy() => (
+            FailureKind::Locked,
             format!("another push to session '{name}' of remote '{shown}' is under way: {why}"),
         ),
-        Fate::Refused { why, .. } => (Kind::Fatal, format!("remote '{shown}' refused session '{name}': {why}")),
+        PushFate::Refused { why, .. } => (
+            FailureKind::Fatal,
+            format!("remote '{shown}' refused session '{name}': {why}"),
+        ),
         _ => return Ok(()),
     };
     let message = match bad.len() {
         1 => message,
-        more => format!("{message}; and {} of {more} more", Count::new(more - 1, "refusal")),
+        more => format!(
+            "{message}; and {} of {more} more",
+            CountedNoun::new(more - 1, "refusal")
+        ),
     };
     let error = CommandError::new(kind, message);
     Err(match &first.fate {
-        Fate::Diverged { .. } => error.hint(format!(
+        PushFate::Diverged { .. } => error.hint(format!(
             "bring both together, nothing is dropped: git checkpoint pull {remote} {name}"
         )),
-        Fate::Another => error
+        PushFate::Another => error
             .hint(format!("give yours another name: git checkpoint rename {name} <name>"))
             .hint(format!("or take theirs too: git checkpoint pull {remote} {name}")),
-        Fate::Refused { namespace: true, .. } => error
+        PushFate::Refused { namespace: true, .. } => error
             .hint("its administrator can allow refs/checkpoints/*")
             .hint("share through another repository: git remote add <name> <url>")
             .hint(format!(
@@ -162,7 +172,7 @@ pub(in crate::commands) fn verdict(pushed: &Pushed) -> Result<(), CommandError> 
     })
 }
 
-fn text_of(pushed: &Pushed) -> Text {
+fn text_of(pushed: &PushOutcome) -> Text {
     let mut text = Text::new();
     let (number, first) = &pushed.commits;
     if *number > 0 {
@@ -171,29 +181,29 @@ fn text_of(pushed: &Pushed) -> Text {
         } else {
             "Also uploaded"
         };
-        text.push(Line::plain(format!(
+        text.push(TextLine::plain(format!(
             "{also} {} of your history that '{}' lacked:",
-            Count::new(*number, "commit"),
+            CountedNoun::new(*number, "commit"),
             pushed.remote
         )));
         for commit in first {
-            let mut line = Line::plain("  ").with(Slot::Id, commit.id.short());
+            let mut line = TextLine::plain("  ").with(Slot::Id, commit.id.short());
             line.push(Slot::Plain, format!(" {}", commit.subject));
             text.push(line);
         }
         if *number > first.len() {
-            text.push(Line::plain(format!("  and {} more", number - first.len())));
+            text.push(TextLine::plain(format!("  and {} more", number - first.len())));
         }
     }
     for sent in &pushed.sessions {
         let (slot, word) = match (&sent.fate, pushed.dry_run) {
-            (Fate::UpToDate, _) => (Slot::Plain, "Up to date:"),
-            (Fate::Behind(_), _) => (Slot::Caution, "Not pushed:"),
+            (PushFate::UpToDate, _) => (Slot::Plain, "Up to date:"),
+            (PushFate::Behind(_), _) => (Slot::Caution, "Not pushed:"),
             (fate, _) if !fate.is_good() => (Slot::Bad, "Refused:"),
             (_, true) => (Slot::Added, "Would push"),
             (_, false) => (Slot::Added, "Pushed"),
         };
-        let mut line = Line::new().with(slot, word).with(Slot::Plain, " ");
+        let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " ");
         line.push(Slot::Session, sent.name.as_str());
         line.push(Slot::Plain, " ");
         line.push(Slot::Id, oid(sent.id).short());
@@ -201,40 +211,40 @@ fn text_of(pushed: &Pushed) -> Text {
         line.push(
             Slot::Plain,
             match &sent.fate {
-                Fate::New(count) => format!(", new, {}", Count::new(*count, "checkpoint")),
-                Fate::Forward(count) => format!(", {}", Count::new(*count, "checkpoint")),
-                Fate::PutBack => ", put back".to_owned(),
-                Fate::Pruned => ", pruned".to_owned(),
-                Fate::Behind(count) => format!(", which has {} more", Count::new(*count, "checkpoint")),
-                Fate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
-                Fate::Another => ", which has another session of that name".to_owned(),
-                Fate::Refused { why, .. } => format!(": {why}"),
-                Fate::UpToDate => String::new(),
+                PushFate::New(count) => format!(", new, {}", CountedNoun::new(*count, "checkpoint")),
+                PushFate::Forward(count) => format!(", {}", CountedNoun::new(*count, "checkpoint")),
+                PushFate::PutBack => ", put back".to_owned(),
+                PushFate::Pruned => ", pruned".to_owned(),
+                PushFate::Behind(count) => format!(", which has {} more", CountedNoun::new(*count, "checkpoint")),
+                PushFate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
+                PushFate::Another => ", which has another session of that name".to_owned(),
+                PushFate::Refused { why, .. } => format!(": {why}"),
+                PushFate::UpToDate => String::new(),
             },
         );
         text.push(line);
     }
     if pushed.lfs > 0 {
-        text.push(Line::plain(format!(
+        text.push(TextLine::plain(format!(
             "{} of git-lfs sent first",
-            Count::new(pushed.lfs, "file")
+            CountedNoun::new(pushed.lfs, "file")
         )));
     }
     if pushed.autosaves > 0 {
-        text.push(Line::plain(format!(
+        text.push(TextLine::plain(format!(
             "{} pushed",
-            Count::new(pushed.autosaves, "autosave")
+            CountedNoun::new(pushed.autosaves, "autosave")
         )));
     }
     text
 }
 
 /// As JSON, `git-checkpoint.push/1`.
-pub(in crate::commands) fn json_of(pushed: &Pushed) -> Value {
-    let session = |sent: &push::Sent| {
+pub(in crate::commands) fn json_of(pushed: &PushOutcome) -> Value {
+    let session = |sent: &push::PushedSession| {
         let (why, checkpoints) = match &sent.fate {
-            Fate::Refused { why, .. } => (Some(why), None),
-            Fate::New(count) | Fate::Forward(count) | Fate::Behind(count) => (None, Some(*count)),
+            PushFate::Refused { why, .. } => (Some(why), None),
+            PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => (None, Some(*count)),
             _ => (None, None),
         };
         json!({

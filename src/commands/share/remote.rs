@@ -6,18 +6,18 @@ use crate::{
     commands::{
         Context,
         error::CommandError,
-        opened::{self, Whom},
+        opening::{self, IdentityArgs},
     },
     model::time::Timestamp,
     ops::share::{
-        Relation,
-        status::{self, Row, Standing, State},
+        ChainRelation,
+        status::{self, RemoteStatus, ShareState, SharedSession},
     },
     render::{
         age,
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{Line, Text},
+        text::{Text, TextLine},
     },
 };
 
@@ -29,11 +29,11 @@ Examples:
     git checkpoint remote status")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<RemoteAction>,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum RemoteAction {
     Status(StatusArgs),
 }
 
@@ -54,8 +54,8 @@ struct StatusArgs {
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let What::Status(args) = args.what.unwrap_or(What::Status(StatusArgs::default()));
-    let opened = opened::open(context, &Whom::default())?;
+    let RemoteAction::Status(args) = args.what.unwrap_or(RemoteAction::Status(StatusArgs::default()));
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let remotes = status::status(&scene, args.remote.as_deref())?;
     if context.ui.options().json {
@@ -65,14 +65,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         }));
     }
     if remotes.is_empty() {
-        context.ui.status(Line::plain("This repository has no remote."));
+        context.ui.status(TextLine::plain("This repository has no remote."));
         context.ui.hint("Remote", "add one: git remote add origin <url>");
         return Ok(());
     }
     let mut text = Text::new();
     for (at, remote) in remotes.iter().enumerate() {
         if at > 0 {
-            text.push(Line::new());
+            text.push(TextLine::new());
         }
         text.append(text_of(remote, scene.now));
     }
@@ -87,18 +87,18 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     Ok(())
 }
 
-impl State {
+impl ShareState {
     fn is_ahead(&self) -> bool {
-        matches!(self, Self::Both(Relation::Ahead(_)) | Self::Here(_))
+        matches!(self, Self::Both(ChainRelation::Ahead(_)) | Self::Here(_))
     }
 
     fn word(&self) -> &'static str {
         match self {
-            Self::Both(Relation::Same) => "up to date",
-            Self::Both(Relation::Ahead(_)) => "not pushed",
-            Self::Both(Relation::Behind(_)) => "behind",
-            Self::Both(Relation::Diverged { .. }) => "diverged",
-            Self::Both(Relation::Unrelated) => "another session",
+            Self::Both(ChainRelation::Same) => "up to date",
+            Self::Both(ChainRelation::Ahead(_)) => "not pushed",
+            Self::Both(ChainRelation::Behind(_)) => "behind",
+            Self::Both(ChainRelation::Diverged { .. }) => "diverged",
+            Self::Both(ChainRelation::Unrelated) => "another session",
             Self::Here(_) => "only here",
             Self::There(_) => "only there",
             Self::Damaged(_) => "damaged",
@@ -106,10 +106,10 @@ impl State {
     }
 }
 
-fn text_of(standing: &Standing, now: Timestamp) -> Text {
+fn text_of(standing: &RemoteStatus, now: Timestamp) -> Text {
     let mut text = Text::new();
     let remote = &standing.remote;
-    let mut line = Line::new().with(Slot::Heading, &remote.name);
+    let mut line = TextLine::new().with(Slot::Heading, &remote.name);
     line.push(Slot::Plain, format!("  {}", remote.url));
     if let Some(url) = &remote.push_url {
         line.push(Slot::Plain, format!(", pushed to {url}"));
@@ -120,10 +120,10 @@ fn text_of(standing: &Standing, now: Timestamp) -> Text {
     }
     text.push(line);
     if remote.mirror {
-        text.push(Line::plain("  ").with(Slot::Caution, "mirror: every 'git push' to it publishes the sessions"));
+        text.push(TextLine::plain("  ").with(Slot::Caution, "mirror: every 'git push' to it publishes the sessions"));
     }
     if standing.sessions.is_empty() {
-        text.push(Line::plain("  no sessions"));
+        text.push(TextLine::plain("  no sessions"));
     }
     let width = standing.sessions.iter().map(|row| row.name.len()).max().unwrap_or(0);
     for row in &standing.sessions {
@@ -132,24 +132,24 @@ fn text_of(standing: &Standing, now: Timestamp) -> Text {
     text
 }
 
-fn line_of(row: &Row, width: usize) -> Line {
+fn line_of(row: &SharedSession, width: usize) -> TextLine {
     let slot = match &row.state {
-        State::Both(Relation::Same) => Slot::Good,
-        State::Damaged(_) => Slot::Bad,
-        State::Both(Relation::Diverged { .. } | Relation::Unrelated) => Slot::Caution,
+        ShareState::Both(ChainRelation::Same) => Slot::Good,
+        ShareState::Damaged(_) => Slot::Bad,
+        ShareState::Both(ChainRelation::Diverged { .. } | ChainRelation::Unrelated) => Slot::Caution,
         _ => Slot::Plain,
     };
-    let mut line = Line::plain("  ").with(Slot::Session, &row.name);
+    let mut line = TextLine::plain("  ").with(Slot::Session, &row.name);
     line.pad_to(width.min(40) + 4);
     line.push(slot, row.state.word());
     let more = match &row.state {
-        State::Both(Relation::Ahead(count) | Relation::Behind(count)) | State::Here(count) | State::There(count) => {
-            Count::new(*count, "checkpoint").to_string()
-        }
-        State::Both(Relation::Diverged { ours, theirs }) => format!("{ours} here, {theirs} there"),
-        State::Both(Relation::Unrelated) => "of the same name".to_owned(),
-        State::Damaged(why) => why.clone(),
-        State::Both(Relation::Same) => String::new(),
+        ShareState::Both(ChainRelation::Ahead(count) | ChainRelation::Behind(count))
+        | ShareState::Here(count)
+        | ShareState::There(count) => CountedNoun::new(*count, "checkpoint").to_string(),
+        ShareState::Both(ChainRelation::Diverged { ours, theirs }) => format!("{ours} here, {theirs} there"),
+        ShareState::Both(ChainRelation::Unrelated) => "of the same name".to_owned(),
+        ShareState::Damaged(why) => why.clone(),
+        ShareState::Both(ChainRelation::Same) => String::new(),
     };
     if !more.is_empty() {
         line.push(Slot::Plain, format!(", {more}"));
@@ -158,37 +158,39 @@ fn line_of(row: &Row, width: usize) -> Line {
 }
 
 /// How a session stands to a remote, in a sentence about the session; empty where they are the same.
-pub(in crate::commands) fn words(remote: &str, state: &State) -> Line {
-    let count = |n: &usize| Count::new(*n, "checkpoint");
+pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
+    let count = |n: &usize| CountedNoun::new(*n, "checkpoint");
     let (slot, text) = match state {
-        State::Both(Relation::Same) => (Slot::Good, format!("everything is on {remote}, as last seen")),
-        State::Both(Relation::Ahead(n)) | State::Here(n) => {
+        ShareState::Both(ChainRelation::Same) => (Slot::Good, format!("everything is on {remote}, as last seen")),
+        ShareState::Both(ChainRelation::Ahead(n)) | ShareState::Here(n) => {
             (Slot::Caution, format!("{} not pushed to {remote}", count(n)))
         }
-        State::Both(Relation::Behind(n)) | State::There(n) => (
+        ShareState::Both(ChainRelation::Behind(n)) | ShareState::There(n) => (
             Slot::Caution,
             format!("{} more on {remote}: 'git checkpoint pull'", count(n)),
         ),
-        State::Both(Relation::Diverged { ours, theirs }) => (
+        ShareState::Both(ChainRelation::Diverged { ours, theirs }) => (
             Slot::Caution,
             format!("{ours} here and {theirs} on {remote} go different ways: 'git checkpoint pull'"),
         ),
-        State::Both(Relation::Unrelated) => (Slot::Caution, format!("another session has its name on {remote}")),
-        State::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
+        ShareState::Both(ChainRelation::Unrelated) => {
+            (Slot::Caution, format!("another session has its name on {remote}"))
+        }
+        ShareState::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
     };
-    Line::new().with(slot, text)
+    TextLine::new().with(slot, text)
 }
 
 /// How a session stands to another side, for programs, with the name given to `key`.
-pub(in crate::commands) fn state_json(key: &str, name: &str, state: &State) -> Value {
+pub(in crate::commands) fn state_json(key: &str, name: &str, state: &ShareState) -> Value {
     let (ours, theirs) = match state {
-        State::Both(Relation::Ahead(count)) | State::Here(count) => (*count, 0),
-        State::Both(Relation::Behind(count)) | State::There(count) => (0, *count),
-        State::Both(Relation::Diverged { ours, theirs }) => (*ours, *theirs),
+        ShareState::Both(ChainRelation::Ahead(count)) | ShareState::Here(count) => (*count, 0),
+        ShareState::Both(ChainRelation::Behind(count)) | ShareState::There(count) => (0, *count),
+        ShareState::Both(ChainRelation::Diverged { ours, theirs }) => (*ours, *theirs),
         _ => (0, 0),
     };
     let why = match state {
-        State::Damaged(why) => Some(why),
+        ShareState::Damaged(why) => Some(why),
         _ => None,
     };
     json!({
@@ -200,8 +202,8 @@ pub(in crate::commands) fn state_json(key: &str, name: &str, state: &State) -> V
     })
 }
 
-fn json_of(standing: &Standing) -> Value {
-    let session = |row: &Row| state_json("session", &row.name, &row.state);
+fn json_of(standing: &RemoteStatus) -> Value {
+    let session = |row: &SharedSession| state_json("session", &row.name, &row.state);
     let remote = &standing.remote;
     json!({
         "name": remote.name,

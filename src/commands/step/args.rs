@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use crate::{commands::opened::Whom, store};
+use crate::{commands::opening::IdentityArgs, store};
 
 /// Record units of delegated work, and run commands as such
 ///
@@ -22,24 +22,24 @@ Examples:
 A step is named by its number, the beginning of its id, its title or a part of it.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: StepCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
+pub(super) enum StepCommand {
     Start(StartArgs),
     Done(DoneArgs),
     Fail(FailArgs),
     Retry(RetryArgs),
     Invalidate(InvalidateArgs),
     Run(RunArgs),
-    List(ListArgs),
+    List(StepListArgs),
     Show(ShowArgs),
 }
 
 /// What a step is, as far as `start` and `run` share it.
 #[derive(Debug, clap::Args)]
-pub(super) struct About {
+pub(super) struct StepArgs {
     /// The tracker's name for it
     #[arg(long, value_name = "ID")]
     pub(super) issue: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct About {
     #[arg(long = "uses", value_name = "STEP")]
     pub(super) uses: Vec<String>,
     #[command(flatten)]
-    pub(super) whom: Whom,
+    pub(super) whom: IdentityArgs,
 }
 
 /// Begin a step
@@ -65,7 +65,7 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(super) prompt: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) about: About,
+    pub(super) about: StepArgs,
 }
 
 /// End a step well
@@ -92,7 +92,7 @@ pub(super) struct DoneArgs {
     #[arg(long = "check", value_name = "NAME=RESULT", value_parser = check)]
     pub(super) checks: Vec<(String, String)>,
     #[command(flatten)]
-    pub(super) whom: Whom,
+    pub(super) whom: IdentityArgs,
 }
 
 fn check(text: &str) -> Result<(String, String), String> {
@@ -117,7 +117,7 @@ pub(super) struct FailArgs {
     #[arg(long, value_name = "TEXT")]
     pub(super) output: Option<String>,
     #[command(flatten)]
-    pub(super) whom: Whom,
+    pub(super) whom: IdentityArgs,
 }
 
 /// Begin the next try of a step
@@ -135,7 +135,7 @@ pub(super) struct RetryArgs {
     #[arg(long = "correction", value_name = "TEXT")]
     pub(super) corrections: Vec<String>,
     #[command(flatten)]
-    pub(super) whom: Whom,
+    pub(super) whom: IdentityArgs,
 }
 
 /// Take the result of a step back: it does not hold any more
@@ -150,7 +150,7 @@ pub(super) struct InvalidateArgs {
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: String,
     #[command(flatten)]
-    pub(super) whom: Whom,
+    pub(super) whom: IdentityArgs,
 }
 
 /// Run a command as a step
@@ -180,7 +180,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "STEP", conflicts_with_all = ["issue", "objective", "uses"])]
     pub(super) again: Option<String>,
     #[command(flatten)]
-    pub(super) about: About,
+    pub(super) about: StepArgs,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) argv: Vec<OsString>,
@@ -191,7 +191,7 @@ pub(super) struct RunArgs {
 #[command(after_long_help = "\
 Examples:
   git checkpoint step list auth")]
-pub(super) struct ListArgs {
+pub(super) struct StepListArgs {
     /// The session or checkpoint; the current one by default
     pub(super) selector: Option<String>,
 }

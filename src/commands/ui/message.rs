@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::Ui;
 use crate::commands::environment::boolean;
-use crate::commands::error::{CommandError, Kind, hint_lines};
+use crate::commands::error::{CommandError, FailureKind, hint_lines};
 use crate::render::escape;
 use crate::render::schemas;
 use crate::render::slot::Slot;
-use crate::render::text::{Line, Text};
+use crate::render::text::{Text, TextLine};
 
 /// Bytes of JSON that are kept for when they cannot be written. No receipt is longer; a list is, and changes nothing.
 const LOST: usize = 64 * 1024;
@@ -33,8 +33,9 @@ impl Ui {
     }
 
     fn json_lines(&self, value: &impl Serialize) -> Result<(), CommandError> {
-        let document = serde_json::to_value(value)
-            .map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        let document = serde_json::to_value(value).map_err(|e| {
+            CommandError::new(FailureKind::Fatal, "cannot write the result as JSON").caused_by(Some(&e))
+        })?;
         let name = document["schema"].as_str().and_then(schemas::of);
         let listed = name
             .and_then(schemas::lines)
@@ -54,8 +55,9 @@ impl Ui {
     }
 
     fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
-        let text =
-            text.map_err(|e| CommandError::new(Kind::Fatal, "cannot write the result as JSON").caused_by(Some(&e)))?;
+        let text = text.map_err(|e| {
+            CommandError::new(FailureKind::Fatal, "cannot write the result as JSON").caused_by(Some(&e))
+        })?;
         if text.len() <= LOST {
             self.told.get_or_init(|| text.clone());
         }
@@ -64,7 +66,7 @@ impl Ui {
     }
 
     /// What a changing command did, in one line on standard output. Not with `--quiet`.
-    pub fn receipt(&self, line: Line) {
+    pub fn receipt(&self, line: TextLine) {
         if self.options.quiet == 0 && !self.options.json {
             self.data(line);
         }
@@ -95,7 +97,7 @@ impl Ui {
             return;
         }
         let lines = text.lines().map(|l| {
-            Line::new()
+            TextLine::new()
                 .with(Slot::Warning, "warning:")
                 .with(Slot::Plain, format!(" {l}"))
         });

@@ -7,7 +7,7 @@ use std::io;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::commands::environment::Environment;
-use crate::os::interrupt::Held;
+use crate::os::interrupt::InterruptGuard;
 
 /// Characters that make a command line one for the shell, as in git.
 const SHELL: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
@@ -32,11 +32,11 @@ pub(super) fn choose(env: &Environment, checkpoint: Option<String>, core: Option
 pub(super) struct Pager {
     child: Child,
     /// Ctrl-C belongs to the pager as long as it runs.
-    held: Option<Held>,
+    held: Option<InterruptGuard>,
 }
 
 impl Pager {
-    /// Starts it. The pager learns its terminal's habits as under git: `LESS=FRX` (leave when it fits, show colours, keep
+    /// Starts it. The pager learns its terminal's habits as under git: `LESS=FRX` (leave when it fits, show colors, keep
     /// the screen) and `LV=-c`, each unless the user set them.
     #[expect(clippy::disallowed_methods, reason = "the pager is the one program that is not git")]
     pub(super) fn start(command: &OsString, env: &Environment) -> io::Result<Self> {
@@ -55,7 +55,7 @@ impl Pager {
         process.env("GIT_PAGER_IN_USE", "true").stdin(Stdio::piped());
         Ok(Self {
             child: process.spawn()?,
-            held: Held::new().ok(),
+            held: InterruptGuard::new().ok(),
         })
     }
 
@@ -66,7 +66,7 @@ impl Pager {
 
     /// Whether the user pressed Ctrl-C.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.held.as_ref().is_some_and(Held::is_set)
+        self.held.as_ref().is_some_and(InterruptGuard::is_set)
     }
 
     /// Waits until the user leaves it. How it ended is not our result.

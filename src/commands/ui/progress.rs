@@ -2,7 +2,7 @@
 //! redrawing must not be (a dumb terminal, a screen reader, a log file), and nothing at all before a second has passed.
 //!
 //! It can be told from any thread, and work that says nothing shows nothing. For work that knows of no terminal a thread
-//! looks at what it counts ([`Counting`]), and only where that is shown.
+//! looks at what it counts ([`TraceProgress`]), and only where that is shown.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -21,38 +21,38 @@ const REPEAT: Duration = Duration::from_secs(10);
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ProgressStyle {
     Off,
     Redraw,
     Lines,
 }
 
 /// A job that reports how far it is. The line disappears when this is dropped.
-pub struct Progress {
+pub struct ProgressLine {
     sink: Sink,
-    style: Style,
+    style: ProgressStyle,
     title: String,
     width: usize,
-    next: Mutex<Next>,
+    next: Mutex<ProgressState>,
 }
 
-struct Next {
+struct ProgressState {
     /// When the next line may be shown.
     at: Instant,
     total: Option<u64>,
     shown: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     pub(super) fn new(
         sink: Sink,
-        style: Style,
+        style: ProgressStyle,
         title: &str,
         total: Option<u64>,
         width: usize,
         delay: Duration,
     ) -> Self {
-        let next = Next {
+        let next = ProgressState {
             at: Instant::now() + delay,
             total,
             shown: false,
@@ -73,7 +73,7 @@ impl Progress {
 
     /// Tells how much is done. Cheap enough to be called for each file.
     pub fn update(&self, done: u64) {
-        if self.style == Style::Off {
+        if self.style == ProgressStyle::Off {
             return;
         }
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Progress {
         }
         next.shown = true;
         let line = line(&self.title, done, next.total);
-        if self.style == Style::Redraw {
+        if self.style == ProgressStyle::Redraw {
             next.at = now + REDRAW;
             // One column is left free: some terminals wrap when the last one is written.
             self.sink
@@ -97,16 +97,16 @@ impl Progress {
 
 /// Shows what work counts in `os::trace` while this lives.
 #[derive(Debug)]
-pub struct Counting {
+pub struct TraceProgress {
     /// Its end is what the thread waits for.
     lives: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Counting {
+impl TraceProgress {
     /// Starts to look, if it is to be shown at all.
-    pub(super) fn start(progress: Progress) -> Self {
-        if progress.style == Style::Off {
+    pub(super) fn start(progress: ProgressLine) -> Self {
+        if progress.style == ProgressStyle::Off {
             return Self {
                 lives: None,
                 thread: None,
@@ -128,7 +128,7 @@ impl Counting {
     }
 }
 
-impl Drop for Counting {
+impl Drop for TraceProgress {
     fn drop(&mut self) {
         drop(self.lives.take());
         if let Some(thread) = self.thread.take() {
@@ -138,7 +138,7 @@ impl Drop for Counting {
     }
 }
 
-impl std::fmt::Debug for Progress {
+impl std::fmt::Debug for ProgressLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Progress")
             .field("title", &self.title)
@@ -146,9 +146,9 @@ impl std::fmt::Debug for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
-        if self.style == Style::Redraw && self.next.get_mut().unwrap_or_else(PoisonError::into_inner).shown {
+        if self.style == ProgressStyle::Redraw && self.next.get_mut().unwrap_or_else(PoisonError::into_inner).shown {
             self.sink.erase_progress();
         }
     }
@@ -188,7 +188,14 @@ mod tests {
     fn nothing_is_shown_before_its_time() {
         let (streams, seen) = Streams::captured(b"");
         let sink = Sink::new(streams);
-        let progress = Progress::new(sink, Style::Redraw, "Reading", Some(2), 80, Duration::from_secs(60));
+        let progress = ProgressLine::new(
+            sink,
+            ProgressStyle::Redraw,
+            "Reading",
+            Some(2),
+            80,
+            Duration::from_secs(60),
+        );
         progress.update(1);
         drop(progress);
         assert_eq!(seen.error(), "");
@@ -198,7 +205,14 @@ mod tests {
     fn a_line_is_redrawn_and_taken_away() {
         let (streams, seen) = Streams::captured(b"");
         let sink = Sink::new(streams);
-        let progress = Progress::new(sink.clone(), Style::Redraw, "Read\x1bing", None, 80, Duration::ZERO);
+        let progress = ProgressLine::new(
+            sink.clone(),
+            ProgressStyle::Redraw,
+            "Read\x1bing",
+            None,
+            80,
+            Duration::ZERO,
+        );
         progress.set_total(2);
         progress.update(1);
         progress.update(2); // too soon after the first
@@ -216,7 +230,14 @@ mod tests {
     #[test]
     fn plain_lines_move_nothing() {
         let (streams, seen) = Streams::captured(b"");
-        let progress = Progress::new(Sink::new(streams), Style::Lines, "Reading", Some(4), 80, Duration::ZERO);
+        let progress = ProgressLine::new(
+            Sink::new(streams),
+            ProgressStyle::Lines,
+            "Reading",
+            Some(4),
+            80,
+            Duration::ZERO,
+        );
         progress.update(1);
         progress.update(2);
         drop(progress);

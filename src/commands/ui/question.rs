@@ -5,9 +5,9 @@
 //! error names the option that answers instead.
 
 use super::Ui;
-use crate::commands::error::{CommandError, Kind};
+use crate::commands::error::{CommandError, FailureKind};
 use crate::render::slot::Slot;
-use crate::render::text::Line;
+use crate::render::text::TextLine;
 
 /// How often a useless answer is asked for again.
 const TRIES: usize = 3;
@@ -23,7 +23,7 @@ impl Ui {
     /// Anything but `y` or `yes` is no.
     ///
     /// # Errors
-    /// [`Kind::NeedsAnswer`] with the flag when nobody can be asked.
+    /// [`FailureKind::NeedsAnswer`] with the flag when nobody can be asked.
     pub fn confirm(&self, question: &str, flag: &str) -> Result<bool, CommandError> {
         if !self.can_ask() {
             return Err(unasked(question, &format!("give {flag} to answer yes")));
@@ -42,14 +42,14 @@ impl Ui {
     /// chose none (Enter, `q`, the end of input, useless answers). `instead` says what to give on the command line.
     ///
     /// # Errors
-    /// [`Kind::NeedsAnswer`] with `instead` when nobody can be asked.
-    pub fn choose(&self, question: &str, choices: &[Line], instead: &str) -> Result<Option<usize>, CommandError> {
+    /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
+    pub fn choose(&self, question: &str, choices: &[TextLine], instead: &str) -> Result<Option<usize>, CommandError> {
         if !self.can_ask() {
             return Err(unasked(question, instead));
         }
         let digits = choices.len().to_string().len();
         for (place, choice) in choices.iter().enumerate() {
-            let mut line = Line::new().with(Slot::Prompt, format!("{:>digits$}", place + 1));
+            let mut line = TextLine::new().with(Slot::Prompt, format!("{:>digits$}", place + 1));
             line.push(Slot::Plain, "  ");
             line.append(choice);
             self.message(&line.cut(self.width()).into());
@@ -70,7 +70,7 @@ impl Ui {
     }
 
     fn ask(&self, question: &str, answers: &str) -> Option<String> {
-        let line = Line::new()
+        let line = TextLine::new()
             .with(Slot::Prompt, question)
             .with(Slot::Plain, format!(" {answers} "));
         self.write_error(&self.styled(&line, true));
@@ -82,25 +82,29 @@ impl Ui {
     }
 
     fn say(&self, text: &str) {
-        self.message(&Line::plain(text).into());
+        self.message(&TextLine::plain(text).into());
     }
 }
 
 fn unasked(question: &str, instead: &str) -> CommandError {
-    CommandError::new(Kind::NeedsAnswer, format!("cannot ask '{question}' without a terminal")).hint(instead)
+    CommandError::new(
+        FailureKind::NeedsAnswer,
+        format!("cannot ask '{question}' without a terminal"),
+    )
+    .hint(instead)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::commands::environment::Terminals;
-    use crate::commands::ui::Options;
+    use crate::commands::ui::OutputOptions;
     use crate::commands::ui::tests::{PIPES, TERMINAL, XTERM, ui};
 
     #[test]
     fn questions_have_harmless_defaults() {
         let asked = |input: &str| {
-            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, Options::default(), input);
+            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, OutputOptions::default(), input);
             (ui.confirm("delete 3 checkpoints?", "--yes").unwrap(), seen.error())
         };
         assert_eq!(asked("y\n"), (true, "delete 3 checkpoints? [y/N] ".into()));
@@ -112,8 +116,8 @@ mod tests {
         assert!(asked("").1.ends_with("[y/N] \n"));
 
         let chosen = |input: &str| {
-            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, Options::default(), input);
-            let choices = ["one", "two\x1b", "three"].map(Line::plain);
+            let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, OutputOptions::default(), input);
+            let choices = ["one", "two\x1b", "three"].map(TextLine::plain);
             (ui.choose("which session?", &choices, "name one").unwrap(), seen.error())
         };
         assert_eq!(
@@ -135,17 +139,17 @@ mod tests {
             let (ui, seen) = ui(
                 variables,
                 terminals,
-                Options {
+                OutputOptions {
                     json,
-                    ..Options::default()
+                    ..OutputOptions::default()
                 },
                 "y\n",
             );
             let error = ui.confirm("delete?", "--yes").unwrap_err();
             assert_eq!(seen.error(), "");
-            assert_eq!(error.kind(), Kind::NeedsAnswer);
+            assert_eq!(error.kind(), FailureKind::NeedsAnswer);
             assert_eq!(error.hints(), ["give --yes to answer yes"]);
-            assert!(ui.choose("which?", &[Line::plain("a")], "name one").is_err());
+            assert!(ui.choose("which?", &[TextLine::plain("a")], "name one").is_err());
         };
         refused(XTERM, PIPES, false);
         refused(

@@ -30,12 +30,12 @@ impl Streams {
     }
 
     /// In memory, for tests: with this input, and what was written can be read from the second value.
-    pub fn captured(input: &[u8]) -> (Self, Captured) {
-        let captured = Captured::default();
+    pub fn captured(input: &[u8]) -> (Self, CapturedOutput) {
+        let captured = CapturedOutput::default();
         let streams = Self {
             input: Box::new(io::Cursor::new(input.to_vec())),
-            output: Box::new(Shared(Arc::clone(&captured.output))),
-            error: Box::new(Shared(Arc::clone(&captured.error))),
+            output: Box::new(SharedSink(Arc::clone(&captured.output))),
+            error: Box::new(SharedSink(Arc::clone(&captured.error))),
         };
         (streams, captured)
     }
@@ -56,12 +56,12 @@ impl std::fmt::Debug for Streams {
 
 /// What was written to streams in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Captured {
+pub struct CapturedOutput {
     output: Arc<Mutex<Vec<u8>>>,
     error: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Captured {
+impl CapturedOutput {
     /// Standard output so far.
     pub fn output(&self) -> String {
         text(&self.output)
@@ -77,9 +77,9 @@ fn text(bytes: &Mutex<Vec<u8>>) -> String {
     String::from_utf8_lossy(&bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedSink(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0
             .lock()
@@ -95,7 +95,7 @@ impl Write for Shared {
 
 /// How writing to standard output failed.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum WriteFailure {
     /// The reader went away, which is its right.
     ReaderGone,
     /// Anything else: the disk is full, the device is gone.
@@ -104,9 +104,9 @@ pub(super) enum Failure {
 
 /// The streams behind their lock. Clones share them.
 #[derive(Clone)]
-pub(super) struct Sink(Arc<Mutex<State>>);
+pub(super) struct Sink(Arc<Mutex<SinkState>>);
 
-struct State {
+struct SinkState {
     input: Box<dyn BufRead + Send>,
     output: Box<dyn Write + Send>,
     error: Box<dyn Write + Send>,
@@ -115,13 +115,13 @@ struct State {
     pager: Option<Pager>,
     /// A progress line is on the screen.
     progress: bool,
-    failure: Option<Failure>,
+    failure: Option<WriteFailure>,
 }
 
 impl Sink {
     pub(super) fn new(streams: Streams) -> Self {
         let Streams { input, output, error } = streams;
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(SinkState {
             input,
             output,
             error,
@@ -132,7 +132,7 @@ impl Sink {
         })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SinkState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,7 +202,7 @@ impl Sink {
 
     /// Writes what is buffered, ends the pager's input and waits until the user leaves it. Gives the failure of any
     /// write, once; a pager that was left early is none.
-    pub(super) fn finish(&self) -> Option<Failure> {
+    pub(super) fn finish(&self) -> Option<WriteFailure> {
         let state = &mut *self.state();
         state.erase_progress();
         state.flush_output();
@@ -210,7 +210,7 @@ impl Sink {
             state.output = Box::new(io::sink());
             state.error_paged = false;
             pager.wait();
-            if matches!(state.failure, Some(Failure::ReaderGone)) {
+            if matches!(state.failure, Some(WriteFailure::ReaderGone)) {
                 state.failure = None;
             }
         }
@@ -236,7 +236,7 @@ impl Sink {
     }
 }
 
-impl State {
+impl SinkState {
     fn write_output(&mut self, bytes: &[u8]) {
         if self.failure.is_none() {
             let result = self.output.write_all(bytes);
@@ -254,8 +254,8 @@ impl State {
     fn note(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             self.failure = Some(match error.kind() {
-                io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-                _ => Failure::Other(error),
+                io::ErrorKind::BrokenPipe => WriteFailure::ReaderGone,
+                _ => WriteFailure::Other(error),
             });
             // A buffered writer would try again when dropped.
             self.output = Box::new(io::sink());

@@ -19,7 +19,12 @@ pub(super) const PIPES: Terminals = Terminals {
     columns: None,
 };
 
-pub(super) fn ui(variables: &[(&str, &str)], terminals: Terminals, options: Options, input: &str) -> (Ui, Captured) {
+pub(super) fn ui(
+    variables: &[(&str, &str)],
+    terminals: Terminals,
+    options: OutputOptions,
+    input: &str,
+) -> (Ui, CapturedOutput) {
     let (streams, seen) = Streams::captured(input.as_bytes());
     (Ui::new(&Environment::of(variables, terminals), options, streams), seen)
 }
@@ -32,14 +37,14 @@ fn settings(pairs: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> 
 
 #[test]
 fn each_kind_of_output_has_its_stream() {
-    let (mut ui, seen) = ui(XTERM, PIPES, Options::default(), "");
-    ui.data(Line::new().with(Slot::Id, "7f3a").with(Slot::Plain, " x\x1b[2J"));
-    ui.receipt(Line::plain("saved 7f3a"));
-    ui.status(Line::plain("reading"));
-    ui.detail(1, Line::plain("not shown"));
+    let (mut ui, seen) = ui(XTERM, PIPES, OutputOptions::default(), "");
+    ui.data(TextLine::new().with(Slot::Id, "7f3a").with(Slot::Plain, " x\x1b[2J"));
+    ui.receipt(TextLine::plain("saved 7f3a"));
+    ui.status(TextLine::plain("reading"));
+    ui.detail(1, TextLine::plain("not shown"));
     ui.warning("two\nlines");
     ui.hint("Save", "not at a terminal");
-    ui.error(&CommandError::new(Kind::Fatal, "no").hint("yes"));
+    ui.error(&CommandError::new(FailureKind::Fatal, "no").hint("yes"));
     ui.finish().unwrap();
     assert_eq!(seen.output(), "7f3a x\\x1b[2J\nsaved 7f3a\n");
     assert_eq!(
@@ -54,19 +59,19 @@ fn quiet_leaves_out_what_is_not_asked_for() {
         let (ui, seen) = ui(
             XTERM,
             TERMINAL,
-            Options {
+            OutputOptions {
                 quiet,
-                color: Some(When::Never),
-                ..Options::default()
+                color: Some(ColorChoice::Never),
+                ..OutputOptions::default()
             },
             "",
         );
-        ui.data(Line::plain("data"));
-        ui.receipt(Line::plain("receipt"));
-        ui.status(Line::plain("status"));
+        ui.data(TextLine::plain("data"));
+        ui.receipt(TextLine::plain("receipt"));
+        ui.status(TextLine::plain("status"));
         ui.hint("Save", "hint");
         ui.warning("warning");
-        ui.error(&CommandError::new(Kind::Refused, "refused").hint("how"));
+        ui.error(&CommandError::new(FailureKind::Refused, "refused").hint("how"));
         (seen.output(), seen.error())
     };
     assert_eq!(
@@ -81,18 +86,18 @@ fn json_keeps_both_streams_machine_readable() {
     let (ui, seen) = ui(
         XTERM,
         TERMINAL,
-        Options {
+        OutputOptions {
             json: true,
-            ..Options::default()
+            ..OutputOptions::default()
         },
         "",
     );
-    ui.receipt(Line::plain("receipt"));
-    ui.status(Line::plain("status"));
+    ui.receipt(TextLine::plain("receipt"));
+    ui.status(TextLine::plain("status"));
     ui.hint("Save", "hint");
     ui.warning("odd \u{202e}");
     ui.json_line(&serde_json::json!({"name": "\u{9b}31m\x1b"})).unwrap();
-    ui.error(&CommandError::new(Kind::NotFound, "no 'x'"));
+    ui.error(&CommandError::new(FailureKind::NotFound, "no 'x'"));
     assert!(!ui.can_ask());
     assert_eq!(seen.output(), "{\"name\":\"\\u009b31m\\u001b\"}\n");
     assert_eq!(
@@ -104,21 +109,21 @@ fn json_keeps_both_streams_machine_readable() {
 
 #[test]
 fn bytes_are_escaped_only_for_terminals() {
-    let (ui, seen) = ui(XTERM, PIPES, Options::default(), "");
+    let (ui, seen) = ui(XTERM, PIPES, OutputOptions::default(), "");
     ui.bytes(b"a\x1b\0\xff");
     assert_eq!(seen.output().as_bytes(), "a\x1b\0\u{fffd}".as_bytes());
-    let (ui, seen) = self::ui(XTERM, TERMINAL, Options::default(), "");
+    let (ui, seen) = self::ui(XTERM, TERMINAL, OutputOptions::default(), "");
     ui.bytes(b"a\x1b\0\xff\n");
     assert_eq!(seen.output(), "a\\x1b\\x00\\xff\n");
-    let (ui, seen) = self::ui(&[("GIT_PAGER_IN_USE", "true")], PIPES, Options::default(), "");
+    let (ui, seen) = self::ui(&[("GIT_PAGER_IN_USE", "true")], PIPES, OutputOptions::default(), "");
     ui.bytes(b"\x9b");
     assert_eq!(seen.output(), "\\x9b");
 }
 
 #[test]
-fn colours_come_from_slots_and_settings() {
-    let (mut ui, seen) = ui(XTERM, TERMINAL, Options::default(), "");
-    let line = Line::new().with(Slot::Id, "7f\x1b").with(Slot::Plain, " x");
+fn colors_come_from_slots_and_settings() {
+    let (mut ui, seen) = ui(XTERM, TERMINAL, OutputOptions::default(), "");
+    let line = TextLine::new().with(Slot::Id, "7f\x1b").with(Slot::Plain, " x");
     ui.data(line.clone());
     assert_eq!(seen.output(), "\x1b[33m7f\\x1b\x1b[m x\n");
     let problems = ui.configure(settings(&[
@@ -143,12 +148,12 @@ fn colours_come_from_slots_and_settings() {
 }
 
 #[test]
-fn inside_gits_pager_colour_follows_color_pager() {
+fn inside_gits_pager_color_follows_color_pager() {
     let inside: &[(&str, &str)] = &[("TERM", "xterm"), ("GIT_PAGER_IN_USE", "true")];
-    let (mut ui, seen) = ui(inside, PIPES, Options::default(), "");
-    ui.data(Line::new().with(Slot::Id, "7f"));
+    let (mut ui, seen) = ui(inside, PIPES, OutputOptions::default(), "");
+    ui.data(TextLine::new().with(Slot::Id, "7f"));
     ui.configure(settings(&[("color.pager", "false")]));
-    ui.data(Line::new().with(Slot::Id, "7f"));
+    ui.data(TextLine::new().with(Slot::Id, "7f"));
     assert_eq!(seen.output(), "\x1b[33m7f\x1b[m\n7f\n");
     assert!(ui.for_people());
 }
@@ -156,15 +161,15 @@ fn inside_gits_pager_colour_follows_color_pager() {
 #[test]
 fn hints_can_be_switched_off() {
     let shown = |variables: &[(&str, &str)], terminals, advice, pairs: &'static [(&'static str, &'static str)]| {
-        let options = Options {
+        let options = OutputOptions {
             advice,
-            color: Some(When::Never),
-            ..Options::default()
+            color: Some(ColorChoice::Never),
+            ..OutputOptions::default()
         };
         let (mut ui, seen) = ui(variables, terminals, options, "");
         ui.configure(settings(pairs));
         ui.hint("Save", "do this\nor that");
-        ui.error(&CommandError::new(Kind::Refused, "no").hint("fix"));
+        ui.error(&CommandError::new(FailureKind::Refused, "no").hint("fix"));
         seen.error()
     };
     let full =
@@ -188,7 +193,7 @@ fn hints_can_be_switched_off() {
 #[test]
 fn widths_and_glyphs() {
     let of = |variables: &[(&str, &str)], terminals, pairs: &'static [(&'static str, &'static str)]| {
-        let (mut ui, _) = ui(variables, terminals, Options::default(), "");
+        let (mut ui, _) = ui(variables, terminals, OutputOptions::default(), "");
         ui.configure(settings(pairs));
         (ui.width(), ui.table_width(), ui.glyphs())
     };
@@ -234,11 +239,11 @@ fn a_failing_output_is_told_once_at_the_end() {
     let failing = |kind| {
         let (streams, seen) = Streams::captured(b"");
         let streams = streams.with_output(Failing(3, kind));
-        let mut ui = Ui::new(&Environment::of(XTERM, PIPES), Options::default(), streams);
+        let mut ui = Ui::new(&Environment::of(XTERM, PIPES), OutputOptions::default(), streams);
         assert!(!ui.is_closed());
-        ui.data(Line::plain("more than three"));
+        ui.data(TextLine::plain("more than three"));
         assert!(ui.is_closed());
-        ui.data(Line::plain("nothing more is written"));
+        ui.data(TextLine::plain("nothing more is written"));
         ui.warning("but messages are");
         assert_eq!(seen.error(), "warning: but messages are\n");
         let error = ui.finish().unwrap_err();
@@ -258,10 +263,10 @@ fn a_failing_output_is_told_once_at_the_end() {
 
 #[test]
 fn input_has_a_limit() {
-    let (ui, seen) = ui(XTERM, TERMINAL, Options::default(), "12345");
+    let (ui, seen) = ui(XTERM, TERMINAL, OutputOptions::default(), "12345");
     assert_eq!(ui.read_input("the record", 5).unwrap(), b"12345");
     assert_eq!(seen.error(), "reading the record from the terminal; end with Ctrl-D\n");
-    let (ui, _) = self::ui(XTERM, PIPES, Options::default(), "123456");
+    let (ui, _) = self::ui(XTERM, PIPES, OutputOptions::default(), "123456");
     let error = ui.read_input("the record", 5).unwrap_err();
     assert_eq!(error.to_string(), "the record on standard input is larger than 5 bytes");
 }
@@ -277,16 +282,16 @@ fn progress_follows_the_options() {
     };
     let now: &[(&str, &str)] = &[("TERM", "xterm"), ("GIT_PROGRESS_DELAY", "0")];
     let drawn = "\rReading:  50% (1/2)\x1b[K\r\x1b[K";
-    assert_eq!(shown(now, TERMINAL, Options::default()), drawn);
-    assert_eq!(shown(XTERM, TERMINAL, Options::default()), "");
-    assert_eq!(shown(now, PIPES, Options::default()), "");
+    assert_eq!(shown(now, TERMINAL, OutputOptions::default()), drawn);
+    assert_eq!(shown(XTERM, TERMINAL, OutputOptions::default()), "");
+    assert_eq!(shown(now, PIPES, OutputOptions::default()), "");
     assert_eq!(
         shown(
             now,
             TERMINAL,
-            Options {
+            OutputOptions {
                 progress: Some(false),
-                ..Options::default()
+                ..OutputOptions::default()
             }
         ),
         ""
@@ -295,9 +300,9 @@ fn progress_follows_the_options() {
         shown(
             now,
             TERMINAL,
-            Options {
+            OutputOptions {
                 quiet: 1,
-                ..Options::default()
+                ..OutputOptions::default()
             }
         ),
         ""
@@ -306,9 +311,9 @@ fn progress_follows_the_options() {
         shown(
             now,
             TERMINAL,
-            Options {
+            OutputOptions {
                 json: true,
-                ..Options::default()
+                ..OutputOptions::default()
             }
         ),
         ""
@@ -318,15 +323,15 @@ fn progress_follows_the_options() {
         shown(
             now,
             PIPES,
-            Options {
+            OutputOptions {
                 progress: Some(true),
-                ..Options::default()
+                ..OutputOptions::default()
             }
         ),
         lines
     );
     let dumb: &[(&str, &str)] = &[("TERM", "dumb"), ("GIT_PROGRESS_DELAY", "0")];
-    assert_eq!(shown(dumb, TERMINAL, Options::default()), lines);
+    assert_eq!(shown(dumb, TERMINAL, OutputOptions::default()), lines);
     let reader: &[(&str, &str)] = &[("TERM", "xterm"), ("ACCESSIBLE", "1"), ("GIT_PROGRESS_DELAY", "0")];
-    assert_eq!(shown(reader, TERMINAL, Options::default()), lines);
+    assert_eq!(shown(reader, TERMINAL, OutputOptions::default()), lines);
 }

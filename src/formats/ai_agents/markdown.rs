@@ -3,29 +3,29 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    Attachment, Checkpoint, File, Problem, Session, System,
-    fields::Fields,
-    markdown::{self as md, Section},
-    notes::{Item, Notes},
+    Attachment, File, ForeignCheckpoint, ForeignSession, Problem, System,
+    fields::ObjectFields,
+    markdown::{self as md, MarkdownSection},
+    notes::{NoteItem, RecordNotes},
     time,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
-pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<Session> {
+pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignSession> {
     let text = file.text();
     if text.trim().is_empty() {
         problems.push(Problem::broken(&file.path, "it is empty"));
         return None;
     }
-    let mut session = Session::new(System::AiAgents, file.stem(), file);
+    let mut session = ForeignSession::new(System::AiAgents, file.stem(), file);
     session.status(if file.name() == "HANDOFF.md" {
-        Status::Active
+        SessionStatus::Active
     } else {
-        Status::Paused
+        SessionStatus::Paused
     });
-    let mut point = Checkpoint::new(file.stem());
+    let mut point = ForeignCheckpoint::new(file.stem());
     point.at = in_name(file.stem());
-    let (mut notes, mut rest, mut kept) = (Notes::default(), Fields::default(), Vec::new());
+    let (mut notes, mut rest, mut kept) = (RecordNotes::default(), ObjectFields::default(), Vec::new());
     for section in md::sections(&text) {
         if section.level == 1 {
             let at = section.title.rsplit([',', ' ']).next().and_then(time::parse);
@@ -62,7 +62,12 @@ fn in_name(stem: &str) -> Option<crate::model::time::Timestamp> {
     exact.or_else(|| rest.get(..10).and_then(time::parse))
 }
 
-fn pairs(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: &mut Fields) {
+fn pairs(
+    section: &MarkdownSection,
+    session: &mut ForeignSession,
+    point: &mut ForeignCheckpoint,
+    rest: &mut ObjectFields,
+) {
     let head = section.level <= 1 || matches!(section.key().as_str(), "status" | "session info" | "session");
     if !head {
         return;
@@ -98,7 +103,7 @@ fn pairs(section: &Section, session: &mut Session, point: &mut Checkpoint, rest:
 }
 
 /// Takes a section into the record; `false` when something of it has no place there.
-fn take(section: &Section, notes: &mut Notes) -> bool {
+fn take(section: &MarkdownSection, notes: &mut RecordNotes) -> bool {
     let list = match section.key().as_str() {
         "decisions" | "decisions made" => "decisions",
         "completed" => "accomplishments",
@@ -122,14 +127,14 @@ fn take(section: &Section, notes: &mut Notes) -> bool {
         let below = (!item.below.is_empty()).then(|| item.below.join("\n"));
         let made = match list {
             "decisions" => match md::pair(&item.text) {
-                Some((what, why)) if !why.is_empty() => Item::new(what).with("reason", Some(why)),
-                _ => Item::new(item.text.clone()),
+                Some((what, why)) if !why.is_empty() => NoteItem::new(what).with("reason", Some(why)),
+                _ => NoteItem::new(item.text.clone()),
             },
             "checks" => {
                 let status = if item.checked == Some(true) { "pass" } else { "open" };
-                Item::new(item.text.clone()).with("status", Some(status))
+                NoteItem::new(item.text.clone()).with("status", Some(status))
             }
-            _ => Item::new(item.text.clone()),
+            _ => NoteItem::new(item.text.clone()),
         };
         notes.add(list, made.with("details", below));
     }
@@ -144,7 +149,7 @@ fn take(section: &Section, notes: &mut Notes) -> bool {
     if items.is_empty() && list != "checks" {
         notes.add(
             list,
-            Item::new(said.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n")),
+            NoteItem::new(said.iter().map(|line| line.trim()).collect::<Vec<_>>().join("\n")),
         );
         return true;
     }

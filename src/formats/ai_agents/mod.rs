@@ -8,13 +8,13 @@ mod markdown;
 use serde_json::Value;
 
 use super::{
-    Checkpoint, File, Parsed, Problem, Session, System,
+    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
     claude_mpm::has,
-    fields::Fields,
-    notes::{Item, Notes},
+    fields::ObjectFields,
+    notes::{NoteItem, RecordNotes},
     time,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 pub(super) fn owns(file: &File) -> bool {
     let name = file.name();
@@ -36,12 +36,12 @@ fn is_dated(name: &str) -> bool {
     name.get(..10).is_some_and(|date| time::parse(date).is_some())
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let mut named: Vec<(String, usize)> = Vec::new();
     let (logs, others): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| file.is("json"));
     for file in logs {
-        match file.json().map(Fields::of) {
+        match file.json().map(ObjectFields::of) {
             Ok(Some(fields)) => {
                 for checkpoint in fields
                     .get("checkpoints")
@@ -83,9 +83,9 @@ pub(super) fn parse(files: &[File]) -> Parsed {
         let last = session.checkpoints.pop();
         session.checkpoints.sort_by_key(|point| point.at);
         // The log is what stands at the end. Its date is that of the day's beginning; its checkpoints know better.
-        let newest = session.checkpoints.last().and_then(|point| point.at);
-        session.checkpoints.extend(last.map(|last| Checkpoint {
-            at: last.at.max(newest),
+        let latest = session.checkpoints.last().and_then(|point| point.at);
+        session.checkpoints.extend(last.map(|last| ForeignCheckpoint {
+            at: last.at.max(latest),
             ..last
         }));
     }
@@ -93,10 +93,10 @@ pub(super) fn parse(files: &[File]) -> Parsed {
 }
 
 /// A session log.
-fn log(file: &File, mut fields: Fields) -> Session {
-    let mut session = Session::new(System::AiAgents, file.stem(), file);
-    let mut point = Checkpoint::new(file.stem());
-    let mut notes = Notes::default();
+fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
+    let mut session = ForeignSession::new(System::AiAgents, file.stem(), file);
+    let mut point = ForeignCheckpoint::new(file.stem());
+    let mut notes = RecordNotes::default();
     if let Some(mut head) = fields.fields("session") {
         session.member("task", head.peek_text("objective").map(str::to_owned));
         notes.set("summary", head.text("objective"));
@@ -109,9 +109,9 @@ fn log(file: &File, mut fields: Fields) -> Session {
         point.git.commit = Some(end.to_owned());
     }
     session.status(if fields.peek_text("endingCommit").is_some() {
-        Status::Completed
+        SessionStatus::Completed
     } else {
-        Status::Active
+        SessionStatus::Active
     });
     point.at = session.created_at;
     let steps = ["action", "task", "step", "description", "title"];
@@ -153,17 +153,17 @@ fn log(file: &File, mut fields: Fields) -> Session {
 }
 
 /// A line of the protocol: a check with its level and evidence.
-fn check(name: String, value: Value, part: &str, notes: &mut Notes) {
+fn check(name: String, value: Value, part: &str, notes: &mut RecordNotes) {
     let Value::Object(map) = value else {
         notes.add(
             "checks",
-            Item::new(name)
+            NoteItem::new(name)
                 .with("status", Some(value.to_string()))
                 .with("part", Some(part)),
         );
         return;
     };
-    let mut fields = Fields::new(map);
+    let mut fields = ObjectFields::new(map);
     let mut complete = None;
     for key in ["Complete", "complete"] {
         if let Some(Value::Bool(done)) = fields.get(key) {
@@ -177,7 +177,9 @@ fn check(name: String, value: Value, part: &str, notes: &mut Notes) {
         None => "unknown",
     };
     let evidence = fields.text("Evidence").or_else(|| fields.text("evidence"));
-    let item = Item::new(name).with("status", Some(status)).with("part", Some(part));
+    let item = NoteItem::new(name)
+        .with("status", Some(status))
+        .with("part", Some(part));
     // The name stands in the text's place; the evidence is the text of a check.
     notes.add_check(item, evidence, fields);
 }

@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use super::{
-    super::{Attachment, Checkpoint, File, Parsed, Problem, Session, System, fields::Fields, notes::Notes},
+    super::{
+        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System, fields::ObjectFields,
+        notes::RecordNotes,
+    },
     any,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     (any(bytes, &["\"tag\""]) && any(bytes, &["\"diff_summary\""]))
@@ -17,14 +20,14 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 /// The placeholder that the hooks leave when nobody filled it in.
 const PLACEHOLDER: &str = "{{user_prompt}}";
 
-pub(super) fn parse(files: &[&File], out: &mut Parsed) {
-    let mut session: Option<Session> = None;
+pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {
+    let mut session: Option<ForeignSession> = None;
     let mut broken = 0;
     for file in files {
         let point = if file.is("md") {
             Some(summary(file))
         } else {
-            match file.json().map(Fields::of) {
+            match file.json().map(ObjectFields::of) {
                 Ok(Some(fields)) => Some(point(file, fields)),
                 Ok(None) => {
                     out.problems.push(Problem::broken(&file.path, "it is not an object"));
@@ -42,9 +45,9 @@ pub(super) fn parse(files: &[&File], out: &mut Parsed) {
         };
         let Some(point) = point else { continue };
         let session = session.get_or_insert_with(|| {
-            let mut session = Session::new(System::ClaudeFlow, "claude-checkpoints", file);
+            let mut session = ForeignSession::new(System::ClaudeFlow, "claude-checkpoints", file);
             session.sources.clear();
-            session.status(Status::Paused);
+            session.status(SessionStatus::Paused);
             session.member("title", Some("Checkpoints of claude-flow's hooks"));
             session
         });
@@ -62,8 +65,8 @@ pub(super) fn parse(files: &[&File], out: &mut Parsed) {
     }
 }
 
-fn point(file: &File, mut fields: Fields) -> Checkpoint {
-    let mut point = Checkpoint::new(file.stem());
+fn point(file: &File, mut fields: ObjectFields) -> ForeignCheckpoint {
+    let mut point = ForeignCheckpoint::new(file.stem());
     point.at = fields.time("timestamp");
     point.name = fields.text("tag").or_else(|| fields.text("checkpoint"));
     point.git.branch = fields
@@ -72,7 +75,7 @@ fn point(file: &File, mut fields: Fields) -> Checkpoint {
         .map(str::to_owned);
     point.git.commit = fields.peek_text("commit").map(str::to_owned);
     point.trigger = fields.text("type");
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let task = fields
         .peek_text("task")
         .map(str::trim)
@@ -88,14 +91,14 @@ fn point(file: &File, mut fields: Fields) -> Checkpoint {
     point
 }
 
-fn summary(file: &File) -> Checkpoint {
-    let mut point = Checkpoint::new(file.stem());
+fn summary(file: &File) -> ForeignCheckpoint {
+    let mut point = ForeignCheckpoint::new(file.stem());
     let digits = file.stem().trim_start_matches("summary-session-");
     point.at = super::super::time::parse(digits).or_else(|| {
         let seconds: i64 = digits.parse().ok()?;
         super::super::time::of_value(&Value::from(seconds))
     });
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let text = file.text();
     let title = text
         .lines()

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{
     super::{
-        Attachment, Checkpoint, File, Parsed, Problem, Session, System,
-        fields::Fields,
-        notes::{Notes, session_status},
+        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+        fields::ObjectFields,
+        notes::{RecordNotes, session_status},
     },
-    any, hive, typed,
+    any, hive, wrappers,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     any(
@@ -24,12 +24,12 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     ) || (any(bytes, &["\"sessionId\""]) && any(bytes, &["\"savedAt\"", "\"checkpointName\""]))
 }
 
-pub(super) fn parse(file: &File, out: &mut Parsed) {
+pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
     let value = match file.json() {
-        Ok(value) => typed::plain(value),
+        Ok(value) => wrappers::plain(value),
         Err(problem) => return out.problems.push(problem),
     };
-    let Some(fields) = Fields::of(value) else {
+    let Some(fields) = ObjectFields::of(value) else {
         return out.problems.push(Problem::broken(&file.path, "it is not an object"));
     };
     if matches!(fields.get("checkpoints"), Some(Value::Array(_))) || fields.has("swarm_id") {
@@ -42,15 +42,15 @@ pub(super) fn parse(file: &File, out: &mut Parsed) {
 }
 
 /// `<session>-export.json` and `<session>-archive.json`: the session's row with its checkpoints and logs.
-fn export(file: &File, mut fields: Fields, out: &mut Parsed) {
+fn export(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let mut row = fields.fields("session").unwrap_or_default();
-    let mut rows = |key: &str| -> Vec<Fields> {
+    let mut rows = |key: &str| -> Vec<ObjectFields> {
         let items = fields.list(key).unwrap_or_default();
         let (objects, others): (Vec<Value>, Vec<Value>) = items.into_iter().partition(Value::is_object);
         if !others.is_empty() {
             fields.put(key, Value::Array(others));
         }
-        objects.into_iter().filter_map(Fields::of).collect()
+        objects.into_iter().filter_map(ObjectFields::of).collect()
     };
     let checkpoints = rows("checkpoints");
     let mut logs = rows("logs");
@@ -60,7 +60,7 @@ fn export(file: &File, mut fields: Fields, out: &mut Parsed) {
     }
     let id = row.text("id").or_else(|| row.text("sessionId"));
     let id = id.unwrap_or_else(|| parts(file.stem()).0.to_owned());
-    let parts = hive::Parts {
+    let parts = hive::HiveTables {
         checkpoints,
         logs,
         swarm: None,
@@ -89,7 +89,7 @@ fn parts(stem: &str) -> (&str, &str) {
 }
 
 /// `<session>-<checkpoint>.json`: the data of one checkpoint.
-fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
+fn single(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let (id, name) = parts(file.stem());
     let id = fields
         .text("sessionId")
@@ -100,7 +100,7 @@ fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
         .or_else(|| fields.text("checkpoint_name"))
         .unwrap_or_else(|| name.to_owned());
     let at = fields.peek_time("timestamp").or_else(|| fields.peek_time("created_at"));
-    let same = |point: &Checkpoint| point.id == name || point.name.as_deref() == Some(&name);
+    let same = |point: &ForeignCheckpoint| point.id == name || point.name.as_deref() == Some(&name);
     if let Some(known) = out.sessions.iter_mut().find(|session| session.id == id) {
         known.source(file);
         if let Some(point) = known.checkpoints.iter_mut().find(|point| same(point)) {
@@ -108,8 +108,8 @@ fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
             return;
         }
     } else {
-        let mut session = Session::new(System::ClaudeFlow, &id, file);
-        session.status(Status::Active);
+        let mut session = ForeignSession::new(System::ClaudeFlow, &id, file);
+        session.status(SessionStatus::Active);
         session.member("task", fields.peek_text("objective").map(str::to_owned));
         session.created_at = at;
         out.sessions.push(session);
@@ -117,10 +117,10 @@ fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
     let Some(session) = out.sessions.iter_mut().find(|session| session.id == id) else {
         return;
     };
-    let mut point = Checkpoint::new(if name.is_empty() { id } else { name.clone() });
+    let mut point = ForeignCheckpoint::new(if name.is_empty() { id } else { name.clone() });
     point.at = at;
     point.name = (!name.is_empty()).then_some(name);
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     notes.set("summary", point.name.clone());
     notes.set("state", Some(Value::Object(fields.rest())));
     point.record = notes.finish();
@@ -134,27 +134,27 @@ fn single(file: &File, mut fields: Fields, out: &mut Parsed) {
 }
 
 /// `.claude-flow/sessions/<id>.json` and `current.json`.
-fn version_3(file: &File, mut fields: Fields, out: &mut Parsed) {
+fn version_3(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let id = fields
         .text("sessionId")
         .or_else(|| fields.text("id"))
         .unwrap_or_else(|| file.stem().to_owned());
-    let mut session = Session::new(System::ClaudeFlow, &id, file);
+    let mut session = ForeignSession::new(System::ClaudeFlow, &id, file);
     session.created_at = fields.time("startedAt").or_else(|| fields.peek_time("savedAt"));
     let status = fields.peek_text("status").and_then(session_status);
     let ended = if fields.has("endedAt") {
-        Status::Completed
+        SessionStatus::Completed
     } else {
-        Status::Active
+        SessionStatus::Active
     };
     session.status(status.unwrap_or(ended));
     session.member("title", fields.text("name"));
-    let mut point = Checkpoint::new(id);
+    let mut point = ForeignCheckpoint::new(id);
     point.at = ["savedAt", "endedAt", "restoredAt"]
         .iter()
         .find_map(|key| fields.peek_time(key))
         .or(session.created_at);
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let title = session.members.get("title").and_then(Value::as_str).map(str::to_owned);
     notes.set("summary", fields.text("description").or(title));
     if let Some(mut data) = fields.fields("data") {

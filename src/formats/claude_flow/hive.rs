@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        Checkpoint, File, LogLine, Parsed, Problem, Session, System,
-        fields::Fields,
-        notes::{Notes, session_status},
+        File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+        fields::ObjectFields,
+        notes::{RecordNotes, session_status},
         time,
     },
-    around,
-    sqlite::{Cell, Database},
-    typed,
+    related_tables,
+    sqlite::{Database, SqlValue},
+    wrappers,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 /// Columns that hold JSON.
 const JSON: [&str; 11] = [
@@ -33,9 +33,9 @@ const JSON: [&str; 11] = [
 ];
 
 /// The rows of all tables.
-pub(super) type Tables = BTreeMap<String, Vec<Fields>>;
+pub(super) type Tables = BTreeMap<String, Vec<ObjectFields>>;
 
-pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
+pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
     let opened = Database::open(&file.bytes, log.map(|log| log.bytes.as_slice()));
     let database = match opened {
         Ok(database) => database,
@@ -54,7 +54,7 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
         }
         let read = rows.rows.into_iter().map(|row| {
             let names = table.columns.iter().map(|column| column.name.clone());
-            Fields::new(
+            ObjectFields::new(
                 names
                     .zip(row.cells)
                     .filter_map(|(name, cell)| Some((name.clone(), value(&name, cell)?)))
@@ -86,16 +86,16 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut Parsed) {
 }
 
 /// A cell as JSON; `None` for NULL.
-fn value(column: &str, cell: Cell) -> Option<Value> {
+fn value(column: &str, cell: SqlValue) -> Option<Value> {
     Some(match cell {
-        Cell::Null => return None,
-        Cell::Integer(number) => number.into(),
-        Cell::Real(number) => {
+        SqlValue::Null => return None,
+        SqlValue::Integer(number) => number.into(),
+        SqlValue::Real(number) => {
             serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
         }
-        Cell::Text(text) if JSON.contains(&column) => typed::inside(&text),
-        Cell::Text(text) => text.into(),
-        Cell::Blob(bytes) => match String::from_utf8(bytes) {
+        SqlValue::Text(text) if JSON.contains(&column) => wrappers::inside(&text),
+        SqlValue::Text(text) => text.into(),
+        SqlValue::Blob(bytes) => match String::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(error) => {
                 let mut digits = String::new();
@@ -109,7 +109,7 @@ fn value(column: &str, cell: Cell) -> Option<Value> {
 }
 
 /// The rows of a table by the id in a column; under the empty text those that have none.
-fn grouped(rows: Vec<Fields>, key: &str) -> Groups {
+fn grouped(rows: Vec<ObjectFields>, key: &str) -> Groups {
     let mut out = Groups::new();
     for row in rows {
         out.entry(row.peek_id(key).unwrap_or_default()).or_default().push(row);
@@ -117,14 +117,15 @@ fn grouped(rows: Vec<Fields>, key: &str) -> Groups {
     out
 }
 
-fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
+fn sessions(file: &File, mut tables: Tables, out: &mut ParseOutcome) {
     let mut take = |name: &str| tables.remove(name).unwrap_or_default();
     let mut rows = take("sessions");
     let mut checkpoints = grouped(take("session_checkpoints"), "session_id");
     let mut logs = grouped(take("session_logs"), "session_id");
     let swarms = take("swarms");
-    let of =
-        |rows: &[Fields], key: &str| -> BTreeSet<String> { rows.iter().filter_map(|row| row.peek_id(key)).collect() };
+    let of = |rows: &[ObjectFields], key: &str| -> BTreeSet<String> {
+        rows.iter().filter_map(|row| row.peek_id(key)).collect()
+    };
     let without = swarms.iter().filter(|swarm| !swarm.has("id")).count();
     let mut lost = Vec::new();
     // A hive that was never paused has no session: the swarm stands for one.
@@ -152,17 +153,20 @@ fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
         if known.insert(id.clone()) {
             let what = format!("session '{}' has no row of its own", id.escape_debug());
             out.problems.push(Problem::note(&file.path, what));
-            rows.push(Fields::new(Map::from_iter([("id".to_owned(), id.as_str().into())])));
+            rows.push(ObjectFields::new(Map::from_iter([(
+                "id".to_owned(),
+                id.as_str().into(),
+            )])));
         }
     }
-    let swarms: BTreeMap<String, Fields> = swarms
+    let swarms: BTreeMap<String, ObjectFields> = swarms
         .into_iter()
         .filter_map(|row| Some((row.peek_id("id")?, row)))
         .collect();
     // The other tables by what their rows belong to: a session, else a swarm, which several sessions may share.
     let mut others: BTreeMap<String, (Groups, Groups)> = BTreeMap::new();
     for (name, rows) in tables {
-        let is_known = |row: &Fields| row.peek_id("session_id").is_some_and(|id| known.contains(&id));
+        let is_known = |row: &ObjectFields| row.peek_id("session_id").is_some_and(|id| known.contains(&id));
         let (of_sessions, of_swarms): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_known);
         let groups = (grouped(of_sessions, "session_id"), grouped(of_swarms, "swarm_id"));
         others.insert(name, groups);
@@ -201,7 +205,7 @@ fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
                 *left = left.saturating_sub(1);
                 *left == 0
             });
-        let belonging = |(of_sessions, of_swarms): &(Groups, Groups)| -> Vec<Fields> {
+        let belonging = |(of_sessions, of_swarms): &(Groups, Groups)| -> Vec<ObjectFields> {
             let own = of_sessions.get(&id).into_iter();
             let shared = swarm
                 .as_ref()
@@ -209,7 +213,7 @@ fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
                 .and_then(|swarm| of_swarms.get(swarm));
             own.chain(shared).flatten().cloned().collect()
         };
-        let parts = Parts {
+        let parts = HiveTables {
             checkpoints: checkpoints.remove(&id).unwrap_or_default(),
             logs: logs.remove(&id).unwrap_or_default(),
             swarm: swarm.as_ref().and_then(|swarm| swarms.get(swarm)).cloned(),
@@ -243,22 +247,25 @@ fn sessions(file: &File, mut tables: Tables, out: &mut Parsed) {
 const SHARED_LIMIT: usize = 100_000;
 
 /// Rows by the id of what they belong to.
-type Groups = BTreeMap<String, Vec<Fields>>;
+type Groups = BTreeMap<String, Vec<ObjectFields>>;
 
 /// What belongs to a session besides its own row.
-pub(super) struct Parts {
-    pub(super) checkpoints: Vec<Fields>,
-    pub(super) logs: Vec<Fields>,
-    pub(super) swarm: Option<Fields>,
+pub(super) struct HiveTables {
+    pub(super) checkpoints: Vec<ObjectFields>,
+    pub(super) logs: Vec<ObjectFields>,
+    pub(super) swarm: Option<ObjectFields>,
     pub(super) others: Tables,
 }
 
 /// A session from its row and its parts; also of the files that hold both.
-pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) -> Session {
-    let mut session = Session::new(System::ClaudeFlow, id, file);
+pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: HiveTables) -> ForeignSession {
+    let mut session = ForeignSession::new(System::ClaudeFlow, id, file);
     row.id("id");
     let word = row.peek_text("status").map(str::to_owned);
-    let status = word.as_deref().and_then(session_status).unwrap_or(Status::Active);
+    let status = word
+        .as_deref()
+        .and_then(session_status)
+        .unwrap_or(SessionStatus::Active);
     session.status(status);
     if word.as_deref() == Some(status.word()) {
         row.take("status");
@@ -269,18 +276,18 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
     session.member("task_state", row.text("task_state"));
     let times = ["updated_at", "paused_at", "resumed_at", "created_at"];
     session.created_at = row.time("created_at");
-    let newest = times.iter().filter_map(|key| row.peek_time(key)).max();
+    let latest = times.iter().filter_map(|key| row.peek_time(key)).max();
     parts
         .checkpoints
         .sort_by_key(|checkpoint| checkpoint.peek_time("created_at"));
     for checkpoint in parts.checkpoints {
         session.checkpoints.push(point(checkpoint));
     }
-    let mut last = Checkpoint::new(format!("{id}#session"));
-    last.at = newest
+    let mut last = ForeignCheckpoint::new(format!("{id}#session"));
+    last.at = latest
         .max(session.checkpoints.iter().filter_map(|point| point.at).max())
         .or(session.created_at);
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let words = ["task", "title"]
         .iter()
         .find_map(|key| session.members.get(*key)?.as_str().map(str::to_owned));
@@ -289,7 +296,7 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
     let mut kept = Vec::new();
     for mut line in parts.logs {
         let whole = line.clone();
-        session.log.push(LogLine {
+        session.log.push(ForeignLogLine {
             at: line.time("timestamp"),
             level: line
                 .text("log_level")
@@ -312,7 +319,7 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
     if let Some(swarm) = parts.swarm {
         row.put("swarm", Value::Object(swarm.rest()));
     }
-    around::others(parts.others, &mut notes, &mut row);
+    related_tables::others(parts.others, &mut notes, &mut row);
     notes.extra(System::ClaudeFlow, row.rest());
     last.record = notes.finish();
     session.checkpoints.push(last);
@@ -320,15 +327,15 @@ pub(super) fn session(file: &File, id: &str, mut row: Fields, mut parts: Parts) 
 }
 
 /// A row of `session_checkpoints`, or an item of a file's list of them.
-fn point(mut row: Fields) -> Checkpoint {
+fn point(mut row: ObjectFields) -> ForeignCheckpoint {
     let id = row.id("id").or_else(|| row.id("checkpointId"));
     let name = row.text("checkpoint_name").or_else(|| row.text("name"));
     let data = row
         .take("checkpoint_data")
         .or_else(|| row.take("data"))
         .map(|data| match data {
-            Value::String(text) => typed::inside(&text),
-            other => typed::plain(other),
+            Value::String(text) => wrappers::inside(&text),
+            other => wrappers::plain(other),
         });
     row.take("session_id");
     let created = row.time("created_at").or_else(|| row.time("timestamp"));
@@ -337,9 +344,9 @@ fn point(mut row: Fields) -> Checkpoint {
     let same = |exact: &crate::model::time::Timestamp| {
         created.is_none_or(|created| (exact.unix() - created.unix()).abs() <= 2)
     };
-    let mut point = Checkpoint::new(id.or_else(|| name.clone()).unwrap_or_default());
+    let mut point = ForeignCheckpoint::new(id.or_else(|| name.clone()).unwrap_or_default());
     point.at = exact.filter(same).or(created);
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let changes = data.as_ref().and_then(|data| data.get("changeCount")?.as_u64());
     let words = match (&name, changes) {
         (Some(name), Some(changes)) => Some(format!("{name}: {changes} changes")),

@@ -4,14 +4,14 @@
 //! stood, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files that
 //! hold a checkpoint which the database has as well are kept beside that one.
 
-mod around;
 mod checkpoints;
 mod files;
 mod hive;
+mod related_tables;
 pub mod sqlite;
-mod typed;
+mod wrappers;
 
-use super::{File, Parsed, claude_mpm::has};
+use super::{File, ParseOutcome, claude_mpm::has};
 
 fn is_log_of_database(file: &File) -> bool {
     file.name().ends_with(".db-wal")
@@ -38,8 +38,8 @@ pub(super) fn owns(file: &File) -> bool {
     file.is("json") && (files::looks_like_one(&file.bytes) || checkpoints::looks_like_one(&file.bytes))
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let (mut sessions, mut points) = (Vec::new(), Vec::new());
     for file in files {
         if is_log_of_database(file) {

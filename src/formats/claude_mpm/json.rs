@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::super::{
-    Checkpoint, Claimed, File, Problem, Session, System,
-    fields::Fields,
-    notes::{Item, Notes},
+    File, ForeignCheckpoint, ForeignRepoState, ForeignSession, Problem, System,
+    fields::ObjectFields,
+    notes::{NoteItem, RecordNotes},
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 /// Reads a pause session; `None` with a problem when it is none.
-pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> Option<Session> {
-    let Some(mut fields) = Fields::of(value) else {
+pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> Option<ForeignSession> {
+    let Some(mut fields) = ObjectFields::of(value) else {
         problems.push(Problem::broken(&file.path, "it is not an object"));
         return None;
     };
@@ -34,11 +34,11 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
         let what = format!("it calls itself '{}'", id.escape_debug());
         problems.push(Problem::note(&file.path, what));
     }
-    let mut session = Session::new(System::ClaudeMpm, &id, file);
-    session.status(Status::Paused);
-    let mut checkpoint = Checkpoint::new(id);
+    let mut session = ForeignSession::new(System::ClaudeMpm, &id, file);
+    session.status(SessionStatus::Paused);
+    let mut checkpoint = ForeignCheckpoint::new(id);
     checkpoint.at = fields.time("paused_at").or_else(|| fields.time("created_at"));
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     conversation(&mut fields, &mut session, &mut notes);
     if fields.has("mission_summary") {
         resume_log(&mut fields, &mut notes);
@@ -51,7 +51,7 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
         let ours = fields
             .peek_text("version")
             .is_some_and(|version| version.starts_with("git-checkpoint "));
-        checkpoint.git = claimed(&mut Fields::new(context.clone()), ours, file, problems);
+        checkpoint.git = claimed(&mut ObjectFields::new(context.clone()), ours, file, problems);
     }
     for (key, done) in [("active", false), ("completed", true)] {
         let Some(mut todos) = fields.fields("todos") else { break };
@@ -76,7 +76,7 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
             &[],
         );
         for path in instructions.texts("files_to_review").unwrap_or_default() {
-            notes.add("open_files", Item::new(path));
+            notes.add("open_files", NoteItem::new(path));
         }
         fields.put_back("resume_instructions", instructions);
     }
@@ -89,7 +89,7 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
     Some(session)
 }
 
-fn conversation(fields: &mut Fields, session: &mut Session, notes: &mut Notes) {
+fn conversation(fields: &mut ObjectFields, session: &mut ForeignSession, notes: &mut RecordNotes) {
     let Some(mut conversation) = fields.fields("conversation") else {
         return;
     };
@@ -103,52 +103,55 @@ fn conversation(fields: &mut Fields, session: &mut Session, notes: &mut Notes) {
 }
 
 /// What a resume log calls otherwise.
-fn resume_log(fields: &mut Fields, notes: &mut Notes) {
+fn resume_log(fields: &mut ObjectFields, notes: &mut RecordNotes) {
     notes.set("summary", fields.text("mission_summary"));
     for (from, list) in [("accomplishments", "accomplishments"), ("next_steps", "next_steps")] {
         match fields.get(from) {
             Some(Value::Array(_)) => notes.add_all(list, fields.list(from).unwrap_or_default(), &["text"], &[]),
             _ => {
                 if let Some(text) = fields.text(from) {
-                    notes.add(list, Item::new(text));
+                    notes.add(list, NoteItem::new(text));
                 }
             }
         }
     }
 }
 
-fn todo(item: Value, done: bool, notes: &mut Notes) {
+fn todo(item: Value, done: bool, notes: &mut RecordNotes) {
     match item {
         Value::Object(map) => {
-            let mut fields = Fields::new(map);
+            let mut fields = ObjectFields::new(map);
             let text = ["content", "text", "title"].iter().find_map(|key| fields.text(key));
             match text {
                 Some(text) => {
-                    let item = Item::new(text)
+                    let item = NoteItem::new(text)
                         .with_id(fields.text("id"))
                         .with("done", done.then_some(true));
                     notes.add("todos", item.and(fields));
                 }
-                None => notes.add("todos", Item::new(Value::Object(fields.rest()).to_string())),
+                None => notes.add("todos", NoteItem::new(Value::Object(fields.rest()).to_string())),
             }
         }
-        Value::String(text) => notes.add("todos", Item::new(text).with("done", done.then_some(true))),
-        other => notes.add("todos", Item::new(other.to_string()).with("done", done.then_some(true))),
+        Value::String(text) => notes.add("todos", NoteItem::new(text).with("done", done.then_some(true))),
+        other => notes.add(
+            "todos",
+            NoteItem::new(other.to_string()).with("done", done.then_some(true)),
+        ),
     }
 }
 
-fn task(item: Value, status: &str, notes: &mut Notes) {
+fn task(item: Value, status: &str, notes: &mut RecordNotes) {
     let Value::Object(map) = item else {
         notes.add_all("tasks", vec![item], &[], &[]);
         return;
     };
-    let mut fields = Fields::new(map);
+    let mut fields = ObjectFields::new(map);
     let title = fields.text("title").or_else(|| fields.text("subject"));
     let Some(title) = title.or_else(|| fields.text("description")) else {
         notes.add_all("tasks", vec![Value::Object(fields.rest())], &[], &[]);
         return;
     };
-    let item = Item::new(title)
+    let item = NoteItem::new(title)
         .with_id(fields.text("id"))
         .at(fields.time("created_at"))
         .with("status", Some(status))
@@ -158,16 +161,21 @@ fn task(item: Value, status: &str, notes: &mut Notes) {
 
 /// What it says of the repository, in the real form and in the one of its manual.
 /// `ours` is one that we wrote, whose paths are whole.
-pub(super) fn claimed(context: &mut Fields, ours: bool, file: &File, problems: &mut Vec<Problem>) -> Claimed {
-    let mut out = Claimed {
+pub(super) fn claimed(
+    context: &mut ObjectFields,
+    ours: bool,
+    file: &File,
+    problems: &mut Vec<Problem>,
+) -> ForeignRepoState {
+    let mut out = ForeignRepoState {
         branch: context.text("branch"),
         commit: context.text("commit"),
         clean: context.get("is_clean").and_then(Value::as_bool),
-        ..Claimed::default()
+        ..ForeignRepoState::default()
     };
-    if let Some(Value::Object(newest)) = context.list("recent_commits").unwrap_or_default().into_iter().next() {
-        let mut newest = Fields::new(newest);
-        out.commit = out.commit.or_else(|| newest.text("sha"));
+    if let Some(Value::Object(latest)) = context.list("recent_commits").unwrap_or_default().into_iter().next() {
+        let mut latest = ObjectFields::new(latest);
+        out.commit = out.commit.or_else(|| latest.text("sha"));
     }
     let number = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_u64);
     if let Some(Value::Object(counts)) = context.get("ahead_behind") {

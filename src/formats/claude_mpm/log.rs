@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::super::{
-    Checkpoint, File, LogLine, Parsed, Problem, Session, System,
-    fields::Fields,
-    notes::{Notes, add_extra},
+    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+    fields::ObjectFields,
+    notes::{RecordNotes, add_extra},
 };
-use crate::model::{json as strict, session::Status};
+use crate::model::{json as strict, session::SessionStatus};
 
-pub(super) fn parse(file: &File, out: &mut Parsed) {
+pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
     if let Some(problem) = file.crowded() {
         return out.problems.push(problem);
     }
@@ -44,8 +44,8 @@ pub(super) fn parse(file: &File, out: &mut Parsed) {
 }
 
 /// Adds the actions of one session, which may be here already by its own file.
-fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut Parsed) {
-    let lines: Vec<LogLine> = actions.iter().map(line).collect();
+fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut ParseOutcome) {
+    let lines: Vec<ForeignLogLine> = actions.iter().map(line).collect();
     let messages = actions.iter().filter_map(message);
     if let Some(session) = out.sessions.iter_mut().find(|session| session.id == id) {
         session.source(file);
@@ -56,13 +56,17 @@ fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut Parsed) {
         return;
     }
     let over = lines.iter().any(|line| line.message.starts_with("pause_finalized"));
-    let mut session = Session::new(System::ClaudeMpm, id, file);
-    session.status(if over { Status::Paused } else { Status::Active });
+    let mut session = ForeignSession::new(System::ClaudeMpm, id, file);
+    session.status(if over {
+        SessionStatus::Paused
+    } else {
+        SessionStatus::Active
+    });
     session.created_at = lines.iter().filter_map(|line| line.at).min();
-    let mut checkpoint = Checkpoint::new(id);
+    let mut checkpoint = ForeignCheckpoint::new(id);
     checkpoint.at = lines.iter().filter_map(|line| line.at).max();
     checkpoint.messages = messages.collect();
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     notes.set("summary", Some(format!("Pause in progress: {} actions", actions.len())));
     notes.extra(
         System::ClaudeMpm,
@@ -74,7 +78,7 @@ fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut Parsed) {
     out.sessions.push(session);
 }
 
-fn line(action: &Value) -> LogLine {
+fn line(action: &Value) -> ForeignLogLine {
     let text = |key: &str| action.get(key).and_then(Value::as_str);
     let data = action.get("data");
     let of = |key: &str| data.and_then(|data| data.get(key)).and_then(Value::as_str);
@@ -82,7 +86,7 @@ fn line(action: &Value) -> LogLine {
     let detail = ["summary", "message", "content", "tool_name", "tool", "reason"]
         .iter()
         .find_map(|key| of(key));
-    LogLine {
+    ForeignLogLine {
         at: action.get("timestamp").and_then(super::super::time::of_value),
         level: "info".to_owned(),
         message: detail.map_or_else(|| kind.to_owned(), |detail| format!("{kind}: {detail}")),
@@ -97,7 +101,7 @@ fn message(action: &Value) -> Option<Value> {
         "assistant_response" => "assistant",
         _ => return None,
     };
-    let mut data = Fields::of(action.get("data")?.clone())?;
+    let mut data = ObjectFields::of(action.get("data")?.clone())?;
     let content = ["content", "text", "message", "response", "summary"]
         .iter()
         .find_map(|key| data.text(key))?;

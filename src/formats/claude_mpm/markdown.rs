@@ -3,26 +3,26 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    Attachment, Checkpoint, Claimed, File, Problem, Session, System,
-    fields::Fields,
-    markdown::{self as md, Section},
-    notes::{Item, Notes},
+    Attachment, File, ForeignCheckpoint, ForeignRepoState, ForeignSession, Problem, System,
+    fields::ObjectFields,
+    markdown::{self as md, MarkdownSection},
+    notes::{NoteItem, RecordNotes},
     time,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 /// Reads a session; the file itself is kept beside it, because its form is free.
-pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<Session> {
+pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignSession> {
     let text = file.text();
     if text.trim().is_empty() {
         problems.push(Problem::broken(&file.path, "it is empty"));
         return None;
     }
-    let mut session = Session::new(System::ClaudeMpm, file.stem(), file);
-    session.status(Status::Paused);
-    let mut checkpoint = Checkpoint::new(file.stem());
-    let mut notes = Notes::default();
-    let mut rest = Fields::default();
+    let mut session = ForeignSession::new(System::ClaudeMpm, file.stem(), file);
+    session.status(SessionStatus::Paused);
+    let mut checkpoint = ForeignCheckpoint::new(file.stem());
+    let mut notes = RecordNotes::default();
+    let mut rest = ObjectFields::default();
     let mut kept = Vec::new();
     for section in md::sections(&text) {
         if section.level == 1 && !section.title.is_empty() {
@@ -63,7 +63,13 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<Session>
 }
 
 /// `**Key**: value` lines, wherever they stand.
-fn heads(section: &Section, session: &mut Session, checkpoint: &mut Checkpoint, rest: &mut Fields, notes: &mut Notes) {
+fn heads(
+    section: &MarkdownSection,
+    session: &mut ForeignSession,
+    checkpoint: &mut ForeignCheckpoint,
+    rest: &mut ObjectFields,
+    notes: &mut RecordNotes,
+) {
     for line in &section.lines {
         let Some((key, value)) = md::pair(line) else { continue };
         let value = md::unticked(value);
@@ -89,16 +95,16 @@ fn heads(section: &Section, session: &mut Session, checkpoint: &mut Checkpoint, 
 }
 
 /// The items of a section as a list of the record; whether that was all of it.
-fn list(name: &str, section: &Section, notes: &mut Notes) -> bool {
+fn list(name: &str, section: &MarkdownSection, notes: &mut RecordNotes) -> bool {
     let (items, other) = md::bullets(&section.lines);
     for item in items {
         let below = (!item.below.is_empty()).then(|| item.below.join("\n"));
-        notes.add(name, Item::new(item.text).with("details", below));
+        notes.add(name, NoteItem::new(item.text).with("details", below));
     }
     other.iter().all(|line| line.trim().is_empty())
 }
 
-fn git(section: &Section, claimed: &mut Claimed) {
+fn git(section: &MarkdownSection, claimed: &mut ForeignRepoState) {
     for line in &section.lines {
         if claimed.commit.is_none() {
             let words = line.split(|c: char| !c.is_ascii_alphanumeric());

@@ -11,7 +11,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use super::{Attachment, File, Parsed, Problem, System, notes::Notes, yaml};
+use super::{Attachment, File, ParseOutcome, Problem, System, notes::RecordNotes, yaml};
 
 pub(super) use write::write;
 
@@ -60,8 +60,8 @@ pub(super) fn has(bytes: &[u8], word: &str) -> bool {
     start.windows(word.len()).any(|window| window == word.as_bytes())
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let mut groups: BTreeMap<(String, String), Vec<&File>> = BTreeMap::new();
     let (mut pointers, mut logs) = (Vec::new(), Vec::new());
     let (litter, files): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| is_litter(file));
@@ -108,7 +108,7 @@ fn rank(file: &File) -> u8 {
 }
 
 /// The files of one pause: the first that can be read counts, the others are kept beside it.
-fn group(files: &[&File], out: &mut Parsed) {
+fn group(files: &[&File], out: &mut ParseOutcome) {
     let mut session = None;
     let mut beside = Vec::new();
     for file in files {
@@ -138,7 +138,7 @@ fn group(files: &[&File], out: &mut Parsed) {
 }
 
 /// The pointer file names a session; what it says is kept with that session.
-fn pointer(file: &File, out: &mut Parsed) {
+fn pointer(file: &File, out: &mut ParseOutcome) {
     let text = file.text();
     let named = text
         .lines()
@@ -157,6 +157,6 @@ fn pointer(file: &File, out: &mut Parsed) {
 }
 
 /// Puts what is left of a source into `extra`.
-fn rest(notes: &mut Notes, fields: super::fields::Fields) {
+fn rest(notes: &mut RecordNotes, fields: super::fields::ObjectFields) {
     notes.extra(System::ClaudeMpm, fields.rest());
 }

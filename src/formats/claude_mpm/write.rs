@@ -4,20 +4,20 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     System,
-    outgoing::{self, Outgoing, Written},
+    export::{self, ExportFiles, ExportInput},
 };
 use crate::model::{
-    document::Kind,
+    document::CheckpointKind,
     record::{Note, Record, TaskStatus},
 };
 
 /// Writes the newest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
 /// places.
-pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
-    let document = out.newest();
+pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
+    let document = out.latest();
     let record = &document.record;
-    let mut root = outgoing::own(record, System::ClaudeMpm);
-    let name = outgoing::foreign_id(document, System::ClaudeMpm)
+    let mut root = export::own(record, System::ClaudeMpm);
+    let name = export::foreign_id(document, System::ClaudeMpm)
         .filter(|id| super::is_session(id) && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)))
         .unwrap_or_else(|| {
             format!(
@@ -39,7 +39,9 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
     // What was imported tells of then; whoever went on here is somewhere else.
-    let then = root.remove("git_context").filter(|_| document.kind == Kind::Import);
+    let then = root
+        .remove("git_context")
+        .filter(|_| document.kind == CheckpointKind::Import);
     let is_ours = then.is_none();
     tree.insert("git_context".into(), then.unwrap_or_else(|| git(out)));
     let worktree = json!({ "working_directory": document.worktree.path });
@@ -65,7 +67,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         let own = record.todos.iter().filter(|todo| todo.done == done);
         own.map(|todo| Value::String(todo.text.clone())).collect()
     };
-    let mut list = outgoing::object(root.remove("todos"));
+    let mut list = export::object(root.remove("todos"));
     list.insert("active".into(), todos(false));
     list.insert("completed".into(), todos(true));
     tree.insert("todos".into(), Value::Object(list));
@@ -90,17 +92,17 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
             .unwrap_or_else(|| document.worktree.path.clone().into()),
     );
     tree.extend(root);
-    Written::one(format!("{name}.json"), outgoing::json(&Value::Object(tree)))
+    ExportFiles::one(format!("{name}.json"), export::json(&Value::Object(tree)))
 }
 
 fn texts(notes: &[Note]) -> Value {
     notes.iter().map(|note| Value::String(note.text.clone())).collect()
 }
 
-fn conversation(out: &Outgoing<'_>, root: &mut Map<String, Value>) -> Value {
-    let document = out.newest();
+fn conversation(out: &ExportInput<'_>, root: &mut Map<String, Value>) -> Value {
+    let document = out.latest();
     let record = &document.record;
-    let mut tree = outgoing::object(root.remove("conversation"));
+    let mut tree = export::object(root.remove("conversation"));
     if let Some(task) = &document.session.task {
         tree.insert("primary_task".into(), task.clone().into());
     }
@@ -116,9 +118,9 @@ fn conversation(out: &Outgoing<'_>, root: &mut Map<String, Value>) -> Value {
 }
 
 /// The repository in the form its reader looks at; it counts commits since `paused_at` itself.
-fn git(out: &Outgoing<'_>) -> Value {
-    let facts = &out.newest().git;
-    let paths = |bounded: &crate::model::facts::Bounded<crate::model::path::RepoPath>| -> Vec<Value> {
+fn git(out: &ExportInput<'_>) -> Value {
+    let facts = &out.latest().git;
+    let paths = |bounded: &crate::model::facts::BoundedList<crate::model::path::RepoPath>| -> Vec<Value> {
         bounded.first.iter().map(|path| path.quoted().into()).collect()
     };
     let mut modified = paths(&facts.staged);
@@ -147,7 +149,7 @@ fn git(out: &Outgoing<'_>) -> Value {
 }
 
 fn instructions(record: &Record, root: &mut Map<String, Value>) -> Value {
-    let mut tree = outgoing::object(root.remove("resume_instructions"));
+    let mut tree = export::object(root.remove("resume_instructions"));
     tree.insert("quick_start".into(), texts(&record.resume_instructions));
     let files = record.open_files.iter().map(|file| Value::String(file.path.clone()));
     tree.insert("files_to_review".into(), files.collect());
@@ -157,7 +159,7 @@ fn instructions(record: &Record, root: &mut Map<String, Value>) -> Value {
 }
 
 fn tasks(record: &Record, root: &mut Map<String, Value>) -> Value {
-    let mut tree = outgoing::object(root.remove("task_list"));
+    let mut tree = export::object(root.remove("task_list"));
     let of = |wanted: &[TaskStatus]| -> Value {
         let own = record.tasks.iter().filter(|task| wanted.contains(&task.status));
         own.map(|task| {

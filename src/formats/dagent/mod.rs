@@ -3,7 +3,7 @@
 //!
 //! The files of one id in one folder are one session with one checkpoint.
 
-mod old;
+mod old_versions;
 mod write;
 
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Checkpoint, File, Parsed, Problem, Session, System,
+    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
     claude_mpm::has,
-    fields::Fields,
-    notes::{Item, Notes},
+    fields::ObjectFields,
+    notes::{NoteItem, RecordNotes},
     time,
 };
 use crate::model::{
-    chat::{Compaction, Summary},
-    session::Status,
+    chat::{ChatSummary, Compaction},
+    session::SessionStatus,
     time::Timestamp,
 };
 
@@ -72,13 +72,13 @@ pub(super) fn owns(file: &File) -> bool {
     }
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let mut sets: BTreeMap<(&str, &str), Vec<(&'static str, &File)>> = BTreeMap::new();
     for file in files {
         match split(file) {
             Some((part, id)) => sets.entry((file.folder(), id)).or_default().push((part, file)),
-            None => old::parse(file, &mut out),
+            None => old_versions::parse(file, &mut out),
         }
     }
     for ((_, id), parts) in sets {
@@ -88,8 +88,8 @@ pub(super) fn parse(files: &[File]) -> Parsed {
 }
 
 /// The object in a file; a problem when there is none.
-fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
-    match file.json().map(Fields::of) {
+fn object(file: &File, out: &mut ParseOutcome) -> Option<ObjectFields> {
+    match file.json().map(ObjectFields::of) {
         Ok(Some(fields)) => Some(fields),
         Ok(None) => {
             out.problems.push(Problem::broken(&file.path, "it is not an object"));
@@ -102,14 +102,14 @@ fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
     }
 }
 
-fn set(id: &str, parts: &[(&'static str, &File)], out: &mut Parsed) {
-    let mut session = Session::new(System::Dagent, id, parts[0].1);
+fn set(id: &str, parts: &[(&'static str, &File)], out: &mut ParseOutcome) {
+    let mut session = ForeignSession::new(System::Dagent, id, parts[0].1);
     for (_, file) in &parts[1..] {
         session.source(file);
     }
-    session.status(Status::Active);
-    let mut point = Checkpoint::new(id);
-    let (mut notes, mut extra) = (Notes::default(), Map::new());
+    session.status(SessionStatus::Active);
+    let mut point = ForeignCheckpoint::new(id);
+    let (mut notes, mut extra) = (RecordNotes::default(), Map::new());
     let mut any = false;
     // The session comes first whatever the order of names: the others fill in what it leaves open.
     for wanted in PARTS {
@@ -144,7 +144,7 @@ fn set(id: &str, parts: &[(&'static str, &File)], out: &mut Parsed) {
     out.sessions.push(session);
 }
 
-fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
+fn head(fields: &mut ObjectFields, session: &mut ForeignSession, point: &mut ForeignCheckpoint) {
     // Another one than the files are named by stays where it is.
     if fields.peek_text("id") == Some(&session.id) {
         fields.take("id");
@@ -160,7 +160,7 @@ fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
     }
     if fields.peek_text("status") == Some("archived") {
         // Put aside; whether it ended well is not told, so the word itself stays in `extra`.
-        session.status(Status::Paused);
+        session.status(SessionStatus::Paused);
     } else if fields.peek_text("status") == Some("active") {
         fields.take("status");
     }
@@ -168,7 +168,7 @@ fn head(fields: &mut Fields, session: &mut Session, point: &mut Checkpoint) {
     point.at = fields.time("updatedAt").or(session.created_at);
 }
 
-fn messages(fields: &mut Fields, point: &mut Checkpoint, file: &File, out: &mut Parsed) {
+fn messages(fields: &mut ObjectFields, point: &mut ForeignCheckpoint, file: &File, out: &mut ParseOutcome) {
     let mut kept = Vec::new();
     for message in fields.list("messages").unwrap_or_default() {
         let whole = message.get("role").is_some_and(Value::is_string) && message.get("content").is_some();
@@ -207,7 +207,7 @@ fn incomplete(count: usize, part: &str) -> String {
 }
 
 /// The summary that a compaction left: lists of version 3.0, or memory by importance.
-fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
+fn compaction(fields: &mut ObjectFields, point: &mut ForeignCheckpoint, notes: &mut RecordNotes) {
     point.compaction = told(fields, point.at).and_then(|told| serde_json::to_value(told).ok());
     if let Some(mut summary) = fields.fields("summary") {
         let names = ["text", "description", "title"];
@@ -219,7 +219,7 @@ fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
         );
         for (key, status) in [("inProgress", "in_progress"), ("pending", "todo")] {
             for text in summary.texts(key).unwrap_or_default() {
-                notes.add("tasks", Item::new(text).with("status", Some(status)));
+                notes.add("tasks", NoteItem::new(text).with("status", Some(status)));
             }
         }
         notes.add_all("blockers", summary.list("blockers").unwrap_or_default(), &names, &[]);
@@ -231,7 +231,7 @@ fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
         );
         for key in ["critical", "important", "minor"] {
             for text in summary.texts(key).unwrap_or_default() {
-                notes.add("memory_refs", Item::new(text).with("importance", Some(key)));
+                notes.add("memory_refs", NoteItem::new(text).with("importance", Some(key)));
             }
         }
         fields.put_back("summary", summary);
@@ -244,7 +244,7 @@ fn compaction(fields: &mut Fields, point: &mut Checkpoint, notes: &mut Notes) {
 }
 
 /// The compaction that left the summary. It stands for no message of the chat: dagent removes those that it summarised.
-fn told(fields: &Fields, fallback: Option<Timestamp>) -> Option<Compaction> {
+fn told(fields: &ObjectFields, fallback: Option<Timestamp>) -> Option<Compaction> {
     let info = fields.get("compactionInfo").and_then(Value::as_object)?;
     let of = |key: &str| info.get(key).and_then(time::of_value);
     let at = of("compactedAt")
@@ -265,13 +265,13 @@ fn told(fields: &Fields, fallback: Option<Timestamp>) -> Option<Compaction> {
     let number = |value: Option<&Value>| value.and_then(Value::as_u64);
     let stats = fields.get("stats");
     let count = number(stats.and_then(|stats| stats.get("totalCompactions"))).unwrap_or(1);
-    let summary = Summary {
+    let summary = ChatSummary {
         completed: texts("completed"),
         in_progress: texts("inProgress"),
         pending: texts("pending"),
         blockers: texts("blockers"),
         decisions: texts("decisions"),
-        ..Summary::default()
+        ..ChatSummary::default()
     };
     // Memory by importance is no such summary; it stands among the memory references.
     if summary.is_empty() {
@@ -282,7 +282,7 @@ fn told(fields: &Fields, fallback: Option<Timestamp>) -> Option<Compaction> {
         summary,
         messages: 0,
         oldest: of("oldestMessageTimestamp").unwrap_or(at),
-        newest: of("newestMessageTimestamp").unwrap_or(at),
+        latest: of("newestMessageTimestamp").unwrap_or(at),
         at,
         tokens_before: number(stats.and_then(|stats| stats.get("totalTokens"))).unwrap_or_default(),
         tokens_after: 0,
@@ -294,7 +294,7 @@ fn told(fields: &Fields, fallback: Option<Timestamp>) -> Option<Compaction> {
 }
 
 /// The context: for people as Markdown beside the checkpoint, exactly in `extra`.
-fn context(fields: &Fields, session: &mut Session, point: &mut Checkpoint) {
+fn context(fields: &ObjectFields, session: &mut ForeignSession, point: &mut ForeignCheckpoint) {
     session.member("feature", fields.peek_text("featureName").map(str::to_owned));
     session.member(
         "task",
@@ -314,7 +314,7 @@ fn context(fields: &Fields, session: &mut Session, point: &mut Checkpoint) {
     point.context = Some(text);
 }
 
-fn description(fields: &Fields, session: &mut Session, point: &mut Checkpoint) {
+fn description(fields: &ObjectFields, session: &mut ForeignSession, point: &mut ForeignCheckpoint) {
     if !session.members.contains_key("agent") {
         session.member("agent", fields.peek_text("agentType").map(str::to_owned));
     }

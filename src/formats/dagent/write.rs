@@ -4,21 +4,21 @@ use serde_json::{Map, Value, json};
 
 use super::super::{
     System,
-    outgoing::{self, Outgoing, Written},
+    export::{self, ExportFiles, ExportInput},
 };
-use crate::model::{document::Kind, record::TaskStatus, session::Status};
+use crate::model::{document::CheckpointKind, record::TaskStatus, session::SessionStatus};
 
 /// Writes `session_<id>.json`, `chat_<id>.json` and `checkpoint_<id>.json`, and the context and the agent's description
 /// where the checkpoint came with them.
-pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
-    let document = out.newest();
+pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
+    let document = out.latest();
     let (record, session) = (&document.record, &document.session);
-    let mut own = outgoing::own(record, System::Dagent);
+    let mut own = export::own(record, System::Dagent);
     let usable = |id: &String| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let id = outgoing::foreign_id(document, System::Dagent)
+    let id = export::foreign_id(document, System::Dagent)
         .filter(usable)
         .unwrap_or_else(|| session.name.to_string());
-    let mut head = outgoing::object(own.remove("session"));
+    let mut head = export::object(own.remove("session"));
     let mut first = Map::new();
     first.insert("id".into(), id.clone().into());
     for (key, value) in [
@@ -34,7 +34,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     }
     first.insert("createdAt".into(), session.created_at.to_string().into());
     first.insert("updatedAt".into(), document.created_at.to_string().into());
-    let status = if session.status == Status::Active {
+    let status = if session.status == SessionStatus::Active {
         "active"
     } else {
         "archived"
@@ -51,24 +51,24 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
     let stats = head.entry("stats").or_insert_with(|| json!({ "totalCompactions": 0 }));
     // What was counted when it was imported holds only as long as nobody went on.
     if let Value::Object(stats) = stats
-        && document.kind != Kind::Import
+        && document.kind != CheckpointKind::Import
     {
         stats.insert("totalMessages".into(), out.messages.len().into());
         stats.insert("totalTokens".into(), tokens.unwrap_or(json!(0)));
     }
     first.extend(head);
-    let mut files = vec![(format!("session_{id}.json"), outgoing::json(&Value::Object(first)))];
+    let mut files = vec![(format!("session_{id}.json"), export::json(&Value::Object(first)))];
     files.push((
         format!("chat_{id}.json"),
-        outgoing::json(&chat(out, outgoing::object(own.remove("chat")))),
+        export::json(&chat(out, export::object(own.remove("chat")))),
     ));
     let memory = own.contains_key("memory");
-    let kept = outgoing::object(own.remove(if memory { "memory" } else { "checkpoint" }));
+    let kept = export::object(own.remove(if memory { "memory" } else { "checkpoint" }));
     let name = if memory { "memory" } else { "checkpoint" };
-    files.push((format!("{name}_{id}.json"), outgoing::json(&summary(out, kept))));
+    files.push((format!("{name}_{id}.json"), export::json(&summary(out, kept))));
     for part in ["context", "agent-description"] {
         if let Some(value @ Value::Object(_)) = own.remove(part) {
-            files.push((format!("{part}_{id}.json"), outgoing::json(&value)));
+            files.push((format!("{part}_{id}.json"), export::json(&value)));
         } else if let Some((key, text)) = match part {
             "context" => out.context.map(|text| ("projectMd", text)),
             _ => out.agent.map(|text| ("roleInstructions", text)),
@@ -79,13 +79,13 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
                 tree.insert("createdAt".into(), session.created_at.to_string().into());
             }
             tree.insert(key.into(), text.into());
-            files.push((format!("{part}_{id}.json"), outgoing::json(&Value::Object(tree))));
+            files.push((format!("{part}_{id}.json"), export::json(&Value::Object(tree))));
         }
     }
-    Written(files)
+    ExportFiles(files)
 }
 
-fn chat(out: &Outgoing<'_>, rest: Map<String, Value>) -> Value {
+fn chat(out: &ExportInput<'_>, rest: Map<String, Value>) -> Value {
     let mut tree = Map::new();
     tree.insert("messages".into(), out.messages.iter().map(message).collect());
     tree.insert("totalMessages".into(), out.messages.len().into());
@@ -112,7 +112,7 @@ fn chat(out: &Outgoing<'_>, rest: Map<String, Value>) -> Value {
 
 /// A message; one in the stored form gets this system's names for its time and what is kept with it.
 fn message(message: &Value) -> Value {
-    let mut message = outgoing::object(Some(message.clone()));
+    let mut message = export::object(Some(message.clone()));
     for (from, to) in [("at", "timestamp"), ("meta", "metadata")] {
         if let Some(value) = message.shift_remove(from) {
             message.entry(to).or_insert(value);
@@ -121,14 +121,14 @@ fn message(message: &Value) -> Value {
     Value::Object(message)
 }
 
-fn summary(out: &Outgoing<'_>, mut rest: Map<String, Value>) -> Value {
-    let document = out.newest();
+fn summary(out: &ExportInput<'_>, mut rest: Map<String, Value>) -> Value {
+    let document = out.latest();
     let record = &document.record;
     let tasks = |wanted: &[TaskStatus]| -> Vec<Value> {
         let own = record.tasks.iter().filter(|task| wanted.contains(&task.status));
         own.map(|task| task.title.clone().into()).collect()
     };
-    let mut lists = outgoing::object(rest.remove("summary"));
+    let mut lists = export::object(rest.remove("summary"));
     let done: Vec<Value> = record
         .accomplishments
         .iter()
@@ -175,7 +175,7 @@ fn summary(out: &Outgoing<'_>, mut rest: Map<String, Value>) -> Value {
     tree.insert(
         "updatedAt".into(),
         rest.remove("updatedAt")
-            .filter(|_| document.kind == Kind::Import)
+            .filter(|_| document.kind == CheckpointKind::Import)
             .unwrap_or_else(|| document.created_at.to_string().into()),
     );
     tree.insert("summary".into(), Value::Object(lists));

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    Attachment, Checkpoint, File, LogLine, Parsed, Problem, Session, System,
+    Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
     claude_mpm::has,
-    fields::Fields,
-    notes::{Notes, put_extra, session_status},
+    fields::ObjectFields,
+    notes::{RecordNotes, put_extra, session_status},
     time,
 };
-use crate::model::{id::Digest, json as strict, session::Status};
+use crate::model::{id::Digest, json as strict, session::SessionStatus};
 
 pub(super) use write::write;
 
@@ -52,8 +52,8 @@ fn root(file: &File) -> &str {
     if INNER.contains(&parent) { above } else { folder }
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let mut groups: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files {
         groups.entry(root(file)).or_default().push(file);
@@ -76,8 +76,8 @@ fn is_inner(file: &File, folder: &str) -> bool {
     file.folder().rsplit('/').next() == Some(folder)
 }
 
-fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
-    match file.json().map(Fields::of) {
+fn object(file: &File, out: &mut ParseOutcome) -> Option<ObjectFields> {
+    match file.json().map(ObjectFields::of) {
         Ok(Some(fields)) => Some(fields),
         Ok(None) => {
             out.problems.push(Problem::broken(&file.path, "it is not an object"));
@@ -90,7 +90,7 @@ fn object(file: &File, out: &mut Parsed) -> Option<Fields> {
     }
 }
 
-fn session(root: &str, files: &[&File], out: &mut Parsed) {
+fn session(root: &str, files: &[&File], out: &mut ParseOutcome) {
     let at = |name: &str| {
         files
             .iter()
@@ -105,12 +105,15 @@ fn session(root: &str, files: &[&File], out: &mut Parsed) {
         .text("id")
         .or_else(|| head.text("sessionId"))
         .unwrap_or_else(|| folder.to_owned());
-    let mut session = Session::new(System::Folder, id, files[0]);
+    let mut session = ForeignSession::new(System::Folder, id, files[0]);
     for file in &files[1..] {
         session.source(file);
     }
     let word = head.peek_text("status").map(str::to_owned);
-    let status = word.as_deref().and_then(session_status).unwrap_or(Status::Active);
+    let status = word
+        .as_deref()
+        .and_then(session_status)
+        .unwrap_or(SessionStatus::Active);
     session.status(status);
     if word.as_deref() == Some(status.word()) {
         head.take("status");
@@ -165,11 +168,11 @@ fn session(root: &str, files: &[&File], out: &mut Parsed) {
         .as_ref()
         .is_some_and(|state| last.and_then(|point| point.record.get("state")) != Some(state));
     if last.is_none() || is_new || !attachments.is_empty() && last.is_none() {
-        let mut point = Checkpoint::new("state");
+        let mut point = ForeignCheckpoint::new("state");
         point.at = updated
             .or_else(|| last.and_then(|point| point.at))
             .or(session.created_at);
-        let mut notes = Notes::default();
+        let mut notes = RecordNotes::default();
         notes.set("state", state);
         point.record = notes.finish();
         session.checkpoints.push(point);
@@ -184,20 +187,20 @@ fn session(root: &str, files: &[&File], out: &mut Parsed) {
     out.sessions.push(session);
 }
 
-fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> Option<Checkpoint> {
+fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>) -> Option<ForeignCheckpoint> {
     if let Some(why) = damaged(&fields) {
         problems.push(Problem::broken(&file.path, why));
         return None;
     }
-    let mut point = Checkpoint::new(fields.text("id").unwrap_or_else(|| file.stem().to_owned()));
+    let mut point = ForeignCheckpoint::new(fields.text("id").unwrap_or_else(|| file.stem().to_owned()));
     point.at = ["timestamp", "createdAt", "created_at"]
         .iter()
         .find_map(|key| fields.time(key));
     point.name = fields.text("name");
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     let mut progress = fields.fields("progress");
     let inner = progress.as_mut().unwrap_or(&mut fields);
-    let number = |fields: &Fields, key: &str| {
+    let number = |fields: &ObjectFields, key: &str| {
         fields
             .get(key)
             .and_then(Value::as_u64)
@@ -213,7 +216,7 @@ fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> O
     if let Some(progress) = progress {
         fields.put_back("progress", progress);
     }
-    let mut record = fields.fields("record").map(Fields::rest).unwrap_or_default();
+    let mut record = fields.fields("record").map(ObjectFields::rest).unwrap_or_default();
     notes.set("state", fields.take("state"));
     if integrity(&fields).is_some() {
         fields.take("integrity");
@@ -240,7 +243,7 @@ fn checkpoint(file: &File, mut fields: Fields, problems: &mut Vec<Problem>) -> O
 }
 
 /// The digest that a checkpoint gives of itself.
-fn integrity(fields: &Fields) -> Option<&str> {
+fn integrity(fields: &ObjectFields) -> Option<&str> {
     let given = fields.get("integrity")?;
     let inner = || {
         ["sha256", "hash", "checksum", "value"]
@@ -252,7 +255,7 @@ fn integrity(fields: &Fields) -> Option<&str> {
 
 /// Why a checkpoint is damaged, if its integrity field says so. Tools take the digest of the state or of the whole
 /// without the field, each as JSON without or with spaces; one that fits is enough.
-fn damaged(fields: &Fields) -> Option<String> {
+fn damaged(fields: &ObjectFields) -> Option<String> {
     let given = fields.get("integrity")?;
     let Some(text) = integrity(fields) else {
         return given.is_null().then(|| "its integrity field is empty".to_owned());
@@ -281,7 +284,7 @@ fn damaged(fields: &Fields) -> Option<String> {
 }
 
 /// A log: JSON lines, or plain lines.
-fn log(file: &File, session: &mut Session, problems: &mut Vec<Problem>) {
+fn log(file: &File, session: &mut ForeignSession, problems: &mut Vec<Problem>) {
     let text = file.text();
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let beyond = lines().count().saturating_sub(LINES_LIMIT);
@@ -325,7 +328,7 @@ fn log(file: &File, session: &mut Session, problems: &mut Vec<Problem>) {
                     .iter()
                     .all(|(key, value)| value.is_string() || place(key) == Some(1))
         });
-        session.log.push(LogLine {
+        session.log.push(ForeignLogLine {
             at,
             level,
             message: said.filter(|_| whole).unwrap_or_else(|| line.to_owned()),

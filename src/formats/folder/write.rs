@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::outgoing::{self, Outgoing, Written};
-use crate::model::{id::Digest, json as strict, session::Status};
+use super::super::export::{self, ExportFiles, ExportInput};
+use crate::model::{id::Digest, json as strict, session::SessionStatus};
 
 /// Writes `session.json`, `state.json`, `checkpoints/cp-<n>.json` for each document, the log, and attachments as
 /// artifacts.
-pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
-    let newest = out.newest();
-    let session = &newest.session;
+pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
+    let latest = out.latest();
+    let session = &latest.session;
     let status = match session.status {
         // The pattern knows no pause; a session that can be taken up again is interrupted in its words.
-        Status::Paused => "interrupted",
+        SessionStatus::Paused => "interrupted",
         status => status.word(),
     };
     let mut members = serde_json::to_value(session).expect("a session is plain data");
@@ -27,13 +27,13 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         "id": session.name,
         "status": status,
         "createdAt": session.created_at.to_string(),
-        "updatedAt": newest.created_at.to_string(),
+        "updatedAt": latest.created_at.to_string(),
         "session": members,
     });
     let state = |record: &crate::model::record::Record| record.state.clone().unwrap_or_else(|| json!({}));
     let mut files = vec![
-        ("session.json".to_owned(), outgoing::json(&head)),
-        ("state.json".to_owned(), outgoing::json(&state(&newest.record))),
+        ("session.json".to_owned(), export::json(&head)),
+        ("state.json".to_owned(), export::json(&state(&latest.record))),
     ];
     for (document, n) in out.documents.iter().zip(1..) {
         let record = &document.record;
@@ -62,12 +62,12 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         tree.insert("integrity".into(), integrity.hex().into());
         files.push((
             format!("checkpoints/cp-{n:03}.json"),
-            outgoing::json(&Value::Object(tree)),
+            export::json(&Value::Object(tree)),
         ));
     }
     if !out.log.is_empty() {
         let lines = out.log.iter().map(|line| {
-            let mut line = outgoing::object(Some(line.clone()));
+            let mut line = export::object(Some(line.clone()));
             if let Some(at) = line.shift_remove("at") {
                 line.insert("timestamp".into(), at);
             }
@@ -80,7 +80,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
         let name = free(&plain(&attachment.name), &mut taken);
         files.push((format!("artifacts/{name}"), attachment.bytes.clone()));
     }
-    Written(files)
+    ExportFiles(files)
 }
 
 /// A name that any system takes as that of one file.

@@ -3,14 +3,15 @@
 //! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
 //! file that holds more than messages is kept whole beside the checkpoint.
 
-mod ours;
+mod own_export;
 
 use serde_json::{Map, Value};
 
 use super::{
-    Attachment, Checkpoint, File, Parsed, Problem, Session, System, claude_mpm::has, fields::Fields, notes::Notes, time,
+    Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System, claude_mpm::has,
+    fields::ObjectFields, notes::RecordNotes, time,
 };
-use crate::model::{json as strict, session::Status};
+use crate::model::{json as strict, session::SessionStatus};
 
 pub(super) fn owns(file: &File) -> bool {
     let lines = file.is("jsonl");
@@ -19,15 +20,15 @@ pub(super) fn owns(file: &File) -> bool {
     (tree && ours) || ((lines || tree) && has(&file.bytes, "\"role\"") && has(&file.bytes, "\"content\""))
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     for file in files {
         if file.is("jsonl") || file.is("ndjson") {
             lines(file, &mut out);
             continue;
         }
         match file.json() {
-            Ok(value) if is_ours(&value) => ours::ours(file, value, &mut out),
+            Ok(value) if is_ours(&value) => own_export::ours(file, value, &mut out),
             Ok(value) => tree(file, value, &mut out),
             // Lines in a file that is called otherwise.
             Err(problem) if looks_like_lines(&file.bytes) => {
@@ -54,11 +55,11 @@ fn is_ours(value: &Value) -> bool {
     schema.starts_with("git-checkpoint/") || schema.starts_with("git-checkpoint.export/")
 }
 
-fn tree(file: &File, value: Value, out: &mut Parsed) {
+fn tree(file: &File, value: Value, out: &mut ParseOutcome) {
     match value {
-        Value::Array(items) => chat(file, items, Fields::default(), out),
+        Value::Array(items) => chat(file, items, ObjectFields::default(), out),
         Value::Object(map) => {
-            let mut fields = Fields::new(map);
+            let mut fields = ObjectFields::new(map);
             let key = ["messages", "entries", "conversation", "history"]
                 .into_iter()
                 .find(|key| fields.get(key).is_some_and(Value::is_array));
@@ -78,7 +79,7 @@ fn tree(file: &File, value: Value, out: &mut Parsed) {
     }
 }
 
-fn lines(file: &File, out: &mut Parsed) {
+fn lines(file: &File, out: &mut ParseOutcome) {
     if let Some(problem) = file.crowded() {
         return out.problems.push(problem);
     }
@@ -95,11 +96,11 @@ fn lines(file: &File, out: &mut Parsed) {
                 .push(Problem::broken(&format!("{}:{n}", file.path), error.to_string())),
         }
     }
-    chat(file, items, Fields::default(), out);
+    chat(file, items, ObjectFields::default(), out);
 }
 
 /// A session of one checkpoint with the messages among the items.
-fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
+fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseOutcome) {
     let id = rest
         .text("id")
         .or_else(|| rest.text("sessionId"))
@@ -112,10 +113,10 @@ fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
         };
         items.iter().find_map(|item| Some(said(item)?.as_str()?.to_owned()))
     });
-    let mut session = Session::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
-    session.status(Status::Paused);
+    let mut session = ForeignSession::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
+    session.status(SessionStatus::Paused);
     session.member("title", rest.text("title").or_else(|| rest.text("name")));
-    let mut point = Checkpoint::new(session.id.clone());
+    let mut point = ForeignCheckpoint::new(session.id.clone());
     let all = items.len();
     point.messages = items.into_iter().filter_map(message).collect();
     if point.messages.is_empty() {
@@ -142,7 +143,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
         .iter()
         .find(|message| message["role"] == "user")
         .and_then(|message| message["content"].as_str());
-    let mut notes = Notes::default();
+    let mut notes = RecordNotes::default();
     notes.set(
         "summary",
         first
@@ -157,7 +158,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: Fields, out: &mut Parsed) {
 
 /// The message that an item is or holds.
 fn message(item: Value) -> Option<Value> {
-    let mut fields = Fields::of(item)?;
+    let mut fields = ObjectFields::of(item)?;
     if fields.peek_text("role").is_some() && fields.has("content") {
         let timestamp = ["timestamp", "created_at", "createdAt", "time"]
             .iter()
@@ -182,7 +183,7 @@ fn message(item: Value) -> Option<Value> {
 }
 
 /// A message with its text as `content`; content in blocks is kept as it was in `metadata`.
-fn made(mut fields: Fields, timestamp: Option<Value>) -> Map<String, Value> {
+fn made(mut fields: ObjectFields, timestamp: Option<Value>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("role".into(), fields.take("role").unwrap_or_default());
     let content = fields.take("content").unwrap_or_default();

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    Checkpoint, File, LogLine, Parsed, Problem, Session, System,
-    fields::Fields,
-    notes::{Item, Notes},
+    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+    fields::ObjectFields,
+    notes::{NoteItem, RecordNotes},
     time,
 };
-use crate::model::{json as strict, session::Status};
+use crate::model::{json as strict, session::SessionStatus};
 
 /// All logs of one folder; the lines of one session id are one session.
-pub(super) fn parse(files: &[&File], out: &mut Parsed) {
-    let mut sessions: BTreeMap<String, (Session, Notes, Map<String, Value>)> = BTreeMap::new();
+pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {
+    let mut sessions: BTreeMap<String, (ForeignSession, RecordNotes, Map<String, Value>)> = BTreeMap::new();
     for file in files {
         if let Some(problem) = file.crowded() {
             out.problems.push(problem);
@@ -44,8 +44,8 @@ pub(super) fn parse(files: &[&File], out: &mut Parsed) {
             let id = id.unwrap_or("opencastle-logs").to_owned();
             let (session, notes, logs) = sessions.entry(id.clone()).or_insert_with(|| {
                 (
-                    Session::new(System::Opencastle, &id, file),
-                    Notes::default(),
+                    ForeignSession::new(System::Opencastle, &id, file),
+                    RecordNotes::default(),
                     Map::new(),
                 )
             });
@@ -64,8 +64,8 @@ pub(super) fn parse(files: &[&File], out: &mut Parsed) {
         }
     }
     for (id, (mut session, mut notes, logs)) in sessions {
-        session.status(Status::Active);
-        let mut point = Checkpoint::new("logs");
+        session.status(SessionStatus::Active);
+        let mut point = ForeignCheckpoint::new("logs");
         point.at = session.log.iter().filter_map(|line| line.at).max();
         session.created_at = session.log.iter().filter_map(|line| line.at).min();
         notes.set("summary", Some(format!("Logs of {id}: {} entries", session.log.len())));
@@ -81,12 +81,12 @@ pub(super) fn parse(files: &[&File], out: &mut Parsed) {
     }
 }
 
-fn log_line(value: &Value, kind: &str) -> LogLine {
+fn log_line(value: &Value, kind: &str) -> ForeignLogLine {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let said = ["message", "task", "summary", "description", "event", "type", "outcome"]
         .iter()
         .find_map(|key| text(key));
-    LogLine {
+    ForeignLogLine {
         at: value
             .get("timestamp")
             .or_else(|| value.get("ts"))
@@ -97,14 +97,16 @@ fn log_line(value: &Value, kind: &str) -> LogLine {
     }
 }
 
-fn delegation(value: Value, notes: &mut Notes) {
-    let Some(mut fields) = Fields::of(value) else { return };
+fn delegation(value: Value, notes: &mut RecordNotes) {
+    let Some(mut fields) = ObjectFields::of(value) else {
+        return;
+    };
     let agent = fields.text("agent").unwrap_or_else(|| "unknown".to_owned());
     let count = fields.get("tokens").and_then(Value::as_u64);
     if count.is_some() {
         fields.take("tokens");
     }
-    let item = Item::new(agent)
+    let item = NoteItem::new(agent)
         .at(fields.time("timestamp"))
         .with(
             "issue",

@@ -12,13 +12,13 @@ mod write;
 use serde_json::Value;
 
 use super::{
-    Attachment, Checkpoint, File, Parsed, Problem, Session, System,
-    fields::Fields,
-    markdown::{self as md, Section},
-    notes::Notes,
+    Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+    fields::ObjectFields,
+    markdown::{self as md, MarkdownSection},
+    notes::RecordNotes,
     time,
 };
-use crate::model::session::Status;
+use crate::model::session::SessionStatus;
 
 pub(super) use write::write;
 
@@ -34,8 +34,8 @@ fn is_titled(text: &str) -> bool {
     first.is_some_and(|line| line.starts_with("# ") && line.to_lowercase().contains("session checkpoint"))
 }
 
-pub(super) fn parse(files: &[File]) -> Parsed {
-    let mut out = Parsed::default();
+pub(super) fn parse(files: &[File]) -> ParseOutcome {
+    let mut out = ParseOutcome::default();
     let mut lines = Vec::new();
     for file in files {
         if ["ndjson", "jsonl", "json"].iter().any(|end| file.is(end)) {
@@ -48,16 +48,16 @@ pub(super) fn parse(files: &[File]) -> Parsed {
     out
 }
 
-fn checkpoint(file: &File, out: &mut Parsed) {
+fn checkpoint(file: &File, out: &mut ParseOutcome) {
     let text = file.text();
     if text.trim().is_empty() {
         out.problems.push(Problem::broken(&file.path, "it is empty"));
         return;
     }
-    let mut session = Session::new(System::Opencastle, file.stem(), file);
-    session.status(Status::Active);
-    let mut point = Checkpoint::default();
-    let (mut notes, mut rest, mut kept) = (Notes::default(), Fields::default(), Vec::new());
+    let mut session = ForeignSession::new(System::Opencastle, file.stem(), file);
+    session.status(SessionStatus::Active);
+    let mut point = ForeignCheckpoint::default();
+    let (mut notes, mut rest, mut kept) = (RecordNotes::default(), ObjectFields::default(), Vec::new());
     let mut title = None;
     for section in md::sections(&text) {
         if section.level <= 1 {
@@ -118,7 +118,12 @@ fn after_dash(title: &str) -> &str {
 }
 
 /// The lines above the first section; gives those that say something else.
-fn head(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: &mut Fields) -> Vec<String> {
+fn head(
+    section: &MarkdownSection,
+    session: &mut ForeignSession,
+    point: &mut ForeignCheckpoint,
+    rest: &mut ObjectFields,
+) -> Vec<String> {
     let mut left = Vec::new();
     for line in &section.lines {
         let Some((key, value)) = md::pair(line).or_else(|| md::plain_pair(line)) else {
@@ -128,7 +133,7 @@ fn head(section: &Section, session: &mut Session, point: &mut Checkpoint, rest: 
             continue;
         };
         let value = md::unticked(value.trim());
-        let unset = |key: &str, session: &Session| !session.members.contains_key(key);
+        let unset = |key: &str, session: &ForeignSession| !session.members.contains_key(key);
         match key.to_lowercase().as_str() {
             _ if value.is_empty() => {}
             "last updated" | "updated" | "saved" | "date" if point.at.is_none() => {

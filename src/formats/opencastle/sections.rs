@@ -4,16 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        fields::Fields,
-        markdown::{self as md, Section},
-        notes::{Item, Notes},
+        fields::ObjectFields,
+        markdown::{self as md, MarkdownSection},
+        notes::{NoteItem, RecordNotes},
     },
     tables,
 };
 
 /// A section with these of its lines.
-pub(super) fn verbatim(section: &Section, lines: Vec<String>) -> Value {
-    let section = Section {
+pub(super) fn verbatim(section: &MarkdownSection, lines: Vec<String>) -> Value {
+    let section = MarkdownSection {
         lines,
         ..section.clone()
     };
@@ -22,7 +22,7 @@ pub(super) fn verbatim(section: &Section, lines: Vec<String>) -> Value {
 
 /// Takes a section into the record, and gives the lines of it that have no place there; `None` for a section that is
 /// none of the template's.
-pub(super) fn take(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Option<Vec<String>> {
+pub(super) fn take(section: &MarkdownSection, notes: &mut RecordNotes, rest: &mut ObjectFields) -> Option<Vec<String>> {
     let key = section.key();
     let left = match key.as_str() {
         "current phase" => phase(section, notes, rest),
@@ -87,7 +87,7 @@ fn nothing(lines: &[String]) -> bool {
     })
 }
 
-fn phase(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<String> {
+fn phase(section: &MarkdownSection, notes: &mut RecordNotes, rest: &mut ObjectFields) -> Vec<String> {
     let text = section.text();
     if text.trim().is_empty() {
         return Vec::new();
@@ -122,7 +122,7 @@ fn phase(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<String>
     Vec::new()
 }
 
-fn partitions(section: &Section, notes: &mut Notes) -> Vec<String> {
+fn partitions(section: &MarkdownSection, notes: &mut RecordNotes) -> Vec<String> {
     let mut found = Map::new();
     let mut left = Vec::new();
     for whole in &section.lines {
@@ -155,11 +155,11 @@ pub(super) const BELOW: [(&str, &str, &str); 4] = [
 ];
 
 /// The items of a list; a line `Reason: ...` below an item is its reason, `Needs: ...` what a blocker needs.
-fn list(section: &Section, place: impl Fn(&str) -> &'static str, notes: &mut Notes) -> Vec<String> {
+fn list(section: &MarkdownSection, place: impl Fn(&str) -> &'static str, notes: &mut RecordNotes) -> Vec<String> {
     let (items, other) = md::bullets(&section.lines);
     for item in items.iter().filter(|item| !is_placeholder(&item.text)) {
         let name = place(&item.text);
-        let mut made = Item::new(md::unescaped(&item.text));
+        let mut made = NoteItem::new(md::unescaped(&item.text));
         let (mut said, mut below): (Vec<(&str, String)>, Vec<String>) = (Vec::new(), Vec::new());
         for line in &item.below {
             let more = line.strip_prefix("  ").filter(|_| below.is_empty());

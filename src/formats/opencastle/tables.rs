@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use super::{
     super::{
-        fields::Fields,
-        markdown::{self as md, Section, Table},
-        notes::{Item, Notes, task_status},
+        fields::ObjectFields,
+        markdown::{self as md, MarkdownSection, MarkdownTable},
+        notes::{NoteItem, RecordNotes, task_status},
         time,
     },
     sections::is_placeholder,
 };
 
 /// A row by the names of its columns.
-struct Row {
+struct LogRowFields {
     cells: Vec<(String, String)>,
     /// The row as a line, for one that has no place.
     line: String,
 }
 
-impl Row {
-    fn of(table: &Table, row: &[String]) -> Self {
+impl LogRowFields {
+    fn of(table: &MarkdownTable, row: &[String]) -> Self {
         let head = table.head.iter().map(|name| name.to_lowercase());
         let mut cells: Vec<(String, String)> = head.zip(row.iter().map(|cell| unbroken(cell))).collect();
         for (cell, n) in row.iter().zip(1..).skip(table.head.len()) {
@@ -41,8 +41,8 @@ impl Row {
     }
 
     /// What nobody took. A column may stand twice.
-    fn rest(self) -> Fields {
-        let mut out = Fields::default();
+    fn rest(self) -> ObjectFields {
+        let mut out = ObjectFields::default();
         for (name, cell) in self.cells.into_iter().filter(|(_, cell)| !cell.is_empty()) {
             let twice = out.has(&name);
             out.put(&if twice { format!("{name} (again)") } else { name }, cell.into());
@@ -59,7 +59,7 @@ impl Row {
 }
 
 /// The rows of a table that have no place, under its head.
-fn remaining(table: &Table, rows: Vec<String>) -> Vec<String> {
+fn remaining(table: &MarkdownTable, rows: Vec<String>) -> Vec<String> {
     let top = if rows.is_empty() {
         Vec::new()
     } else {
@@ -106,13 +106,13 @@ pub(super) fn parts(text: Option<String>) -> Option<Vec<Value>> {
     Some(parts.map(Value::from).collect())
 }
 
-pub(super) fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<String> {
+pub(super) fn tasks(section: &MarkdownSection, status: &str, notes: &mut RecordNotes) -> Vec<String> {
     let (tables, other) = md::tables(&section.lines);
     let mut left = Vec::new();
     for table in &tables {
         let mut rows = Vec::new();
         for row in &table.rows {
-            let mut row = Row::of(table, row);
+            let mut row = LogRowFields::of(table, row);
             let Some(title) = row.take(&["task", "description", "title"]) else {
                 rows.extend(row.left());
                 continue;
@@ -123,7 +123,7 @@ pub(super) fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<S
                 found @ ("blocked" | "dropped") => found,
                 _ => status,
             });
-            let item = Item::new(title)
+            let item = NoteItem::new(title)
                 .with("status", Some(own))
                 .with("issue", row.take(&["tracker", "linear", "issue"]))
                 .with("agent", row.take(&["agent"]))
@@ -141,7 +141,7 @@ pub(super) fn tasks(section: &Section, status: &str, notes: &mut Notes) -> Vec<S
         let below = (!item.below.is_empty()).then(|| item.below.join("\n"));
         notes.add(
             "tasks",
-            Item::new(item.text.clone())
+            NoteItem::new(item.text.clone())
                 .with("status", Some(own))
                 .with("notes", below),
         );
@@ -161,19 +161,19 @@ pub(super) fn usual(status: &str) -> &'static str {
     }
 }
 
-pub(super) fn approvals(section: &Section, notes: &mut Notes) -> Vec<String> {
+pub(super) fn approvals(section: &MarkdownSection, notes: &mut RecordNotes) -> Vec<String> {
     let (tables, mut left) = md::tables(&section.lines);
     for table in &tables {
         let mut rows = Vec::new();
         for row in &table.rows {
-            let mut row = Row::of(table, row);
+            let mut row = LogRowFields::of(table, row);
             let Some(question) = row.take(&["question"]) else {
                 rows.extend(row.left());
                 continue;
             };
             let posted = row.take(&["posted at", "posted"]);
             let at = posted.as_deref().and_then(time::parse);
-            let item = Item::new(question)
+            let item = NoteItem::new(question)
                 .with("provider", row.take(&["provider"]))
                 .with("channel", row.take(&["channel"]))
                 .with("thread", row.take(&["thread id", "thread"]))
@@ -186,7 +186,7 @@ pub(super) fn approvals(section: &Section, notes: &mut Notes) -> Vec<String> {
     left
 }
 
-pub(super) fn delegations(section: &Section, notes: &mut Notes, rest: &mut Fields) -> Vec<String> {
+pub(super) fn delegations(section: &MarkdownSection, notes: &mut RecordNotes, rest: &mut ObjectFields) -> Vec<String> {
     let (tables, other) = md::tables(&section.lines);
     let mut left = Vec::new();
     for table in &tables {
@@ -201,7 +201,7 @@ pub(super) fn delegations(section: &Section, notes: &mut Notes, rest: &mut Field
             {
                 cells.insert(at, String::new());
             }
-            let mut row = Row::of(table, &cells);
+            let mut row = LogRowFields::of(table, &cells);
             // The number of a row says nothing that its place does not.
             row.take(&["#"]);
             let Some(agent) = row.take(&["agent"]) else {
@@ -212,7 +212,7 @@ pub(super) fn delegations(section: &Section, notes: &mut Notes, rest: &mut Field
             let count = tokens.as_deref().and_then(number);
             let took = row.take(&["duration"]);
             let secs = took.as_deref().and_then(seconds);
-            let item = Item::new(agent)
+            let item = NoteItem::new(agent)
                 .with("issue", row.take(&["tracker", "linear", "issue"]))
                 .with("model_tier", row.take(&["model tier", "model"]))
                 .with("tokens", count)

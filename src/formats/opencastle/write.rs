@@ -8,21 +8,22 @@ use serde_json::Value;
 
 use super::{
     super::{
-        System, markdown as md,
+        System,
+        export::{self, ExportFiles, ExportInput},
+        markdown as md,
         notes::session_status,
-        outgoing::{self, Outgoing, Written},
     },
     sections::BELOW,
 };
-use crate::model::record::{Record, Unknown};
+use crate::model::record::{Record, UnknownMembers};
 
 /// Writes the newest checkpoint. A column beyond the template's appears only when a task needs it.
-pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
-    let document = out.newest();
+pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
+    let document = out.latest();
     let (record, session) = (&document.record, &document.session);
-    let mut own = outgoing::own(record, System::Opencastle);
+    let mut own = export::own(record, System::Opencastle);
     let kept = match own.remove("sections") {
-        Some(Value::Array(sections)) => sections.iter().map(Kept::of).collect(),
+        Some(Value::Array(sections)) => sections.iter().map(UnplacedSection::of).collect(),
         _ => Vec::new(),
     };
     let title = session.title.as_deref().map(one_line).filter(|title| !title.is_empty());
@@ -50,7 +51,7 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
             head(key, value);
         }
     }
-    let is_head = |section: &&Kept| section.level == 1 && section.title == title;
+    let is_head = |section: &&UnplacedSection| section.level == 1 && section.title == title;
     for section in kept.iter().filter(is_head) {
         line(&mut text, &format!("\n{}", section.text));
     }
@@ -90,20 +91,20 @@ pub(in super::super) fn write(out: &Outgoing<'_>) -> Written {
             ),
         );
     }
-    Written::one("SESSION-CHECKPOINT.md".to_owned(), text.into_bytes())
+    ExportFiles::one("SESSION-CHECKPOINT.md".to_owned(), text.into_bytes())
 }
 
 /// The heading of the template.
 const TITLE: &str = "Session Checkpoint";
 
 /// A section that came in without a place of its own.
-struct Kept {
+struct UnplacedSection {
     level: usize,
     title: String,
     text: String,
 }
 
-impl Kept {
+impl UnplacedSection {
     fn of(section: &Value) -> Self {
         let of = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let level = section.get("level").and_then(Value::as_u64).unwrap_or(2);
@@ -162,7 +163,7 @@ struct Point<'a> {
 }
 
 impl<'a> Point<'a> {
-    fn of(text: &'a str, unknown: &'a Unknown) -> Self {
+    fn of(text: &'a str, unknown: &'a UnknownMembers) -> Self {
         Self {
             text,
             done: unknown.get("checked").and_then(Value::as_bool),

@@ -5,11 +5,11 @@
 //! whole list empties it. A patch is *prepared* once, where it enters (ids, times and authors filled in), and may then
 //! be applied to any record any number of times with the same result.
 
-mod changing;
+mod editor;
 
 use serde_json::{Map, Value, json};
 
-pub use changing::{Changing, Missing};
+pub use editor::{MissingItemRule, RecordEditor};
 
 use super::{record::Record, time::Timestamp};
 
@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 /// Who and when, for items that do not say so, and where fresh ids come from.
-pub struct Stamp<'a> {
+pub struct PatchStamp<'a> {
     /// The time of the change.
     pub at: Timestamp,
     /// The author of the change.
@@ -84,7 +84,7 @@ pub struct Stamp<'a> {
 ///
 /// An element with an `id` is left as it is: it changes that item, or, where there is none, is completed by
 /// [`apply`] failing on what it lacks. To add an item under an id of one's own, give `at` and `by` too.
-pub fn prepare(patch: Value, stamp: &mut Stamp<'_>) -> Result<Value, Error> {
+pub fn prepare(patch: Value, stamp: &mut PatchStamp<'_>) -> Result<Value, Error> {
     let Value::Object(mut patch) = patch else {
         return Err(Error::NotAnObject);
     };
@@ -102,7 +102,7 @@ pub fn prepare(patch: Value, stamp: &mut Stamp<'_>) -> Result<Value, Error> {
     Ok(Value::Object(patch))
 }
 
-fn prepare_item(item: Value, text_field: &str, stamp: &mut Stamp<'_>) -> Option<Value> {
+fn prepare_item(item: Value, text_field: &str, stamp: &mut PatchStamp<'_>) -> Option<Value> {
     let given = match item {
         Value::String(text) => Map::from_iter([(text_field.to_owned(), Value::String(text))]),
         Value::Object(map) if map.contains_key("id") => return Some(Value::Object(map)),
@@ -119,15 +119,15 @@ fn prepare_item(item: Value, text_field: &str, stamp: &mut Stamp<'_>) -> Option<
 
 /// Applies a prepared patch.
 pub fn apply(record: &Record, patch: &Value) -> Result<Record, Error> {
-    let mut changing = Changing::new(record);
-    changing.apply(patch, Missing::IsAdded)?;
+    let mut changing = RecordEditor::new(record);
+    changing.apply(patch, MissingItemRule::IsAdded)?;
     changing.finish()
 }
 
 /// Whether a prepared patch says anything that no record could hold: for refusing it where it enters.
 pub fn check(patch: &Value) -> Result<(), Error> {
-    let mut changing = Changing::new(&Record::default());
-    changing.apply(patch, Missing::IsPassedOver)?;
+    let mut changing = RecordEditor::new(&Record::default());
+    changing.apply(patch, MissingItemRule::IsPassedOver)?;
     changing.finish()?;
     check_parts(patch)
 }
@@ -141,7 +141,7 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
         };
         let parts: Vec<Value> = items
             .iter()
-            .filter(|item| !changing::is_whole(item))
+            .filter(|item| !editor::is_whole(item))
             .map(|part| {
                 let mut item = json!({ "id": "", "at": "1970-01-01T00:00:00Z", "by": "", text: "" });
                 for (of, member) in MUST {
@@ -162,7 +162,7 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
 
 /// Removes one item of a list.
 pub fn remove(record: &Record, list: &str, id: &str) -> Result<Record, Error> {
-    let mut changing = Changing::new(record);
+    let mut changing = RecordEditor::new(record);
     if changing.remove(list, id) {
         return changing.finish();
     }
@@ -223,7 +223,7 @@ mod tests {
         let at = Timestamp::from_unix(0, 0);
         let patch = prepare(
             patch,
-            &mut Stamp {
+            &mut PatchStamp {
                 at,
                 by: "ana",
                 fresh_id: &mut fresh_id,
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn applying_twice_changes_nothing_more() {
         let mut fresh_id = || "only".to_owned();
-        let mut stamp = Stamp {
+        let mut stamp = PatchStamp {
             at: Timestamp::from_unix(0, 0),
             by: "a",
             fresh_id: &mut fresh_id,

@@ -2,34 +2,34 @@
 
 use serde::Serialize;
 
-use super::{CommitInfo, Verdict};
+use super::{CommitInfo, ReportVerdict};
 use crate::model::{
-    change::{ChangeKind, Changes},
-    facts::{Bounded, Renamed},
+    change::{ChangeCounts, ChangeKind},
+    facts::{BoundedList, PathRename},
     path::RepoPath,
 };
 
 /// All files that differ, seen from three sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Files {
+pub struct FileReport {
     /// `same` when the files are as saved, else `moved`.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// Between the commits of then and now.
-    pub committed: Changes,
+    pub committed: ChangeCounts,
     /// Between the commit of now and the files of now.
-    pub uncommitted: Changes,
+    pub uncommitted: ChangeCounts,
     /// Between the files as saved and the files of now; absent when the checkpoint holds no files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since_saved: Option<Changes>,
+    pub since_saved: Option<ChangeCounts>,
     /// Paths that then or now were skipped (too large, excluded, unreadable), so that nothing is known of a difference.
-    pub not_compared: Bounded<RepoPath>,
+    pub not_compared: BoundedList<RepoPath>,
 }
 
 /// The files that held uncommitted changes when the checkpoint was made, and what became of those changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Saved {
+pub struct SavedFiles {
     /// The most serious of the files' verdicts; `same` when there are none.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// How many.
     pub count: u64,
     /// Of these, uncommitted as they were.
@@ -54,7 +54,7 @@ pub struct Saved {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SavedFile {
     /// `same`, `moved`, `CHECK`, `missing` or `conflict`.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// What became of its change.
     pub state: SavedState,
     /// How it had been changed when it was saved.
@@ -79,19 +79,19 @@ pub struct SavedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SavedState {
-    /// See [`Saved::same`].
+    /// See [`SavedFiles::same`].
     Same,
-    /// See [`Saved::committed`].
+    /// See [`SavedFiles::committed`].
     Committed,
-    /// See [`Saved::included`].
+    /// See [`SavedFiles::included`].
     Included,
-    /// See [`Saved::reverted`].
+    /// See [`SavedFiles::reverted`].
     Reverted,
-    /// See [`Saved::changed`].
+    /// See [`SavedFiles::changed`].
     Changed,
-    /// See [`Saved::missing`].
+    /// See [`SavedFiles::missing`].
     Missing,
-    /// See [`Saved::conflict`].
+    /// See [`SavedFiles::conflict`].
     Conflict,
 }
 
@@ -146,24 +146,24 @@ pub struct Lines {
 
 /// Uncommitted changes now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WorkTree {
+pub struct UncommittedChanges {
     /// `same` when there is nothing the checkpoint does not know, `kept` when there is, `conflict` with unmerged paths
     /// that were not unmerged then.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// Paths whose index entry differs from HEAD.
-    pub staged: Bounded<RepoPath>,
+    pub staged: BoundedList<RepoPath>,
     /// Tracked paths whose file differs from the index.
-    pub modified: Bounded<RepoPath>,
+    pub modified: BoundedList<RepoPath>,
     /// Tracked paths without a file.
-    pub deleted: Bounded<RepoPath>,
+    pub deleted: BoundedList<RepoPath>,
     /// Paths neither tracked nor ignored.
-    pub untracked: Bounded<RepoPath>,
+    pub untracked: BoundedList<RepoPath>,
     /// Unmerged paths.
-    pub conflicted: Bounded<RepoPath>,
+    pub conflicted: BoundedList<RepoPath>,
     /// Renames between HEAD and the index.
-    pub renamed: Bounded<Renamed>,
+    pub renamed: BoundedList<PathRename>,
     /// Paths with uncommitted changes now and none when the checkpoint was made.
-    pub not_in_checkpoint: Bounded<RepoPath>,
+    pub not_in_checkpoint: BoundedList<RepoPath>,
     /// Whether the index holds the same tree as then; absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index_same: Option<bool>,

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::{Pair, Verdict};
-use crate::model::{facts::Bounded, id::Oid, time::Timestamp};
+use super::{ReportVerdict, SavedAndCurrent};
+use crate::model::{facts::BoundedList, id::Oid, time::Timestamp};
 
 /// A number that may be a lower bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct BoundedCount {
     /// The number.
     pub count: u64,
     /// Whether counting stopped early.
@@ -32,13 +32,13 @@ pub struct CommitInfo {
     pub committed_at: Timestamp,
 }
 
-/// Commits counted, the newest ones listed.
+/// Commits counted, the latest ones listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommitList {
     /// How many.
     #[serde(flatten)]
-    pub total: Count,
-    /// The newest ones.
+    pub total: BoundedCount,
+    /// The latest ones.
     pub first: Vec<CommitInfo>,
 }
 
@@ -46,13 +46,13 @@ pub struct CommitList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Branch {
     /// `same`, `moved`, `CHECK`, or `missing` when it was deleted with commits that no other branch has.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// The branch checked out; null for a detached HEAD.
-    pub name: Pair<Option<String>>,
+    pub name: SavedAndCurrent<Option<String>>,
     /// The commit checked out; null for an unborn branch.
-    pub head: Pair<Option<Oid>>,
+    pub head: SavedAndCurrent<Option<Oid>>,
     /// What became of the branch of then.
-    pub fate: Fate,
+    pub fate: BranchFate,
     /// The commit it points to now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tip: Option<Oid>,
@@ -67,7 +67,7 @@ pub struct Branch {
 /// What became of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fate {
+pub enum BranchFate {
     /// HEAD was detached: there is none.
     None,
     /// It had no commit then, and has none now.
@@ -94,7 +94,7 @@ pub enum Fate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Commits {
     /// `same`, `moved` when everything of then is still there in some form, else `CHECK`.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// What happened.
     pub how: History,
     /// The best common ancestor, when the history was rewritten.
@@ -105,7 +105,7 @@ pub struct Commits {
     /// Different authors of `since` (of the first 1,000).
     pub authors: u64,
     /// Commits of then that are there in another form.
-    pub matched: Bounded<Match>,
+    pub matched: BoundedList<CommitMatch>,
     /// Commits of then that are not there in any form found.
     pub lost: CommitList,
     /// The clone is shallow and the answer may depend on what it lacks.
@@ -115,14 +115,14 @@ pub struct Commits {
 
 impl Commits {
     /// Nothing can be said: the commit of then is not known.
-    pub fn untold() -> Self {
+    pub fn base_unknown() -> Self {
         Self {
-            verdict: Verdict::Check,
+            verdict: ReportVerdict::Check,
             how: History::Untold,
             base: None,
             since: CommitList::default(),
             authors: 0,
-            matched: Bounded::default(),
+            matched: BoundedList::default(),
             lost: CommitList::default(),
             shallow: false,
         }
@@ -145,7 +145,7 @@ pub enum History {
     Forward,
     /// HEAD went back to an earlier commit.
     Rewound,
-    /// The newest commit was replaced by one with the same parents.
+    /// The latest commit was replaced by one with the same parents.
     Amended,
     /// All commits are there again, as other commits.
     Rebased,
@@ -184,7 +184,7 @@ impl History {
 
 /// A commit of then and what it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Match {
+pub struct CommitMatch {
     /// The commit of then.
     pub then: Oid,
     /// The commit of now.
@@ -211,25 +211,25 @@ pub enum MatchedBy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Upstream {
     /// `same`, `moved`, `CHECK` when it was rewritten, `missing` when it is gone.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// What became of the upstream of then.
     pub fate: UpstreamFate,
     /// The upstream of the branch checked out.
-    pub name: Pair<Option<String>>,
+    pub name: SavedAndCurrent<Option<String>>,
     /// The commit of the upstream of then, as last fetched.
-    pub head: Pair<Option<Oid>>,
+    pub head: SavedAndCurrent<Option<Oid>>,
     /// Commits it gained since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gained: Option<Count>,
+    pub gained: Option<BoundedCount>,
     /// Commits it lost since: it was rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dropped: Option<Count>,
+    pub dropped: Option<BoundedCount>,
     /// Commits of HEAD now that its upstream lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ahead: Option<Count>,
+    pub ahead: Option<BoundedCount>,
     /// Commits of that upstream that HEAD lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub behind: Option<Count>,
+    pub behind: Option<BoundedCount>,
 }
 
 /// What became of an upstream.

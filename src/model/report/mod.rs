@@ -9,10 +9,11 @@ mod history;
 
 use serde::Serialize;
 
-use super::{facts::Operation, time::Timestamp};
-pub use files::{Files, Lines, MergeVerdict, Saved, SavedFile, SavedState, WorkTree};
+use super::{facts::GitOperation, time::Timestamp};
+pub use files::{FileReport, Lines, MergeVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges};
 pub use history::{
-    Branch, CommitInfo, CommitList, Commits, Count, Fate, History, Match, MatchedBy, Upstream, UpstreamFate,
+    BoundedCount, Branch, BranchFate, CommitInfo, CommitList, CommitMatch, Commits, History, MatchedBy, Upstream,
+    UpstreamFate,
 };
 
 /// Everything that changed since a checkpoint.
@@ -22,8 +23,8 @@ pub struct ChangeReport {
     pub drift: Drift,
     /// How long ago it was made.
     pub age: Age,
-    /// The machine and work tree.
-    pub place: Place,
+    /// The machine and working tree.
+    pub place: MachineLocation,
     /// The branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
@@ -32,13 +33,13 @@ pub struct ChangeReport {
     pub commits: Option<Commits>,
     /// All files that differ.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<Files>,
+    pub files: Option<FileReport>,
     /// The files that held uncommitted changes when it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub saved: Option<Saved>,
+    pub saved: Option<SavedFiles>,
     /// Uncommitted changes now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<WorkTree>,
+    pub worktree: Option<UncommittedChanges>,
     /// The upstream branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
@@ -49,19 +50,19 @@ pub struct ChangeReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stash: Option<Stash>,
     /// The parts that could not be found out.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<PartFailure>,
 }
 
 /// What a line of the report comes to, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub enum Verdict {
+pub enum ReportVerdict {
     /// As it was.
     #[serde(rename = "same")]
     Same,
     /// Something that is only here now, and is left alone.
     #[serde(rename = "kept")]
     Kept,
-    /// Not the same, and nothing to worry about: another host, another work tree.
+    /// Not the same, and nothing to worry about: another host, another working tree.
     #[serde(rename = "differs")]
     Differs,
     /// Went on as work does: nothing of the checkpoint is lost.
@@ -78,7 +79,7 @@ pub enum Verdict {
     Conflict,
 }
 
-impl Verdict {
+impl ReportVerdict {
     /// The word.
     pub fn word(self) -> &'static str {
         match self {
@@ -96,22 +97,22 @@ impl Verdict {
 /// The parts of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum ReportPart {
     /// See [`Age`].
     Age,
-    /// See [`Place`].
+    /// See [`MachineLocation`].
     Place,
     /// See [`Branch`].
     Branch,
     /// See [`Commits`].
     Commits,
-    /// See [`Files`].
+    /// See [`FileReport`].
     Files,
-    /// See [`Saved`].
+    /// See [`SavedFiles`].
     Saved,
-    /// See [`WorkTree`].
+    /// See [`UncommittedChanges`].
     Worktree,
-    /// See [`WorkTree::index_same`].
+    /// See [`UncommittedChanges::index_same`].
     Index,
     /// See [`Upstream`].
     Upstream,
@@ -121,7 +122,7 @@ pub enum Part {
     Stash,
 }
 
-impl Part {
+impl ReportPart {
     /// The word that stands at the beginning of its line.
     pub fn word(self) -> &'static str {
         match self {
@@ -150,19 +151,19 @@ pub struct Drift {
     /// Whether there is any.
     pub drifted: bool,
     /// In which parts.
-    pub reasons: Vec<Part>,
+    pub reasons: Vec<ReportPart>,
 }
 
 /// A value when the checkpoint was made, and now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pair<T> {
+pub struct SavedAndCurrent<T> {
     /// When it was made; null when there was none.
     pub then: T,
     /// Now; null when there is none.
     pub now: T,
 }
 
-impl<T: PartialEq> Pair<T> {
+impl<T: PartialEq> SavedAndCurrent<T> {
     /// Whether both are equal.
     pub fn is_same(&self) -> bool {
         self.then == self.now
@@ -173,7 +174,7 @@ impl<T: PartialEq> Pair<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Age {
     /// `same`, or `CHECK` beyond the limit and when it lies in the future.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// When it was made.
     pub saved_at: Timestamp,
     /// When the report was made.
@@ -185,30 +186,30 @@ pub struct Age {
     pub limit: Option<u64>,
 }
 
-/// The machine and work tree.
+/// The machine and working tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct MachineLocation {
     /// `same` or `differs`.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// What it is.
-    pub is: PlaceIs,
+    pub is: LocationVerdict,
     /// The machine's name.
-    pub host: Pair<String>,
-    /// The work tree: `main`, or `linked-` and git's name for it.
-    pub worktree: Pair<String>,
+    pub host: SavedAndCurrent<String>,
+    /// The working tree: `main`, or `linked-` and git's name for it.
+    pub worktree: SavedAndCurrent<String>,
     /// Its root, C-quoted where it must be.
-    pub path: Pair<String>,
+    pub path: SavedAndCurrent<String>,
 }
 
 /// Where we are, compared with where the checkpoint was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PlaceIs {
-    /// The same work tree.
+pub enum LocationVerdict {
+    /// The same working tree.
     Same,
-    /// Another work tree of the same repository.
+    /// Another working tree of the same repository.
     OtherWorktree,
-    /// Another folder on the same machine: another clone, or a moved one.
+    /// Another directory on the same machine: another clone, or a moved one.
     OtherFolder,
     /// Another machine.
     OtherHost,
@@ -218,27 +219,27 @@ pub enum PlaceIs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operations {
     /// `same`, `moved` when the one of then is over, `CHECK` when there is one that was not there then.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// Then and now.
     #[serde(flatten)]
-    pub is: Pair<Option<Operation>>,
+    pub is: SavedAndCurrent<Option<GitOperation>>,
 }
 
 /// Entries of the stash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stash {
     /// `same`, `moved`, or `CHECK` when there are fewer than then.
-    pub verdict: Verdict,
+    pub verdict: ReportVerdict,
     /// Then and now.
     #[serde(flatten)]
-    pub count: Pair<u64>,
+    pub count: SavedAndCurrent<u64>,
 }
 
 /// A part that could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failure {
+pub struct PartFailure {
     /// Which one.
-    pub part: Part,
+    pub part: ReportPart,
     /// Why.
     pub reason: String,
 }

@@ -14,7 +14,7 @@ pub const LISTED: usize = 2_000;
 
 /// The files at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Files {
+pub struct FileStates {
     /// Their tree, as a snapshot would hold it.
     pub tree: Oid,
     /// The commit of HEAD; none on an unborn branch.
@@ -39,9 +39,9 @@ pub struct FileState {
 }
 
 /// The mode and object at a path; `None` when nothing stands there.
-type Content<'a> = Option<(String, &'a Oid)>;
+type PathContent<'a> = Option<(String, &'a Oid)>;
 
-impl Files {
+impl FileStates {
     /// From the tree, the commit, and the differences between that commit's tree and the tree.
     pub fn new(tree: Oid, head: Option<Oid>, changes: &[TreeChange]) -> Self {
         let state = |change: &TreeChange| FileState {
@@ -59,14 +59,14 @@ impl Files {
     /// The paths that are not the same any more, given what differs now from the same commit's tree; `None` when they
     /// cannot be told.
     pub fn differing(&self, now: &[TreeChange]) -> Option<Vec<RepoPath>> {
-        fn then(state: &FileState) -> Content<'_> {
+        fn then(state: &FileState) -> PathContent<'_> {
             Some((state.mode.clone()?, state.id.as_ref()?))
         }
-        fn there(change: &TreeChange) -> Content<'_> {
+        fn there(change: &TreeChange) -> PathContent<'_> {
             let entry = change.new.as_ref()?;
             Some((format!("{:06o}", entry.mode), &entry.id))
         }
-        let mut left: BTreeMap<&RepoPath, Content<'_>> =
+        let mut left: BTreeMap<&RepoPath, PathContent<'_>> =
             self.changes.as_ref()?.iter().map(|s| (&s.path, then(s))).collect();
         let mut out = Vec::new();
         for change in now {

@@ -9,7 +9,7 @@ const MIN_ID: usize = 3;
 
 /// What a word means.
 #[derive(Debug, PartialEq)]
-pub enum Found<'a> {
+pub enum StepMatch<'a> {
     /// This step.
     One(&'a Step),
     /// Several of the same kind of match.
@@ -20,9 +20,9 @@ pub enum Found<'a> {
 
 /// The step a word means: by id, number (`3` or `#3`), beginning of an id, title, or a part of a title. The first kind
 /// that matches decides.
-pub fn find<'a>(steps: &'a [Step], word: &str) -> Found<'a> {
+pub fn find<'a>(steps: &'a [Step], word: &str) -> StepMatch<'a> {
     if let Some(step) = steps.iter().find(|step| step.id == word) {
-        return Found::One(step);
+        return StepMatch::One(step);
     }
     let number = word.strip_prefix('#').unwrap_or(word).parse::<u32>().ok();
     let lower = word.to_lowercase();
@@ -36,11 +36,11 @@ pub fn find<'a>(steps: &'a [Step], word: &str) -> Found<'a> {
         let found: Vec<&Step> = steps.iter().filter(|step| matches(step)).collect();
         match found.as_slice() {
             [] => {}
-            [one] => return Found::One(one),
-            _ => return Found::Many(found),
+            [one] => return StepMatch::One(one),
+            _ => return StepMatch::Many(found),
         }
     }
-    Found::None
+    StepMatch::None
 }
 
 /// The steps whose results a step rests on, directly or through others, in the order of steps. Uses that lead in a

@@ -11,11 +11,11 @@ mod retry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use files::{FileState, Files, LISTED};
-pub use find::{Found, find, needed_by, rests_on};
-pub use retry::{Retry, Since, Warning};
+pub use files::{FileState, FileStates, LISTED};
+pub use find::{StepMatch, find, needed_by, rests_on};
+pub use retry::{FileChanges, RetryInfo, Warning};
 
-use super::{excerpt::Excerpt, json, patch, path::RepoPath, record::Unknown, time::Timestamp};
+use super::{excerpt::Excerpt, json, patch, path::RepoPath, record::UnknownMembers, time::Timestamp};
 
 /// The largest stored step that is read: 16 MiB. Real ones have a few KiB; outputs are bounded, prompts to 1 MiB.
 pub const SIZE_LIMIT: usize = 16 << 20;
@@ -72,7 +72,7 @@ pub struct Step {
     pub duration_ms: Option<u64>,
     /// The command, when it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Command>,
+    pub command: Option<ShellCommand>,
     /// The command's exit status; 128 and the signal's number when one ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
@@ -81,7 +81,7 @@ pub struct Step {
     pub output: Option<Excerpt>,
     /// Files it created, modified or deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<StepOutput>,
     /// How many more files than those it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_outputs: Option<u64>,
@@ -99,16 +99,16 @@ pub struct Step {
     pub invalidated: Option<String>,
     /// The files when this try began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Files>,
+    pub before: Option<FileStates>,
     /// The files when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Files>,
+    pub after: Option<FileStates>,
     /// The tries before this one, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Attempt>,
+    pub earlier: Vec<StepAttempt>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 fn one() -> u32 {
@@ -144,12 +144,12 @@ impl StepStatus {
 
 /// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct ShellCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The folder it runs in, below the top of the work tree; empty is the top itself.
-    #[serde(default, skip_serializing_if = "is_top")]
-    pub folder: RepoPath,
+    /// The directory it runs in, below the top of the working tree; empty is the top itself.
+    #[serde(rename = "folder", default, skip_serializing_if = "is_top")]
+    pub directory: RepoPath,
     /// How long it may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -159,14 +159,14 @@ pub struct Command {
     pub altered: bool,
 }
 
-fn is_top(folder: &RepoPath) -> bool {
-    folder.as_bytes().is_empty()
+fn is_top(directory: &RepoPath) -> bool {
+    directory.as_bytes().is_empty()
 }
 
-impl Command {
+impl ShellCommand {
     /// Whether both would do the same in the same files.
     pub fn is_same(&self, other: &Self) -> bool {
-        (&self.argv, &self.folder, self.altered) == (&other.argv, &other.folder, other.altered)
+        (&self.argv, &self.directory, self.altered) == (&other.argv, &other.directory, other.altered)
     }
 
     /// As people type it: words with anything special in single quotes.
@@ -188,7 +188,7 @@ pub fn quoted(word: &str) -> String {
 
 /// A file that a step wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct StepOutput {
     /// Where it is.
     pub path: RepoPath,
     /// `created`, `modified` or `deleted`.
@@ -200,7 +200,7 @@ pub struct Output {
 
 /// An earlier try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct StepAttempt {
     /// Which one, from 1.
     pub n: u32,
     /// How it ended.
@@ -219,7 +219,7 @@ pub struct Attempt {
     pub error: Option<String>,
     /// Members of a later version.
     #[serde(flatten)]
-    pub unknown: Unknown,
+    pub unknown: UnknownMembers,
 }
 
 /// A change of one step: an operation's member `step`.
@@ -300,8 +300,8 @@ impl Step {
     }
 
     /// This try, as one of the earlier ones is kept.
-    pub fn as_attempt(&self) -> Attempt {
-        Attempt {
+    pub fn as_attempt(&self) -> StepAttempt {
+        StepAttempt {
             n: self.attempt,
             status: self.status,
             started_at: self.started_at,

@@ -11,7 +11,7 @@ const MANY: usize = 3;
 
 /// Everything the next try of a step should know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Retry {
+pub struct RetryInfo {
     /// The step.
     pub step: Step,
     /// Which try it would be.
@@ -43,7 +43,7 @@ pub struct Warning {
 
 /// What became of the files since the last try of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Since {
+pub enum FileChanges {
     /// These differ.
     Changed(Vec<RepoPath>),
     /// They differ, but which cannot be told.
@@ -52,9 +52,15 @@ pub enum Since {
     NotKept,
 }
 
-impl Retry {
+impl RetryInfo {
     /// For a step of these. `objective` and `corrections` come with the question.
-    pub fn new(steps: &[Step], step: &Step, objective: Option<&str>, corrections: &[String], since: Since) -> Self {
+    pub fn new(
+        steps: &[Step],
+        step: &Step,
+        objective: Option<&str>,
+        corrections: &[String],
+        since: FileChanges,
+    ) -> Self {
         let used = rests_on(steps, &step.id);
         let finished = if used.is_empty() {
             // Nothing was said of uses: what came before may matter.
@@ -80,7 +86,7 @@ impl Retry {
     }
 }
 
-fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: Since) -> Vec<Warning> {
+fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: FileChanges) -> Vec<Warning> {
     let mut out = Vec::new();
     let mut add = |code, message: String, about: &[&Step], paths: Vec<RepoPath>| {
         out.push(Warning {
@@ -108,7 +114,7 @@ fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: Since) -> Vec<Wa
         add("needed", message, &needed, Vec::new());
     }
     match since {
-        Since::Changed(paths) => {
+        FileChanges::Changed(paths) => {
             let outputs: Vec<&RepoPath> = used.iter().flat_map(|s| &s.outputs).map(|o| &o.path).collect();
             let own = |path: &RepoPath| step.after.is_none() && step.outputs.iter().any(|o| o.path == *path);
             let matters = |path: &RepoPath| (outputs.is_empty() || outputs.contains(&path)) && !own(path);
@@ -121,11 +127,11 @@ fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: Since) -> Vec<Wa
                 add("files-changed", message, &[], paths);
             }
         }
-        Since::Unknown => {
+        FileChanges::Unknown => {
             let message = "the files changed since; which cannot be told any more".to_owned();
             add("files-unknown", message, &[], Vec::new());
         }
-        Since::NotKept => {}
+        FileChanges::NotKept => {}
     }
     out
 }
@@ -133,9 +139,9 @@ fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: Since) -> Vec<Wa
 #[cfg(test)]
 mod tests {
     use super::{super::tests::sample, *};
-    use crate::model::step::Output;
+    use crate::model::step::StepOutput;
 
-    fn codes(retry: &Retry) -> Vec<&'static str> {
+    fn codes(retry: &RetryInfo) -> Vec<&'static str> {
         retry.warnings.iter().map(|w| w.code).collect()
     }
 
@@ -146,14 +152,14 @@ mod tests {
         steps[1].status = StepStatus::Done;
         steps[2].status = StepStatus::Failed;
         steps[2].corrections = vec!["old".into()];
-        let retry = Retry::new(&steps, &steps[2], None, &["new".into()], Since::NotKept);
-        let ns = |retry: &Retry| retry.finished.iter().map(|s| s.n).collect::<Vec<_>>();
+        let retry = RetryInfo::new(&steps, &steps[2], None, &["new".into()], FileChanges::NotKept);
+        let ns = |retry: &RetryInfo| retry.finished.iter().map(|s| s.n).collect::<Vec<_>>();
         assert_eq!((ns(&retry), retry.attempt), (vec![1, 2], 2));
         assert_eq!((retry.objective.as_str(), retry.corrections.len()), ("x", 2));
         assert!(retry.warnings.is_empty());
         steps[2].uses = vec!["step2".into()];
         steps[2].objective = Some("as it was".into());
-        let retry = Retry::new(&steps, &steps[2], Some("restated"), &[], Since::NotKept);
+        let retry = RetryInfo::new(&steps, &steps[2], Some("restated"), &[], FileChanges::NotKept);
         assert_eq!((ns(&retry), retry.objective.as_str()), (vec![2], "restated"));
     }
 
@@ -168,7 +174,7 @@ mod tests {
         }
         let changed = |steps: &[Step], paths: &[&str]| {
             let paths = paths.iter().map(|p| (*p).into()).collect();
-            Retry::new(steps, &steps[1], None, &[], Since::Changed(paths))
+            RetryInfo::new(steps, &steps[1], None, &[], FileChanges::Changed(paths))
         };
         assert_eq!(
             codes(&changed(&steps, &["a"])),
@@ -178,14 +184,14 @@ mod tests {
         // Only what the steps before wrote is what it rests on, once that is known.
         steps[0].status = StepStatus::Done;
         steps[4].uses.clear();
-        steps[0].outputs = vec![Output {
+        steps[0].outputs = vec![StepOutput {
             path: "b".into(),
             change: "created".into(),
             text: None,
         }];
         assert_eq!(codes(&changed(&steps, &["a"])), Vec::<&str>::new());
         assert_eq!(changed(&steps, &["a", "b"]).warnings[0].paths, ["b".into()]);
-        let unknown = Retry::new(&steps, &steps[1], None, &[], Since::Unknown);
+        let unknown = RetryInfo::new(&steps, &steps[1], None, &[], FileChanges::Unknown);
         assert_eq!(codes(&unknown), ["files-unknown"]);
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{
-    change::{ChangeKind, Entry, TreeChange},
+    change::{ChangeKind, TreeChange, TreeEntryInfo},
     id::Oid,
 };
 
@@ -59,9 +59,9 @@ fn words_find_steps() {
         sample("zzzz2345", 3, "Write tests"),
     ];
     let found = |word: &str| match find(&steps, word) {
-        Found::One(step) => step.n,
-        Found::Many(many) => 100 + u32::try_from(many.len()).expect("few"),
-        Found::None => 0,
+        StepMatch::One(step) => step.n,
+        StepMatch::Many(many) => 100 + u32::try_from(many.len()).expect("few"),
+        StepMatch::None => 0,
     };
     for (word, wanted) in [
         ("abcd2345", 1),
@@ -98,9 +98,9 @@ fn uses_are_followed_both_ways() {
 
 #[test]
 fn commands_are_shown_as_they_are_typed() {
-    let command = |argv: &[&str]| Command {
+    let command = |argv: &[&str]| ShellCommand {
         argv: argv.iter().map(ToString::to_string).collect(),
-        folder: RepoPath::default(),
+        directory: RepoPath::default(),
         timeout_ms: None,
         altered: false,
     };
@@ -114,7 +114,7 @@ fn commands_are_shown_as_they_are_typed() {
 /// A tree of three paths as the differences from one fixed commit.
 fn differences(state: &[Option<u8>]) -> Vec<TreeChange> {
     let head = [Some(0u8), Some(1), None];
-    let entry = |content: u8| Entry {
+    let entry = |content: u8| TreeEntryInfo {
         mode: 0o100_644,
         id: Oid::new(format!("{content:040x}")).expect("digits"),
     };
@@ -142,7 +142,7 @@ proptest! {
         now in proptest::collection::vec(proptest::option::of(0u8..3), 3),
     ) {
         let tree = Oid::new("a".repeat(40)).expect("digits");
-        let files = Files::new(tree, None, &differences(&then));
+        let files = FileStates::new(tree, None, &differences(&then));
         let wanted: Vec<RepoPath> = (0..3)
             .filter(|at| then[*at] != now[*at])
             .map(|at| format!("path{at}").as_str().into())
@@ -165,8 +165,8 @@ proptest! {
         step.exit_status = exit;
         step.output = Some(Excerpt { head, tail, omitted });
         let path = RepoPath::new(path);
-        step.outputs = vec![Output { path: path.clone(), change: "created".into(), text: None }];
-        step.command = Some(Command { argv, folder: path, timeout_ms: None, altered });
+        step.outputs = vec![StepOutput { path: path.clone(), change: "created".into(), text: None }];
+        step.command = Some(ShellCommand { argv, directory: path, timeout_ms: None, altered });
         step.earlier = vec![step.as_attempt()];
         step.unknown.insert("later".into(), json!({"n": [1, 2]}));
         let bytes = step.to_bytes();

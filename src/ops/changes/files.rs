@@ -2,32 +2,35 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Limits, Now, Then, id_of, kept};
+use super::{CurrentState, RecordedState, ReportLimits, id_of, kept};
 use crate::{
     model::{
-        change::{ChangeKind, Entry, TreeChange},
-        facts::{Bounded, LISTED},
+        change::{ChangeKind, TreeChange, TreeEntryInfo},
+        facts::{BoundedList, LISTED},
         path::RepoPath,
-        report::{CommitInfo, Failure, Files, MergeVerdict, Part, Saved, SavedFile, SavedState, Verdict, WorkTree},
+        report::{
+            CommitInfo, FileReport, MergeVerdict, PartFailure, ReportPart, ReportVerdict, SavedFile, SavedFiles,
+            SavedState, UncommittedChanges,
+        },
     },
     store::{
         Error, ObjectId, Repository,
         checkpoint::object_id,
         history, lines as line_counts,
-        merge::{self, Labels, Outcome, PathMerge, Trees},
-        tree::{self, Reader, Renames},
+        merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
+        tree::{self, Renames, TreeReader},
     },
 };
 
-/// The three lines. `new` are the commits since, newest first.
+/// The three lines. `new` are the commits since, latest first.
 pub(super) fn lines(
     repo: &Repository,
-    then: Then<'_>,
-    now: Now<'_>,
-    limits: Limits,
+    then: RecordedState<'_>,
+    now: CurrentState<'_>,
+    limits: ReportLimits,
     new: &[ObjectId],
-    failed: &mut Vec<Failure>,
-) -> (Option<Files>, Option<Saved>, Option<WorkTree>) {
+    failed: &mut Vec<PartFailure>,
+) -> (Option<FileReport>, Option<SavedFiles>, Option<UncommittedChanges>) {
     let Some(present) = now.tree else {
         return (None, None, None);
     };
@@ -39,35 +42,35 @@ pub(super) fn lines(
     };
     let unseen = Unseen::of(then.unseen, now.unseen);
     let renames = limits.similarity.map_or(Renames::Exact, Renames::Similar);
-    let reader = Reader::new(repo);
+    let reader = TreeReader::new(repo);
     let uncommitted = reader.diff(sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
         Ok(changes) => changes,
         Err(error) => {
-            kept::<(), _>(Part::Files, Err(error), failed);
+            kept::<(), _>(ReportPart::Files, Err(error), failed);
             return (None, None, None);
         }
     };
     let files = kept(
-        Part::Files,
+        ReportPart::Files,
         files(&reader, sides, renames, &unseen, &uncommitted),
         failed,
     );
-    let merged = kept(Part::Saved, merged(&reader, sides, limits), failed);
+    let merged = kept(ReportPart::Saved, merged(&reader, sides, limits), failed);
     let worktree = worktree(then, now, &uncommitted, merged.as_deref());
     let spoilt = merged
         .iter()
         .flatten()
         .find_map(|path| Some((path, path.failure.as_ref()?)));
     if let Some((path, failure)) = spoilt {
-        failed.push(Failure {
-            part: Part::Saved,
+        failed.push(PartFailure {
+            part: ReportPart::Saved,
             reason: format!("'{}': {failure}", path.saved),
         });
     }
     let saved = merged.and_then(|merged| {
         let saved = saved(repo, sides, limits, new, &unseen, &uncommitted, merged);
-        kept(Part::Saved, saved, failed)
+        kept(ReportPart::Saved, saved, failed)
     });
     (files, saved, Some(worktree))
 }
@@ -89,27 +92,27 @@ impl Unseen {
         Self(then.iter().chain(now).map(|path| path.as_bytes().to_vec()).collect())
     }
 
-    /// Whether nothing can be said of a path: it, or a folder it is in, was skipped.
+    /// Whether nothing can be said of a path: it, or a directory it is in, was skipped.
     fn covers(&self, path: &RepoPath) -> bool {
         let path = path.as_bytes();
-        let folders = path
+        let directories = path
             .iter()
             .enumerate()
             .filter(|(_, byte)| **byte == b'/')
             .map(|(at, _)| &path[..at]);
-        !self.0.is_empty() && folders.chain([path]).any(|path| self.0.contains(path))
+        !self.0.is_empty() && directories.chain([path]).any(|path| self.0.contains(path))
     }
 }
 
 fn files(
-    reader: &Reader<'_>,
+    reader: &TreeReader<'_>,
     sides: Sides,
     renames: Renames,
     unseen: &Unseen,
     uncommitted: &[TreeChange],
-) -> Result<Files, Error> {
+) -> Result<FileReport, Error> {
     let committed = reader.diff(sides.old_head, sides.head, renames)?;
-    let mut not_compared = Bounded::default();
+    let mut not_compared = BoundedList::default();
     let since_saved = match sides.saved {
         None => None,
         Some(saved) => {
@@ -118,15 +121,19 @@ fn files(
                 .into_iter()
                 .partition(|change| unseen.covers(&change.path) || unseen.covers(change.old_path()));
             not_compared = skipped.into_iter().map(|change| change.path).collect();
-            Some(differing.iter().collect::<crate::model::change::Changes>())
+            Some(differing.iter().collect::<crate::model::change::ChangeCounts>())
         }
     };
     let same = match &since_saved {
         Some(changes) => changes.is_empty(),
         None => committed.is_empty() && uncommitted.is_empty(),
     };
-    Ok(Files {
-        verdict: if same { Verdict::Same } else { Verdict::Moved },
+    Ok(FileReport {
+        verdict: if same {
+            ReportVerdict::Same
+        } else {
+            ReportVerdict::Moved
+        },
         committed: committed.iter().collect(),
         uncommitted: uncommitted.iter().collect(),
         since_saved,
@@ -135,7 +142,7 @@ fn files(
 }
 
 /// The saved changes merged with the present; nothing when no files were saved.
-fn merged(reader: &Reader<'_>, sides: Sides, limits: Limits) -> Result<Vec<PathMerge>, Error> {
+fn merged(reader: &TreeReader<'_>, sides: Sides, limits: ReportLimits) -> Result<Vec<PathMerge>, Error> {
     let Some(saved) = sides.saved else {
         return Ok(Vec::new());
     };
@@ -144,7 +151,7 @@ fn merged(reader: &Reader<'_>, sides: Sides, limits: Limits) -> Result<Vec<PathM
         ours: Some(sides.present),
         theirs: Some(saved),
     };
-    let options = merge::Options {
+    let options = merge::MergeOptions {
         labels: Labels {
             base: "base",
             ours: "present",
@@ -159,18 +166,18 @@ fn merged(reader: &Reader<'_>, sides: Sides, limits: Limits) -> Result<Vec<PathM
 fn saved(
     repo: &Repository,
     sides: Sides,
-    limits: Limits,
+    limits: ReportLimits,
     new: &[ObjectId],
     unseen: &Unseen,
     uncommitted: &[TreeChange],
     merged: Vec<PathMerge>,
-) -> Result<Saved, Error> {
+) -> Result<SavedFiles, Error> {
     let dirty: BTreeSet<&RepoPath> = uncommitted
         .iter()
         .flat_map(|change| [&change.path, change.old_path()])
         .collect();
-    let mut sum = Saved {
-        verdict: Verdict::Same,
+    let mut sum = SavedFiles {
+        verdict: ReportVerdict::Same,
         count: 0,
         same: 0,
         committed: 0,
@@ -252,26 +259,26 @@ fn state(path: &PathMerge, committed: bool) -> SavedState {
     if path.ours == path.base {
         return SavedState::Reverted;
     }
-    if path.result == Outcome::Keep && path.removes.is_none() {
+    if path.result == PathMergeOutcome::Keep && path.removes.is_none() {
         return SavedState::Included;
     }
     SavedState::Changed
 }
 
-fn verdict(state: SavedState) -> Verdict {
+fn verdict(state: SavedState) -> ReportVerdict {
     match state {
-        SavedState::Same => Verdict::Same,
-        SavedState::Committed | SavedState::Included => Verdict::Moved,
-        SavedState::Reverted | SavedState::Changed => Verdict::Check,
-        SavedState::Missing => Verdict::Missing,
-        SavedState::Conflict => Verdict::Conflict,
+        SavedState::Same => ReportVerdict::Same,
+        SavedState::Committed | SavedState::Included => ReportVerdict::Moved,
+        SavedState::Reverted | SavedState::Changed => ReportVerdict::Check,
+        SavedState::Missing => ReportVerdict::Missing,
+        SavedState::Conflict => ReportVerdict::Conflict,
     }
 }
 
 /// The last commit since that touched each of the files that are not as saved.
 fn touched(
     repo: &Repository,
-    limits: Limits,
+    limits: ReportLimits,
     new: &[ObjectId],
     files: &[(PathMerge, SavedState)],
 ) -> Result<HashMap<RepoPath, CommitInfo>, Error> {
@@ -317,7 +324,7 @@ fn file(repo: &Repository, path: PathMerge, state: SavedState, touched: &HashMap
 }
 
 fn saved_as(path: &PathMerge) -> ChangeKind {
-    let kind = |entry: &Entry| entry.mode & 0o170_000;
+    let kind = |entry: &TreeEntryInfo| entry.mode & 0o170_000;
     match (&path.base, &path.theirs) {
         _ if path.from.is_some() => ChangeKind::Renamed,
         (None, _) => ChangeKind::Added,
@@ -327,13 +334,18 @@ fn saved_as(path: &PathMerge) -> ChangeKind {
     }
 }
 
-fn worktree(then: Then<'_>, now: Now<'_>, uncommitted: &[TreeChange], merged: Option<&[PathMerge]>) -> WorkTree {
+fn worktree(
+    then: RecordedState<'_>,
+    now: CurrentState<'_>,
+    uncommitted: &[TreeChange],
+    merged: Option<&[PathMerge]>,
+) -> UncommittedChanges {
     let known: BTreeSet<&RepoPath> = merged
         .into_iter()
         .flatten()
         .flat_map(|path| [&path.saved, &path.path])
         .collect();
-    let not_in_checkpoint: Bounded<RepoPath> = uncommitted
+    let not_in_checkpoint: BoundedList<RepoPath> = uncommitted
         .iter()
         .map(|change| &change.path)
         .filter(|path| !known.contains(path))
@@ -345,11 +357,11 @@ fn worktree(then: Then<'_>, now: Now<'_>, uncommitted: &[TreeChange], merged: Op
         _ => None,
     };
     let verdict = match () {
-        () if unmerged => Verdict::Conflict,
-        () if not_in_checkpoint.count > 0 => Verdict::Kept,
-        () => Verdict::Same,
+        () if unmerged => ReportVerdict::Conflict,
+        () if not_in_checkpoint.count > 0 => ReportVerdict::Kept,
+        () => ReportVerdict::Same,
     };
-    WorkTree {
+    UncommittedChanges {
         verdict,
         staged: now.git.staged.clone(),
         modified: now.git.modified.clone(),

@@ -1,33 +1,36 @@
 //! The lines on branch, commits and upstream.
 
-use super::{Limits, Now, Then, id_of, kept};
+use super::{CurrentState, RecordedState, ReportLimits, id_of, kept};
 use crate::{
-    model::report::{Branch, Commits, Count, Failure, Fate, Pair, Part, Upstream, UpstreamFate, Verdict},
+    model::report::{
+        BoundedCount, Branch, BranchFate, Commits, PartFailure, ReportPart, ReportVerdict, SavedAndCurrent, Upstream,
+        UpstreamFate,
+    },
     store::{
         Error, ObjectId, Repository,
         checkpoint::oid,
         facts, graph,
-        history::{self, Tip, UpstreamNow},
+        history::{self, Tip, UpstreamState},
     },
 };
 
-/// Branch and commits, and the new commits, newest first.
+/// Branch and commits, and the new commits, latest first.
 pub(super) fn lines(
     repo: &Repository,
-    then: Then<'_>,
-    now: Now<'_>,
-    limits: Limits,
-    failed: &mut Vec<Failure>,
+    then: RecordedState<'_>,
+    now: CurrentState<'_>,
+    limits: ReportLimits,
+    failed: &mut Vec<PartFailure>,
 ) -> (Option<Branch>, Option<Commits>, Vec<ObjectId>) {
-    let tip = kept(Part::Branch, tip(repo, then, limits), failed);
+    let tip = kept(ReportPart::Branch, tip(repo, then, limits), failed);
     let renamed_to = tip.as_ref().and_then(|tip| tip.renamed_to.as_deref().map(facts::short));
     let same_branch = then.git.branch == now.git.branch || (renamed_to.is_some() && renamed_to == now.git.branch);
     let (old, new) = (id_of(then.git.head.as_ref()), id_of(now.git.head.as_ref()));
     if then.untold {
         let branch = tip.and_then(|tip| {
             let tip = Tip {
-                fate: if matches!(tip.fate, Fate::Born | Fate::Deleted) {
-                    Fate::Untold
+                fate: if matches!(tip.fate, BranchFate::Born | BranchFate::Deleted) {
+                    BranchFate::Untold
                 } else {
                     tip.fate
                 },
@@ -35,23 +38,23 @@ pub(super) fn lines(
             };
             // Of a branch that another tool told of it is not known that it was ever here.
             let branch = branch(repo, then, now, &tip, same_branch, None, limits);
-            kept(Part::Branch, branch, failed)
+            kept(ReportPart::Branch, branch, failed)
         });
-        return (branch, Some(Commits::untold()), Vec::new());
+        return (branch, Some(Commits::base_unknown()), Vec::new());
     }
     let followed = history::follow(repo, old, new, same_branch, limits.walks);
-    let (commits, since) = kept(Part::Commits, followed, failed).unzip();
+    let (commits, since) = kept(ReportPart::Commits, followed, failed).unzip();
     let branch = tip.and_then(|tip| {
         let branch = branch(repo, then, now, &tip, same_branch, commits.as_ref(), limits);
-        kept(Part::Branch, branch, failed)
+        kept(ReportPart::Branch, branch, failed)
     });
     (branch, commits, since.unwrap_or_default())
 }
 
-fn tip(repo: &Repository, then: Then<'_>, limits: Limits) -> Result<Tip, Error> {
+fn tip(repo: &Repository, then: RecordedState<'_>, limits: ReportLimits) -> Result<Tip, Error> {
     let Some(name) = &then.git.branch else {
         return Ok(Tip {
-            fate: Fate::None,
+            fate: BranchFate::None,
             tip: None,
             renamed_to: None,
         });
@@ -67,12 +70,12 @@ fn full(branch: &str) -> String {
 
 fn branch(
     repo: &Repository,
-    then: Then<'_>,
-    now: Now<'_>,
+    then: RecordedState<'_>,
+    now: CurrentState<'_>,
     tip: &Tip,
     same_branch: bool,
     commits: Option<&Commits>,
-    limits: Limits,
+    limits: ReportLimits,
 ) -> Result<Branch, Error> {
     let left = !same_branch && then.git.branch.is_some();
     let merged_into = match id_of(then.git.head.as_ref()) {
@@ -83,23 +86,23 @@ fn branch(
         }
         _ => Vec::new(),
     };
-    let fine = commits.is_some_and(|commits| matches!(commits.verdict, Verdict::Same | Verdict::Moved));
+    let fine = commits.is_some_and(|commits| matches!(commits.verdict, ReportVerdict::Same | ReportVerdict::Moved));
     let verdict = match tip.fate {
-        Fate::Deleted if merged_into.is_empty() && !fine => Verdict::Missing,
+        BranchFate::Deleted if merged_into.is_empty() && !fine => ReportVerdict::Missing,
         // All of then is in HEAD, in some form.
-        _ if !same_branch && fine => Verdict::Moved,
-        _ if !same_branch => Verdict::Check,
-        Fate::None | Fate::Unborn | Fate::Same => Verdict::Same,
-        _ if fine => Verdict::Moved,
-        _ => Verdict::Check,
+        _ if !same_branch && fine => ReportVerdict::Moved,
+        _ if !same_branch => ReportVerdict::Check,
+        BranchFate::None | BranchFate::Unborn | BranchFate::Same => ReportVerdict::Same,
+        _ if fine => ReportVerdict::Moved,
+        _ => ReportVerdict::Check,
     };
     Ok(Branch {
         verdict,
-        name: Pair {
+        name: SavedAndCurrent {
             then: then.git.branch.clone(),
             now: now.git.branch.clone(),
         },
-        head: Pair {
+        head: SavedAndCurrent {
             then: then.git.head.clone(),
             now: now.git.head.clone(),
         },
@@ -111,10 +114,15 @@ fn branch(
 }
 
 /// What became of the upstream of then, and how HEAD stands to its upstream now.
-pub(super) fn upstream(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -> Result<Upstream, Error> {
+pub(super) fn upstream(
+    repo: &Repository,
+    then: RecordedState<'_>,
+    now: CurrentState<'_>,
+    limits: ReportLimits,
+) -> Result<Upstream, Error> {
     let found = match (&then.git.upstream, &now.git.upstream) {
         (Some(name), _) => history::upstream_of(repo, name, id_of(then.git.upstream_head.as_ref()), limits.walks)?,
-        (None, other) => UpstreamNow {
+        (None, other) => UpstreamState {
             fate: if other.is_some() {
                 UpstreamFate::New
             } else {
@@ -127,19 +135,19 @@ pub(super) fn upstream(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: 
     };
     let (ahead, behind) = standing(repo, now, limits)?;
     let verdict = match found.fate {
-        UpstreamFate::None | UpstreamFate::Same => Verdict::Same,
-        UpstreamFate::New | UpstreamFate::Forward => Verdict::Moved,
-        UpstreamFate::Rewritten => Verdict::Check,
-        UpstreamFate::Gone => Verdict::Missing,
+        UpstreamFate::None | UpstreamFate::Same => ReportVerdict::Same,
+        UpstreamFate::New | UpstreamFate::Forward => ReportVerdict::Moved,
+        UpstreamFate::Rewritten => ReportVerdict::Check,
+        UpstreamFate::Gone => ReportVerdict::Missing,
     };
     Ok(Upstream {
         verdict,
         fate: found.fate,
-        name: Pair {
+        name: SavedAndCurrent {
             then: then.git.upstream.clone(),
             now: now.git.upstream.clone(),
         },
-        head: Pair {
+        head: SavedAndCurrent {
             then: then.git.upstream_head.clone(),
             now: found.tip.map(oid),
         },
@@ -151,8 +159,12 @@ pub(super) fn upstream(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: 
 }
 
 /// Commits that HEAD and its upstream do not share. The facts count few; here there is time for more.
-fn standing(repo: &Repository, now: Now<'_>, limits: Limits) -> Result<(Option<Count>, Option<Count>), Error> {
-    let counted = |count| Count { count, at_least: false };
+fn standing(
+    repo: &Repository,
+    now: CurrentState<'_>,
+    limits: ReportLimits,
+) -> Result<(Option<BoundedCount>, Option<BoundedCount>), Error> {
+    let counted = |count| BoundedCount { count, at_least: false };
     if !now.git.ahead_behind_at_least {
         return Ok((now.git.ahead.map(counted), now.git.behind.map(counted)));
     }
@@ -160,7 +172,7 @@ fn standing(repo: &Repository, now: Now<'_>, limits: Limits) -> Result<(Option<C
         return Ok((None, None));
     };
     let relation = graph::relation(repo, head, upstream, limits.walks.walked)?;
-    let count = |ids: &[ObjectId]| Count {
+    let count = |ids: &[ObjectId]| BoundedCount {
         count: ids.len() as u64,
         at_least: !relation.complete,
     };

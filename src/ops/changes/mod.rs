@@ -12,30 +12,33 @@ use std::time::Duration;
 use super::{Scene, compose};
 use crate::{
     model::{
-        document::{Document, Kind, SnapshotRef, Worktree},
+        document::{CheckpointKind, Document, SnapshotRef, WorktreeInfo},
         facts::GitFacts,
         id::Oid,
         list::Lists,
         path::RepoPath,
-        report::{Age, ChangeReport, Drift, Failure, History, Operations, Pair, Part, Place, PlaceIs, Stash, Verdict},
+        report::{
+            Age, ChangeReport, Drift, History, LocationVerdict, MachineLocation, Operations, PartFailure, ReportPart,
+            ReportVerdict, SavedAndCurrent, Stash,
+        },
         time::Timestamp,
     },
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
-        history::Limits as Walks,
+        history::RewriteLimits as Walks,
     },
 };
 
 /// The state that a checkpoint recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Then<'a> {
+pub struct RecordedState<'a> {
     /// Where the repository stood.
     pub git: &'a GitFacts,
     /// The trees of files and index, when they were saved.
     pub files: Option<&'a SnapshotRef>,
-    /// The work tree.
-    pub worktree: &'a Worktree,
+    /// The working tree.
+    pub worktree: &'a WorktreeInfo,
     /// The machine.
     pub host: &'a str,
     /// When.
@@ -48,15 +51,15 @@ pub struct Then<'a> {
 
 /// The state now.
 #[derive(Clone, Copy, Debug)]
-pub struct Now<'a> {
-    /// Where the repository stands, with the counts of the work tree.
+pub struct CurrentState<'a> {
+    /// Where the repository stands, with the counts of the working tree.
     pub git: &'a GitFacts,
-    /// The tree of the files; none without a work tree.
+    /// The tree of the files; none without a working tree.
     pub tree: Option<ObjectId>,
     /// The tree of the index.
     pub index: Option<ObjectId>,
-    /// The work tree.
-    pub worktree: &'a Worktree,
+    /// The working tree.
+    pub worktree: &'a WorktreeInfo,
     /// The machine.
     pub host: &'a str,
     /// When.
@@ -67,7 +70,7 @@ pub struct Now<'a> {
 
 /// How much work may be done, and what counts as old.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ReportLimits {
     /// Walks through the history.
     pub walks: Walks,
     /// Commits that are searched for the last one that touched a file.
@@ -80,7 +83,7 @@ pub struct Limits {
     pub max_age: Option<Duration>,
 }
 
-impl Default for Limits {
+impl Default for ReportLimits {
     fn default() -> Self {
         Self {
             walks: Walks::INTERACTIVE,
@@ -94,7 +97,7 @@ impl Default for Limits {
 
 /// What changed between then and now. `repo` must be able to read the trees of the present; what has to be computed
 /// (merged files) is kept in its memory or in that of a copy.
-pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -> ChangeReport {
+pub fn report(repo: &Repository, then: RecordedState<'_>, now: CurrentState<'_>, limits: ReportLimits) -> ChangeReport {
     let repo = &repo.clone().with_object_memory();
     let mut failed = Vec::new();
     let (branch, commits, new) = history::lines(repo, then, now, limits, &mut failed);
@@ -109,7 +112,11 @@ pub fn report(repo: &Repository, then: Then<'_>, now: Now<'_>, limits: Limits) -
     crate::os::trace::say(1, || {
         "compared the files, and merged in memory what both changed".to_owned()
     });
-    let upstream = kept(Part::Upstream, history::upstream(repo, then, now, limits), &mut failed);
+    let upstream = kept(
+        ReportPart::Upstream,
+        history::upstream(repo, then, now, limits),
+        &mut failed,
+    );
     let mut report = ChangeReport {
         drift: Drift::default(),
         age: age(then.at, now.at, limits.max_age),
@@ -133,7 +140,7 @@ pub(super) fn since(
     scene: &Scene<'_>,
     overlay: &Repository,
     saved: &Checkpoint,
-    present: &compose::Present,
+    present: &compose::CurrentSnapshot,
     max_age: Option<Duration>,
 ) -> ChangeReport {
     let document = &saved.document;
@@ -142,16 +149,16 @@ pub(super) fn since(
     let now_unseen = unseen(&present.lists());
     let worktree = compose::worktree(scene);
     let snapshot = present.snapshot.as_ref();
-    let then = Then {
+    let then = RecordedState {
         git: &document.git,
         files: document.snapshot.as_ref(),
         worktree: &document.worktree,
         host: &document.host,
         at: document.created_at,
         unseen: &then_unseen,
-        untold: is_untold(document),
+        untold: is_base_unknown(document),
     };
-    let now = Now {
+    let now = CurrentState {
         git: &present.facts,
         tree: snapshot.map(|snapshot| snapshot.tree),
         index: snapshot.map(|snapshot| snapshot.index_tree),
@@ -160,14 +167,14 @@ pub(super) fn since(
         at: scene.now,
         unseen: &now_unseen,
     };
-    let limits = Limits {
+    let limits = ReportLimits {
         max_age,
-        ..Limits::default()
+        ..ReportLimits::default()
     };
     let mut report = report(overlay, then, now, limits);
     if let Err(fault) = lists {
-        report.failed.push(Failure {
-            part: Part::Files,
+        report.failed.push(PartFailure {
+            part: ReportPart::Files,
             reason: fault.to_string(),
         });
     }
@@ -175,11 +182,11 @@ pub(super) fn since(
 }
 
 /// Whether a document has its facts from another tool, and no commit among them that is here.
-fn is_untold(document: &Document) -> bool {
+fn is_base_unknown(document: &Document) -> bool {
     let imported = match document.kind {
-        Kind::Import => true,
+        CheckpointKind::Import => true,
         // The first checkpoint of a fork says what its source said.
-        Kind::Fork => document.session.metadata.contains_key("imported"),
+        CheckpointKind::Fork => document.session.metadata.contains_key("imported"),
         _ => false,
     };
     imported && document.git.head.is_none()
@@ -192,11 +199,11 @@ fn unseen(lists: &Lists) -> Vec<RepoPath> {
 }
 
 /// The value, or a line that says why there is none.
-fn kept<T, E: std::fmt::Display>(part: Part, found: Result<T, E>, failed: &mut Vec<Failure>) -> Option<T> {
+fn kept<T, E: std::fmt::Display>(part: ReportPart, found: Result<T, E>, failed: &mut Vec<PartFailure>) -> Option<T> {
     match found {
         Ok(value) => Some(value),
         Err(error) => {
-            failed.push(Failure {
+            failed.push(PartFailure {
                 part,
                 reason: error.to_string(),
             });
@@ -217,9 +224,9 @@ fn age(saved_at: Timestamp, now: Timestamp, limit: Option<Duration>) -> Age {
     let stale = limit.is_some_and(|limit| u64::try_from(seconds).is_ok_and(|seconds| seconds > limit));
     Age {
         verdict: if stale || seconds < -SKEW {
-            Verdict::Check
+            ReportVerdict::Check
         } else {
-            Verdict::Same
+            ReportVerdict::Same
         },
         saved_at,
         now,
@@ -228,8 +235,8 @@ fn age(saved_at: Timestamp, now: Timestamp, limit: Option<Duration>) -> Age {
     }
 }
 
-fn place(then: Then<'_>, now: Now<'_>) -> Place {
-    let pair = |then: &str, now: &str| Pair {
+fn place(then: RecordedState<'_>, now: CurrentState<'_>) -> MachineLocation {
+    let pair = |then: &str, now: &str| SavedAndCurrent {
         then: then.to_owned(),
         now: now.to_owned(),
     };
@@ -237,16 +244,16 @@ fn place(then: Then<'_>, now: Now<'_>) -> Place {
     let worktree = pair(&then.worktree.id, &now.worktree.id);
     let path = pair(&then.worktree.path, &now.worktree.path);
     let is = match (host.is_same(), worktree.is_same(), path.is_same()) {
-        (true, true, true) => PlaceIs::Same,
-        (false, ..) => PlaceIs::OtherHost,
-        (true, false, _) => PlaceIs::OtherWorktree,
-        (true, true, false) => PlaceIs::OtherFolder,
+        (true, true, true) => LocationVerdict::Same,
+        (false, ..) => LocationVerdict::OtherHost,
+        (true, false, _) => LocationVerdict::OtherWorktree,
+        (true, true, false) => LocationVerdict::OtherFolder,
     };
-    Place {
-        verdict: if is == PlaceIs::Same {
-            Verdict::Same
+    MachineLocation {
+        verdict: if is == LocationVerdict::Same {
+            ReportVerdict::Same
         } else {
-            Verdict::Differs
+            ReportVerdict::Differs
         },
         is,
         host,
@@ -256,32 +263,32 @@ fn place(then: Then<'_>, now: Now<'_>) -> Place {
 }
 
 fn operation(then: &GitFacts, now: &GitFacts) -> Operations {
-    let is = Pair {
+    let is = SavedAndCurrent {
         then: then.operation.clone(),
         now: now.operation.clone(),
     };
     let verdict = match (&is.then, &is.now) {
-        (then, now) if then == now => Verdict::Same,
-        (Some(_), None) => Verdict::Moved,
-        _ => Verdict::Check,
+        (then, now) if then == now => ReportVerdict::Same,
+        (Some(_), None) => ReportVerdict::Moved,
+        _ => ReportVerdict::Check,
     };
     Operations { verdict, is }
 }
 
 fn stash(then: &GitFacts, now: &GitFacts) -> Stash {
-    let count = Pair {
+    let count = SavedAndCurrent {
         then: then.stash_count,
         now: now.stash_count,
     };
     let verdict = match count.now.cmp(&count.then) {
-        std::cmp::Ordering::Equal => Verdict::Same,
-        std::cmp::Ordering::Greater => Verdict::Moved,
-        std::cmp::Ordering::Less => Verdict::Check,
+        std::cmp::Ordering::Equal => ReportVerdict::Same,
+        std::cmp::Ordering::Greater => ReportVerdict::Moved,
+        std::cmp::Ordering::Less => ReportVerdict::Check,
     };
     Stash { verdict, count }
 }
 
-fn drift(report: &ChangeReport, then: Then<'_>, now: Now<'_>) -> Drift {
+fn drift(report: &ChangeReport, then: RecordedState<'_>, now: CurrentState<'_>) -> Drift {
     let mut reasons = Vec::new();
     let mut add = |part, yes: bool| {
         if yes {
@@ -297,18 +304,24 @@ fn drift(report: &ChangeReport, then: Then<'_>, now: Now<'_>) -> Drift {
     let changed = report
         .files
         .as_ref()
-        .is_some_and(|files| files.verdict != Verdict::Same);
+        .is_some_and(|files| files.verdict != ReportVerdict::Same);
     let index = report.worktree.as_ref().and_then(|tree| tree.index_same) == Some(false);
-    add(Part::Age, report.age.verdict == Verdict::Check);
-    add(Part::Branch, then.git.branch != now.git.branch || unknown(Part::Branch));
-    add(Part::Commits, !same_head || moved || unknown(Part::Commits));
-    add(Part::Files, changed || unknown(Part::Files) || unknown(Part::Saved));
-    add(Part::Index, index && same_head);
+    add(ReportPart::Age, report.age.verdict == ReportVerdict::Check);
+    add(
+        ReportPart::Branch,
+        then.git.branch != now.git.branch || unknown(ReportPart::Branch),
+    );
+    add(ReportPart::Commits, !same_head || moved || unknown(ReportPart::Commits));
+    add(
+        ReportPart::Files,
+        changed || unknown(ReportPart::Files) || unknown(ReportPart::Saved),
+    );
+    add(ReportPart::Index, index && same_head);
     let begun = report
         .operation
         .as_ref()
-        .is_some_and(|line| line.verdict != Verdict::Same);
-    add(Part::Operation, begun);
+        .is_some_and(|line| line.verdict != ReportVerdict::Same);
+    add(ReportPart::Operation, begun);
     Drift {
         drifted: !reasons.is_empty(),
         reasons,

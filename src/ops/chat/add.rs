@@ -4,23 +4,24 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
-        Error, Scene, choose, fresh,
-        redact::{Redaction, Redactor},
+        Error, Scene, ids,
+        redact::{RedactedSecret, Redactor},
+        session_choice,
     },
     has_ended, receiving, stored,
 };
 use crate::{
     model::{
         chat::{Message, Role},
-        name::Name,
+        name::ShortName,
         time::Timestamp,
     },
-    store::{chat::Entry, identity},
+    store::{chat::PendingMessage, identity},
 };
 
 /// A message to add.
 #[derive(Debug)]
-pub struct New {
+pub struct NewMessage {
     /// Who speaks.
     pub role: Role,
     /// A string or a list of blocks.
@@ -33,21 +34,21 @@ pub struct New {
 
 /// What was added.
 #[derive(Debug)]
-pub struct Added {
+pub struct MessageReceipt {
     /// The session.
-    pub session: Name,
+    pub session: ShortName,
     /// The message.
     pub message: Message,
     /// Secrets found in it.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
 }
 
 /// Adds a message; it is on disk when this returns. Costs the same whatever the chat's length.
-pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
+pub fn add(scene: &Scene<'_>, new: NewMessage) -> Result<MessageReceipt, Error> {
     let to = receiver(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let message = Message {
-        id: fresh::item_id()?,
+        id: ids::item_id()?,
         at: new.at.unwrap_or(scene.now),
         role: new.role,
         agent: scene.agent.map(str::to_owned),
@@ -56,8 +57,8 @@ pub fn add(scene: &Scene<'_>, new: New) -> Result<Added, Error> {
         unknown: Map::new(),
     };
     let message = redacted(message, &mut redactor);
-    append(scene, &to.id, &[Entry::Message(message.clone())])?;
-    Ok(Added {
+    append(scene, &to.id, &[PendingMessage::Message(message.clone())])?;
+    Ok(MessageReceipt {
         session: to.name,
         message,
         redactions: redactor.found,
@@ -114,21 +115,21 @@ fn as_text(value: &mut Value) -> Option<&mut String> {
 }
 
 /// Adds to what waits of the session of this identity.
-pub(in crate::ops) fn append(scene: &Scene<'_>, session_id: &str, entries: &[Entry]) -> Result<(), Error> {
-    let id = fresh::item_id()?;
+pub(in crate::ops) fn append(scene: &Scene<'_>, session_id: &str, entries: &[PendingMessage]) -> Result<(), Error> {
+    let id = ids::item_id()?;
     stored::add(scene.repo, session_id, entries, || id, scene.wait)?;
     Ok(())
 }
 
 /// The session that something is added to.
 struct Receiver {
-    name: Name,
+    name: ShortName,
     id: String,
 }
 
-/// The one that [`receiving`] gives, without reading its newest checkpoint where that was noted.
+/// The one that [`receiving`] gives, without reading its latest checkpoint where that was noted.
 fn receiver(scene: &Scene<'_>) -> Result<Receiver, Error> {
-    if let Some((name, noted)) = choose::meant_and_noted(scene)?
+    if let Some((name, noted)) = session_choice::session_for_command_noted(scene)?
         && !has_ended(noted.status)
     {
         return Ok(Receiver { name, id: noted.id });
@@ -143,11 +144,11 @@ fn receiver(scene: &Scene<'_>) -> Result<Receiver, Error> {
 }
 
 /// Replaces `context.md` or `agent.md` of the session with the next save. Gives its name and the secrets found.
-pub fn set_text(scene: &Scene<'_>, name: &str, mut text: String) -> Result<(Name, Vec<Redaction>), Error> {
+pub fn set_text(scene: &Scene<'_>, name: &str, mut text: String) -> Result<(ShortName, Vec<RedactedSecret>), Error> {
     let to = receiver(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redactor.text(&mut text, name);
-    let entry = Entry::Text {
+    let entry = PendingMessage::Text {
         name: name.to_owned(),
         text,
     };

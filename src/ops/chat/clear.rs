@@ -4,16 +4,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Change, Chosen, Entry, Error, Scene, running, spoken, stored};
+use super::{ChatChange, Error, PendingMessage, Scene, SessionChoice, running, spoken, stored};
 use crate::{
-    model::{document::Kind, operation::Operation},
-    ops::{receipt::Outcome, record, save},
+    model::{document::CheckpointKind, operation::Operation},
+    ops::{receipt::CheckpointOutcome, record, save},
     store::draft,
 };
 
 /// What to clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ClearScope {
     /// The messages; the summary of earlier ones, the context, the agent description and the record stay.
     Messages,
     /// Besides these also the summary, the context, the agent description and the record.
@@ -48,7 +48,7 @@ const RECORD: [&str; 22] = [
 
 /// What waits when the chat is cleared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiting {
+enum PendingRule {
     Nothing,
     /// Messages, and changes of the record that an undo brings back into the draft.
     Plain,
@@ -56,8 +56,8 @@ enum Waiting {
     Other,
 }
 
-impl Waiting {
-    fn of(scene: &Scene<'_>, chosen: &Chosen) -> Result<Self, Error> {
+impl PendingRule {
+    fn of(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<Self, Error> {
         let document = &chosen.tip.document;
         let draft = draft::read(scene.repo, &document.session.id)?;
         let chat = stored::read(scene.repo, &document.session.id)?;
@@ -83,51 +83,52 @@ impl Waiting {
                 && operation.unknown.is_empty()
                 && !operation.record.as_ref().is_some_and(is_single)
         };
-        let plain = operations.iter().all(is_plain) && entries.iter().all(|entry| matches!(entry, Entry::Message(_)));
+        let plain =
+            operations.iter().all(is_plain) && entries.iter().all(|entry| matches!(entry, PendingMessage::Message(_)));
         Ok(if plain { Self::Plain } else { Self::Other })
     }
 }
 
 /// Clears. What waits, if anything does, is saved first, in a checkpoint of its own, so that nothing is lost that was acknowledged. `None`
 /// when there is nothing to clear.
-pub fn clear(scene: &Scene<'_>, what: What) -> Result<Option<Outcome>, Error> {
+pub fn clear(scene: &Scene<'_>, what: ClearScope) -> Result<Option<CheckpointOutcome>, Error> {
     let chosen = running(scene)?;
     let status = chosen.tip.document.session.status;
     let request = |kind| {
-        let mut request = save::Request::new(kind);
+        let mut request = save::SaveRequest::new(kind);
         request.status = status;
         request.start = false;
         request
     };
-    let waiting = Waiting::of(scene, &chosen)?;
+    let waiting = PendingRule::of(scene, &chosen)?;
     let (mut document, mut first) = (chosen.tip.document.clone(), None);
-    if waiting != Waiting::Nothing {
-        let mut before = request(Kind::Save);
+    if waiting != PendingRule::Nothing {
+        let mut before = request(CheckpointKind::Save);
         before.trigger = Some("before-clear".to_owned());
         let saved = save::save(scene, before)?;
         let receipt = saved.receipt();
         document = receipt.document.clone();
         let on_tip = receipt.parent == Some(chosen.tip.entry.id) && receipt.id.is_some();
-        first = (on_tip && waiting == Waiting::Plain).then(|| save::First {
+        first = (on_tip && waiting == PendingRule::Plain).then(|| save::First {
             before: chosen.tip.entry.id,
             record: record::kept_value(&document.record),
         });
     }
     let nothing = match what {
-        What::Messages => document.chat.is_none(),
-        What::All => false,
+        ClearScope::Messages => document.chat.is_none(),
+        ClearScope::All => false,
     };
     if nothing {
         return Ok(None);
     }
     let messages = spoken(document.chat.as_ref().map_or(0, |chat| chat.messages));
-    let mut clearing = request(Kind::Clear);
+    let mut clearing = request(CheckpointKind::Clear);
     clearing.allow_empty = true;
     clearing.first = first;
     clearing.summary = Some(format!("cleared {messages} of the chat"));
-    clearing.chat = Change::ClearMessages;
-    if what == What::All {
-        clearing.chat = Change::ClearAll;
+    clearing.chat = ChatChange::ClearMessages;
+    if what == ClearScope::All {
+        clearing.chat = ChatChange::ClearAll;
         clearing.summary = Some(format!("cleared the chat ({messages}) and the record"));
         let members: Map<String, Value> = RECORD.iter().map(|name| ((*name).to_owned(), json!(null))).collect();
         clearing.changes.push(Value::Object(members));

@@ -2,14 +2,14 @@
 //! undo gives back.
 
 use super::{
-    super::{Error, Scene, choose, fresh},
-    COUNTED, Change, Chat, Length, TEXTS, compaction, is_near, stored, tokens,
+    super::{Error, Scene, ids, session_choice},
+    COUNTED, ChatChange, Length, SessionChat, TEXTS, compaction, is_near, stored, tokens,
 };
 use crate::{
     model::{chat::Compaction, document::Document, id::Oid},
     store::{
         Kind as ObjectKind,
-        chat::{Entry, Saved},
+        chat::{PendingMessage, SavedMessages},
         checkpoint::{Siblings, object_id},
         objects::Writer,
     },
@@ -21,7 +21,7 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
     let (Some(from), Some(to)) = (from, to) else {
         return Ok(());
     };
-    let load = |id: &Oid| choose::load(scene, id.short(), object_id(id)).map(|found| found.document);
+    let load = |id: &Oid| session_choice::load(scene, id.short(), object_id(id)).map(|found| found.document);
     let (from, to) = (load(from)?, load(to)?);
     let messages = |document: &Document| document.chat.as_ref().map_or(0, |chat| chat.messages);
     let session = to.session.id.clone();
@@ -34,11 +34,11 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
     } else {
         (to, messages(&from))
     };
-    let chat = Chat::at(scene, more.session.name.clone(), more)?;
+    let chat = SessionChat::at(scene, more.session.name.clone(), more)?;
     let mut entries = Vec::new();
     chat.each(less, |_, mut message| {
         chat.saved.attach(&mut message);
-        entries.push(Entry::Message(message));
+        entries.push(PendingMessage::Message(message));
         Ok(())
     })?;
     if waits_again {
@@ -46,7 +46,7 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
         let waiting = stored::read(scene.repo, &session)?;
         entries.retain(|entry| !waiting.entries.iter().any(|(_, waits)| waits == entry));
         if !entries.is_empty() {
-            let id = fresh::item_id()?;
+            let id = ids::item_id()?;
             stored::add(scene.repo, &session, &entries, || id, scene.wait)?;
         }
     } else {
@@ -63,18 +63,18 @@ pub(in crate::ops) fn attach(
     writer: &Writer,
     document: &mut Document,
     siblings: &mut Siblings,
-    change: &Change,
+    change: &ChatChange,
 ) -> Result<(), Error> {
     let session = document.session.name.to_string();
     let waiting = stored::read(scene.repo, &document.session.id)?;
-    let entries: Vec<&Entry> = waiting.after(&document.folded).collect();
+    let entries: Vec<&PendingMessage> = waiting.after(&document.folded).collect();
     if let (Some(id), Some(last)) = (&waiting.id, waiting.last()) {
         document.folded.insert(id.clone(), last);
     }
     let messages = || {
         entries.iter().filter_map(|entry| match entry {
-            Entry::Message(message) => Some(message),
-            Entry::Text { .. } => None,
+            PendingMessage::Message(message) => Some(message),
+            PendingMessage::Text { .. } => None,
         })
     };
     let previous = siblings.get("chat");
@@ -90,7 +90,7 @@ pub(in crate::ops) fn attach(
             let mut count = known.unwrap_or(0);
             if known.is_none() {
                 let live = compaction(document).map_or(0, |compaction| compaction.messages);
-                let saved = Saved::at(scene.repo, previous, saved).map_err(damaged())?;
+                let saved = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
                 saved
                     .each(live, |_, message| {
                         count += tokens(&message);
@@ -103,16 +103,18 @@ pub(in crate::ops) fn attach(
     }
     for entry in &entries {
         match *entry {
-            Entry::Text { name, text } if text.is_empty() => siblings.remove(name),
-            Entry::Text { name, text } => siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?),
-            Entry::Message(_) => {}
+            PendingMessage::Text { name, text } if text.is_empty() => siblings.remove(name),
+            PendingMessage::Text { name, text } => {
+                siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?);
+            }
+            PendingMessage::Message(_) => {}
         }
     }
     match change {
-        Change::Keep => {}
-        Change::Compact(prepared) => {
+        ChatChange::Keep => {}
+        ChatChange::Compact(prepared) => {
             let from = prepared.compaction.messages.saturating_sub(1);
-            let before = Saved::at(scene.repo, previous, saved).map_err(damaged())?;
+            let before = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
             let mut rest = Vec::new();
             before
                 .each(from, |at, message| {
@@ -126,16 +128,16 @@ pub(in crate::ops) fn attach(
                 length = kept;
             }
         }
-        Change::ClearMessages | Change::ClearAll => {
+        ChatChange::ClearMessages | ChatChange::ClearAll => {
             siblings.remove("chat");
             document.chat = None;
             length = Length::default();
-            let kept = compaction(document).filter(|_| *change == Change::ClearMessages);
+            let kept = compaction(document).filter(|_| *change == ChatChange::ClearMessages);
             document.compaction = kept.and_then(|kept| {
                 let kept = Compaction { messages: 0, ..kept };
                 serde_json::to_value(kept).ok()
             });
-            if *change == Change::ClearAll {
+            if *change == ChatChange::ClearAll {
                 for name in TEXTS {
                     siblings.remove(name);
                 }

@@ -8,36 +8,36 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Chat, Error, Scene, append, receiving, redacted};
+use super::{Error, Scene, SessionChat, append, receiving, redacted};
 use crate::{
     model::{
         chat::{Message, Role, hex},
         json,
-        name::Name,
+        name::ShortName,
         time::Timestamp,
     },
-    ops::redact::{Redaction, Redactor},
-    store::chat::Entry,
+    ops::redact::{RedactedSecret, Redactor},
+    store::chat::PendingMessage,
 };
 
 /// What an import did.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ChatImport {
     /// The session.
-    pub session: Name,
+    pub session: ShortName,
     /// How many messages were added.
     pub added: u64,
     /// How many were there already.
     pub known: u64,
     /// What was noticed on the way.
-    pub report: Report,
+    pub report: FileFindings,
     /// Secrets found.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
 }
 
 /// What was noticed in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct FileFindings {
     /// Lines that were read only after a repair, and which: line, counted from 1, and what it was.
     pub repaired: Vec<(usize, &'static str)>,
     /// What could not be taken: line and why.
@@ -45,7 +45,7 @@ pub struct Report {
 }
 
 /// Imports a file. One of which nothing can be taken is an error, and nothing is changed then.
-pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
+pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<ChatImport, Error> {
     let (records, mut report) = records(bytes);
     let mut messages = Vec::new();
     for (line, value) in records {
@@ -63,18 +63,18 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
     }
     let chosen = receiving(scene)?;
     let mut known = HashSet::new();
-    Chat::open(scene)?.each(0, |_, message| {
+    SessionChat::open(scene)?.each(0, |_, message| {
         known.insert(message.id);
         Ok(())
     })?;
     let mut redactor = Redactor::new(scene)?;
     let mut seen = HashMap::<String, u64>::new();
     let mut entries = Vec::new();
-    let mut out = Imported {
+    let mut out = ChatImport {
         session: chosen.name.clone(),
         added: 0,
         known: 0,
-        report: Report::default(),
+        report: FileFindings::default(),
         redactions: Vec::new(),
     };
     for message in messages {
@@ -90,7 +90,7 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<Imported, Error> {
             if message.unknown.shift_remove(UNTIMED).is_some() {
                 message.at = scene.now;
             }
-            entries.push(Entry::Message(message));
+            entries.push(PendingMessage::Message(message));
         } else {
             out.known += 1;
         }
@@ -125,9 +125,9 @@ fn digest(message: &Message) -> String {
 }
 
 /// The JSON objects of a file with their lines, whatever else is in it.
-pub fn records(bytes: &[u8]) -> (Vec<(usize, Value)>, Report) {
+pub fn records(bytes: &[u8]) -> (Vec<(usize, Value)>, FileFindings) {
     let mut out = Vec::new();
-    let mut report = Report::default();
+    let mut report = FileFindings::default();
     for (line, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
         let whole = line.ends_with(b"\n");
         let mut text = line.trim_ascii();
@@ -161,7 +161,7 @@ fn strip_nul(bytes: &[u8]) -> Vec<u8> {
         .to_vec()
 }
 
-fn line_records(text: &str, number: usize, whole: bool, out: &mut Vec<(usize, Value)>, report: &mut Report) {
+fn line_records(text: &str, number: usize, whole: bool, out: &mut Vec<(usize, Value)>, report: &mut FileFindings) {
     let mut rest = text;
     let mut many = 0;
     while !rest.is_empty() {
@@ -333,7 +333,7 @@ mod tests {
 
     use super::*;
 
-    fn values(bytes: &[u8]) -> (Vec<Value>, Report) {
+    fn values(bytes: &[u8]) -> (Vec<Value>, FileFindings) {
         let (records, report) = records(bytes);
         (records.into_iter().map(|(_, value)| value).collect(), report)
     }

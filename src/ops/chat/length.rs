@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::{
     super::{
         Error, Scene,
-        choose::{self, Chosen},
+        session_choice::{self, SessionChoice},
     },
-    Chat, compaction, stored,
+    SessionChat, compaction, stored,
 };
 use crate::{
     model::{chat::Message, document::Document},
-    tokens::Encoding,
+    tokens::PublishedEncoding,
 };
 
 /// The member `tokens` of a document: how long the live chat is.
@@ -46,7 +46,7 @@ impl Length {
 }
 
 /// The vocabulary that limits are counted in.
-pub const COUNTED: Encoding = Encoding::O200k;
+pub const COUNTED: PublishedEncoding = PublishedEncoding::O200k;
 
 /// The tokens of a message in a request.
 pub fn tokens(message: &Message) -> u64 {
@@ -60,11 +60,11 @@ pub fn is_near(bound: u64, limit: u64) -> bool {
 
 /// How long the chat of a session is, for who wants to know at a glance.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct ChatLength {
     /// Messages in all, those that wait not counted.
     pub messages: u64,
     /// Messages that a summary stands for.
-    pub summarised: u64,
+    pub summarized: u64,
     /// Whether messages or texts wait to be saved.
     pub waiting: bool,
     /// Tokens of the live chat.
@@ -79,7 +79,7 @@ pub struct Standing {
     pub compactions: u64,
 }
 
-impl Standing {
+impl ChatLength {
     /// Whether it will be compacted soon.
     pub fn is_near(&self) -> bool {
         is_near(self.tokens, self.limit)
@@ -87,16 +87,16 @@ impl Standing {
 }
 
 /// Looks how long a chat is. It is counted only where its bytes say that it may be near the limit.
-pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &Chosen) -> Result<Standing, Error> {
+pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<ChatLength, Error> {
     let document = &chosen.tip.document;
     let limit = scene.settings.compact_at;
     let waiting = stored::waits(scene.repo, &document.session.id, &document.folded)?;
     let saved = Length::of(document);
     let bytes = saved.bytes + waiting.unwrap_or(0);
     let found = compaction(document);
-    let mut out = Standing {
+    let mut out = ChatLength {
         messages: document.chat.as_ref().map_or(0, |chat| chat.messages),
-        summarised: found.as_ref().map_or(0, |found| found.messages),
+        summarized: found.as_ref().map_or(0, |found| found.messages),
         waiting: waiting.is_some(),
         tokens: bytes / 4,
         exact: false,
@@ -109,7 +109,7 @@ pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &Chosen) -> Result<Sta
         (out.tokens, out.exact) = (count, true);
     } else if is_near(bytes, limit) {
         let waiting = stored::read(scene.repo, &document.session.id)?;
-        let chat = Chat::new(scene, chosen.name.clone(), document.clone(), &waiting)?;
+        let chat = SessionChat::new(scene, chosen.name.clone(), document.clone(), &waiting)?;
         if let Some(count) = chat.length(limit)?.count {
             (out.tokens, out.exact) = (count, true);
         }
@@ -119,7 +119,7 @@ pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &Chosen) -> Result<Sta
 
 /// Whether the chat of the session that is meant may be near the limit, from its bytes alone. Without a session: no.
 pub fn may_be_long(scene: &Scene<'_>) -> bool {
-    let Ok(Some(chosen)) = choose::meant(scene) else {
+    let Ok(Some(chosen)) = session_choice::session_for_command(scene) else {
         return false;
     };
     let document = &chosen.tip.document;

@@ -12,29 +12,28 @@ mod length;
 pub mod request;
 
 use super::{
-    Error, Scene,
-    choose::{self, Chosen},
-    draft,
+    Error, Scene, draft,
+    session_choice::{self, SessionChoice},
 };
 use crate::{
     model::{
         chat::{Compaction, Message},
-        document::{Document, Status},
+        document::{Document, SessionStatus},
         json,
-        name::Name,
+        name::ShortName,
         record::Record,
     },
     store::{
-        chat::{self as stored, Entry, Saved, Waiting},
+        chat::{self as stored, PendingChat, PendingMessage, SavedMessages},
         checkpoint::Fault,
     },
 };
 
-pub use add::{Added, New, add, set_text};
+pub use add::{MessageReceipt, NewMessage, add, set_text};
 pub(super) use add::{append, redacted};
 pub(super) use fold::{attach, carry};
 pub(super) use length::standing;
-pub use length::{COUNTED, Length, Standing, is_near, may_be_long, tokens};
+pub use length::{COUNTED, ChatLength, Length, is_near, may_be_long, tokens};
 
 /// The texts beside a document that a chat needs.
 pub const TEXTS: [&str; 2] = [CONTEXT, AGENT];
@@ -45,12 +44,12 @@ pub const AGENT: &str = "agent.md";
 
 /// What a save makes of the chat, beside folding in what waits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Change {
+pub enum ChatChange {
     /// Nothing.
     #[default]
     Keep,
     /// A summary takes the place of the messages it stands for.
-    Compact(Box<compact::Prepared>),
+    Compact(Box<compact::PreparedSummary>),
     /// No message stays; the summary, the context and the agent description do.
     ClearMessages,
     /// Nothing of it stays.
@@ -65,31 +64,31 @@ pub fn compaction(document: &Document) -> Option<Compaction> {
 
 /// The chat of a session as it stands: what is saved, and what waits.
 #[derive(Debug)]
-pub struct Chat<'r> {
+pub struct SessionChat<'r> {
     /// The session's name.
-    pub session: Name,
-    /// The document of its newest checkpoint.
+    pub session: ShortName,
+    /// The document of its latest checkpoint.
     pub document: Document,
     /// What is saved.
-    pub saved: Saved<'r>,
+    pub saved: SavedMessages<'r>,
     /// Messages that wait.
     pub waiting: Vec<Message>,
     /// Lines of the file of waiting messages that cannot be read.
     pub unreadable: Vec<usize>,
     /// The summary of the beginning.
     pub compaction: Option<Compaction>,
-    /// The record with its draft, and the summary of the newest checkpoint.
+    /// The record with its draft, and the summary of the latest checkpoint.
     pub record: Record,
     texts: Vec<(String, String)>,
 }
 
-impl<'r> Chat<'r> {
+impl<'r> SessionChat<'r> {
     /// The chat of the session that is meant.
     pub fn open(scene: &Scene<'r>) -> Result<Self, Error> {
-        let chosen = meant(scene)?;
+        let chosen = chat_session(scene)?;
         let waiting = stored::read(scene.repo, &chosen.tip.document.session.id)?;
-        let mut subject = choose::carried(&chosen.tip, &chosen.name);
-        choose::with_draft(scene, &chosen.tip, &mut subject)?;
+        let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+        session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
         let mut out = Self::new(scene, chosen.name, chosen.tip.document, &waiting)?;
         let summary = out.record.summary.take();
         out.record = subject.record;
@@ -99,17 +98,17 @@ impl<'r> Chat<'r> {
     }
 
     /// The chat as a checkpoint holds it.
-    pub fn at(scene: &Scene<'r>, session: Name, document: Document) -> Result<Self, Error> {
-        Self::new(scene, session, document, &Waiting::default())
+    pub fn at(scene: &Scene<'r>, session: ShortName, document: Document) -> Result<Self, Error> {
+        Self::new(scene, session, document, &PendingChat::default())
     }
 
-    fn new(scene: &Scene<'r>, session: Name, document: Document, waiting: &Waiting) -> Result<Self, Error> {
-        let saved = Saved::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
+    fn new(scene: &Scene<'r>, session: ShortName, document: Document, waiting: &PendingChat) -> Result<Self, Error> {
+        let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
         let (mut messages, mut texts) = (Vec::new(), Vec::new());
         for entry in waiting.after(&document.folded) {
             match entry {
-                Entry::Message(message) => messages.push(message.clone()),
-                Entry::Text { name, text } => texts.push((name.clone(), text.clone())),
+                PendingMessage::Message(message) => messages.push(message.clone()),
+                PendingMessage::Text { name, text } => texts.push((name.clone(), text.clone())),
             }
         }
         Ok(Self {
@@ -143,10 +142,10 @@ impl<'r> Chat<'r> {
     pub fn each(&self, from: u64, mut each: impl FnMut(u64, Message) -> Result<(), Error>) -> Result<(), Error> {
         let damaged = |fault: Fault| Error::damaged(self.session.as_str())(fault);
         self.saved
-            .each(from, |at, message| each(at, message).map_err(Stop::Other))
+            .each(from, |at, message| each(at, message).map_err(ReadStop::Other))
             .map_err(|stop| match stop {
-                Stop::Fault(fault) => damaged(fault),
-                Stop::Other(error) => error,
+                ReadStop::Fault(fault) => damaged(fault),
+                ReadStop::Other(error) => error,
             })?;
         for (message, at) in self.waiting.iter().zip(self.saved.messages..) {
             if at >= from {
@@ -205,12 +204,12 @@ impl<'r> Chat<'r> {
 }
 
 /// Why reading messages stopped.
-enum Stop {
+enum ReadStop {
     Fault(Fault),
     Other(Error),
 }
 
-impl From<Fault> for Stop {
+impl From<Fault> for ReadStop {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -222,19 +221,19 @@ fn spoken(messages: u64) -> String {
 }
 
 /// The session that is meant, or the error that says what to do without one.
-pub(super) fn meant(scene: &Scene<'_>) -> Result<Chosen, Error> {
-    if let Some(chosen) = choose::meant(scene)? {
+pub(super) fn chat_session(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
+    if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(chosen);
     }
-    Err(choose::none_current(scene))
+    Err(session_choice::none_current(scene))
 }
 
 /// The session that something is added to. Where none is meant it is the one that any draft command would take: the one
 /// paused last here, else a new one.
-pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
+pub(super) fn receiving(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     match running(scene) {
         Err(Error::NoSession { damaged, .. }) if damaged.is_empty() => {}
-        Err(Error::NotFound { .. } | Error::NotThere { .. }) if scene.session.is_some() => {}
+        Err(Error::NotFound { .. } | Error::SessionFromEnvNotFound { .. }) if scene.session.is_some() => {}
         found => return found,
     }
     draft::append(scene, Vec::new())?;
@@ -242,8 +241,8 @@ pub(super) fn receiving(scene: &Scene<'_>) -> Result<Chosen, Error> {
 }
 
 /// The same, unless the session has ended.
-pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
-    let chosen = meant(scene)?;
+pub(super) fn running(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
+    let chosen = chat_session(scene)?;
     let status = chosen.tip.document.session.status;
     if has_ended(status) {
         return Err(Error::Finished {
@@ -254,6 +253,6 @@ pub(super) fn running(scene: &Scene<'_>) -> Result<Chosen, Error> {
     Ok(chosen)
 }
 
-fn has_ended(status: Status) -> bool {
-    matches!(status, Status::Completed | Status::Failed)
+fn has_ended(status: SessionStatus) -> bool {
+    matches!(status, SessionStatus::Completed | SessionStatus::Failed)
 }

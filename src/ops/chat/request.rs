@@ -1,12 +1,12 @@
 //! A request to a model, built from what a session holds: agent description, context, checkpoint and messages, and the
 //! question.
 
-use super::{AGENT, CONTEXT, Chat, Error, Scene};
-use crate::tokens::models::{Counting, Method};
+use super::{AGENT, CONTEXT, Error, Scene, SessionChat};
+use crate::tokens::models::{Method, TokenMethod};
 
 /// What a request is made of.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct ContextRequest<'a> {
     /// The record and the summary of earlier messages as Markdown, with their headings.
     pub checkpoint: String,
     /// The question; `None` for none.
@@ -14,14 +14,14 @@ pub struct Request<'a> {
     /// The most tokens; 0 for no limit.
     pub limit: u64,
     /// How tokens are counted.
-    pub counting: Counting,
+    pub counting: TokenMethod,
     /// The chat.
-    pub chat: &'a Chat<'a>,
+    pub chat: &'a SessionChat<'a>,
 }
 
 /// A part of a request with its tokens.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct RequestPart {
     /// Markdown, its heading included; empty when there is none.
     pub text: String,
     /// Its tokens.
@@ -30,30 +30,30 @@ pub struct Part {
 
 /// A request as it is sent.
 #[derive(Debug)]
-pub struct Built {
+pub struct TokenRequest {
     /// The agent description.
-    pub agent: Part,
+    pub agent: RequestPart,
     /// The context.
-    pub context: Part,
+    pub context: RequestPart,
     /// The record, and the summary of earlier messages.
-    pub checkpoint: Part,
+    pub checkpoint: RequestPart,
     /// The messages that have room.
-    pub messages: Part,
+    pub messages: RequestPart,
     /// The question.
-    pub user: Part,
+    pub user: RequestPart,
     /// How many messages are in it.
     pub included: u64,
     /// How many messages were left out because of the limit, the oldest.
     pub left_out: u64,
     /// How many messages the summary stands for.
-    pub summarised: u64,
+    pub summarized: u64,
     /// The tokens of the whole.
     pub total: u64,
     /// How they were counted.
     pub method: Method,
 }
 
-impl Built {
+impl TokenRequest {
     /// The system prompt.
     pub fn system(&self) -> String {
         let parts = [&self.agent, &self.context, &self.checkpoint, &self.messages];
@@ -62,12 +62,12 @@ impl Built {
 }
 
 /// The text of the parts that a limit does not shorten, for whoever has to know how long they are.
-pub fn fixed(scene: &Scene<'_>, chat: &Chat<'_>, checkpoint: &str) -> Result<String, Error> {
+pub fn fixed(scene: &Scene<'_>, chat: &SessionChat<'_>, checkpoint: &str) -> Result<String, Error> {
     let [agent, context] = texts(scene, chat)?;
     Ok(agent + &context + checkpoint)
 }
 
-fn texts(scene: &Scene<'_>, chat: &Chat<'_>) -> Result<[String; 2], Error> {
+fn texts(scene: &Scene<'_>, chat: &SessionChat<'_>) -> Result<[String; 2], Error> {
     let of = |name, title| -> Result<String, Error> {
         let text = chat.text(scene, name)?;
         Ok(text.map_or_else(String::new, |text| format!("# {title}\n\n{}\n\n", text.trim())))
@@ -77,9 +77,9 @@ fn texts(scene: &Scene<'_>, chat: &Chat<'_>) -> Result<[String; 2], Error> {
 
 /// Builds it. Where it is too long, the oldest messages are left out; if it is too long without any,
 /// [`Error::RequestTooLong`].
-pub fn build(scene: &Scene<'_>, request: Request<'_>) -> Result<Built, Error> {
+pub fn build(scene: &Scene<'_>, request: ContextRequest<'_>) -> Result<TokenRequest, Error> {
     let counting = request.counting;
-    let part = |text: String| Part {
+    let part = |text: String| RequestPart {
         tokens: counting.count(&text),
         text,
     };
@@ -90,15 +90,15 @@ pub fn build(scene: &Scene<'_>, request: Request<'_>) -> Result<Built, Error> {
         sections.push(message.section());
         Ok(())
     })?;
-    let mut out = Built {
+    let mut out = TokenRequest {
         agent,
         context,
         checkpoint: part(request.checkpoint),
-        messages: Part::default(),
+        messages: RequestPart::default(),
         user: part(request.user.unwrap_or_default()),
         included: 0,
         left_out: 0,
-        summarised: chat.live(),
+        summarized: chat.live(),
         total: 0,
         method: counting.method,
     };
@@ -126,7 +126,7 @@ pub fn build(scene: &Scene<'_>, request: Request<'_>) -> Result<Built, Error> {
     loop {
         let kept = &sections[first..];
         out.messages = if kept.is_empty() {
-            Part::default()
+            RequestPart::default()
         } else {
             part(format!("{heading}{}", kept.concat()))
         };

@@ -9,20 +9,18 @@ use std::path::PathBuf;
 
 use self::places::{branch_of, check_places, work_tree};
 use super::{
-    Error, Scene,
-    bring::Brought,
-    compose,
-    deed::{Aftermath, Deed},
-    fresh, items,
-    restore::{self, Progress},
-    select::{self, Selected},
+    Error, Scene, compose, ids, items,
+    plan_runner::AppliedPlan,
+    ref_transaction::{Aftermath, UndoableRefTransaction},
+    restore::{self, ProgressCallback},
+    select::{self, SelectedCheckpoint},
     start,
 };
 use crate::{
     model::{
-        document::{Document, ForkedFrom, Kind, Status},
+        document::{CheckpointKind, Document, ForkSource, SessionStatus},
         id::Digest,
-        name::Name,
+        name::ShortName,
         record::ForkPoint,
         selector::Selector,
     },
@@ -31,7 +29,7 @@ use crate::{
         checkpoint::{self, Checkpoint, Siblings},
         current, lock,
         objects::{self, Writer},
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
         undo::Effect,
     },
@@ -39,21 +37,21 @@ use crate::{
 
 /// What is to be forked, and into what.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ForkRequest {
     /// The checkpoint.
     pub selector: Selector,
     /// One fork each; one with a name made for it without any.
-    pub forks: Vec<Wanted>,
+    pub forks: Vec<ForkTarget>,
 }
 
 /// One fork.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ForkTarget {
     /// The session's name; made from the source's without one.
-    pub name: Option<Name>,
+    pub name: Option<ShortName>,
     /// The option of an open fork point that is chosen in it.
     pub option: Option<String>,
-    /// The folder of a new work tree for it, absolute.
+    /// The directory of a new working tree for it, absolute.
     pub worktree: Option<PathBuf>,
     /// The new branch that is checked out there; named after the session without one.
     pub branch: Option<String>,
@@ -61,9 +59,9 @@ pub struct Wanted {
 
 /// A fork that was made.
 #[derive(Debug)]
-pub struct Forked {
+pub struct ForkOutcome {
     /// Its name.
-    pub name: Name,
+    pub name: ShortName,
     /// Its first checkpoint.
     pub id: ObjectId,
     /// That checkpoint's digest.
@@ -73,59 +71,59 @@ pub struct Forked {
     /// The source.
     pub source: ObjectId,
     /// The session the source was found through.
-    pub source_session: Option<Name>,
-    /// The work tree that was made for it.
-    pub worktree: Option<Made>,
+    pub source_session: Option<ShortName>,
+    /// The working tree that was made for it.
+    pub worktree: Option<ForkWorktree>,
 }
 
 /// The forks of one call.
 #[derive(Debug)]
 pub struct Forks {
     /// Each, in the order in which they were asked for.
-    pub made: Vec<Forked>,
+    pub made: Vec<ForkOutcome>,
     /// What is left to do or to know.
     pub aftermath: Aftermath,
 }
 
-/// A work tree that was made.
+/// A working tree that was made.
 #[derive(Debug)]
-pub struct Made {
+pub struct ForkWorktree {
     /// Its folder.
     pub path: PathBuf,
     /// Its branch; `None` on a detached HEAD.
     pub branch: Option<String>,
     /// What was done to its files after the commit was checked out.
-    pub brought: Brought,
+    pub brought: AppliedPlan,
 }
 
 /// A fork that a dry run tells of.
 #[derive(Debug)]
-pub struct Planned {
+pub struct ForkPlan {
     /// Its name.
-    pub name: Name,
+    pub name: ShortName,
     /// What its first checkpoint would hold.
     pub document: Document,
     /// The source.
     pub source: ObjectId,
     /// The session the source was found through.
-    pub source_session: Option<Name>,
-    /// The work tree that would be made for it, and its branch.
+    pub source_session: Option<ShortName>,
+    /// The working tree that would be made for it, and its branch.
     pub worktree: Option<(PathBuf, String)>,
 }
 
 /// What [`fork`] would do, with the same checks; nothing is changed.
-pub fn plan(scene: &Scene<'_>, request: &Request) -> Result<Vec<Planned>, Error> {
+pub fn plan(scene: &Scene<'_>, request: &ForkRequest) -> Result<Vec<ForkPlan>, Error> {
     let source = select::checkpoint(scene, &request.selector)?;
     let documents = prepared(scene, request, &source)?;
-    let mut planned: Vec<Planned> = Vec::new();
+    let mut planned: Vec<ForkPlan> = Vec::new();
     for (wanted, mut document) in request.forks.iter().zip(documents) {
-        let taken: Vec<&Name> = planned.iter().map(|fork| &fork.name).collect();
+        let taken: Vec<&ShortName> = planned.iter().map(|fork| &fork.name).collect();
         let name = match &wanted.name {
             Some(name) => name.clone(),
             None => free_name(scene, &source.checkpoint, wanted.option.as_deref(), &taken)?,
         };
         document.session.name = name.clone();
-        planned.push(Planned {
+        planned.push(ForkPlan {
             worktree: wanted.worktree.clone().map(|path| (path, branch_of(wanted, &name))),
             name,
             document,
@@ -137,7 +135,7 @@ pub fn plan(scene: &Scene<'_>, request: &Request) -> Result<Vec<Planned>, Error>
 }
 
 /// The documents of all forks, but for their names; fails where something is in the way.
-fn prepared(scene: &Scene<'_>, request: &Request, source: &Selected) -> Result<Vec<Document>, Error> {
+fn prepared(scene: &Scene<'_>, request: &ForkRequest, source: &SelectedCheckpoint) -> Result<Vec<Document>, Error> {
     let subject = subject(source);
     let mut plans = Vec::new();
     for wanted in &request.forks {
@@ -149,7 +147,7 @@ fn prepared(scene: &Scene<'_>, request: &Request, source: &Selected) -> Result<V
 }
 
 /// How messages call the source.
-fn subject(source: &Selected) -> String {
+fn subject(source: &SelectedCheckpoint) -> String {
     let id = source.checkpoint.entry.id;
     source
         .session
@@ -158,20 +156,20 @@ fn subject(source: &Selected) -> String {
 }
 
 /// Forks: all of them, or none.
-pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Result<Forks, Error> {
+pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback<'_>) -> Result<Forks, Error> {
     let worktree = lock::worktree(scene.repo, scene.wait)?;
     let before = current::read_to_replace(scene.repo)?;
     refs::recover(scene.repo, scene.wait)?;
     objects::sweep(scene.repo)?;
     let source = select::checkpoint(scene, &request.selector)?;
     let (subject, plans) = (subject(&source), prepared(scene, request, &source)?);
-    let Selected {
+    let SelectedCheckpoint {
         session, checkpoint, ..
     } = source;
     let writer = Writer::durable(scene.repo)?;
-    let (mut made, mut edits, mut needs) = (Vec::<Forked>::new(), Vec::new(), Vec::new());
+    let (mut made, mut edits, mut needs) = (Vec::<ForkOutcome>::new(), Vec::new(), Vec::new());
     for (wanted, mut document) in request.forks.iter().zip(plans) {
-        let taken: Vec<&Name> = made.iter().map(|fork| &fork.name).collect();
+        let taken: Vec<&ShortName> = made.iter().map(|fork| &fork.name).collect();
         let name = match &wanted.name {
             Some(name) => name.clone(),
             None => free_name(scene, &checkpoint, wanted.option.as_deref(), &taken)?,
@@ -182,17 +180,17 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
         document.session.name = name.clone();
         let (forked, written) = write(scene, &writer, document, &checkpoint, &subject, name, session.clone())?;
         needs.extend(written.needs);
-        edits.push(Edit {
+        edits.push(RefUpdate {
             name: session::ref_name(&forked.name),
-            expected: Expected::Absent,
+            expected: ExpectedValue::Absent,
             new: Some(forked.id),
-            message: format!("checkpoint: {}", Kind::Fork.word()),
+            message: format!("checkpoint: {}", CheckpointKind::Fork.word()),
         });
         made.push(forked);
     }
     // One fork is what is worked in from now on; of several each is as good.
     let after = match (made.as_slice(), request.forks.as_slice()) {
-        ([forked], [Wanted { worktree: None, .. }]) => before.switched_to(current::SessionRef {
+        ([forked], [ForkTarget { worktree: None, .. }]) => before.switched_to(current::SessionRef {
             id: forked.document.session.id.clone(),
             name: forked.name.clone(),
         }),
@@ -206,7 +204,7 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
             branch: branch_of(wanted, &forked.name),
         })
     });
-    let deed = Deed {
+    let deed = UndoableRefTransaction {
         operation: "fork",
         what,
         edits: &edits,
@@ -215,14 +213,14 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
         more: trees.collect(),
         sealed: Some(writer.finish()?),
         needs: &needs,
-        ..Deed::default()
+        ..UndoableRefTransaction::default()
     };
-    // Before the work trees: if one cannot be made, the sessions can still be taken back.
+    // Before the working trees: if one cannot be made, the sessions can still be taken back.
     let aftermath = deed.run(scene)?;
     drop(worktree);
     for (wanted, forked) in request.forks.iter().zip(&mut made) {
         if let Some(path) = &wanted.worktree {
-            let made = work_tree(scene, forked, wanted, path, progress).map_err(|error| Error::Half {
+            let made = work_tree(scene, forked, wanted, path, progress).map_err(|error| Error::PartiallyApplied {
                 source: Box::new(error),
                 remedy: "the sessions are made; take them back with: git checkpoint undo".to_owned(),
             })?;
@@ -234,7 +232,7 @@ pub fn fork(scene: &Scene<'_>, request: &Request, progress: Progress<'_>) -> Res
 }
 
 /// An option that is missing may be in the session's draft, and only wait for a save.
-fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&Name>) -> Error {
+fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&ShortName>) -> Error {
     if let Error::NoOption { option, in_draft, .. } = &mut error
         && session.is_some()
         && let Ok(now) = items::now(&Scene { session, ..*scene })
@@ -247,33 +245,33 @@ fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&Name>) -> Er
 
 /// A session that explores an option of a fork point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explored {
+pub struct ForkPointSession {
     /// The fork point's id.
     pub point: String,
     /// The option's key.
     pub option: String,
     /// The session's name.
-    pub session: Name,
+    pub session: ShortName,
 }
 
-/// All sessions that began as an option of a fork point. Reads the newest document of every session; damaged ones are
+/// All sessions that began as an option of a fork point. Reads the latest document of every session; damaged ones are
 /// passed over.
-pub fn explored(scene: &Scene<'_>) -> Result<Vec<Explored>, Error> {
+pub fn explored(scene: &Scene<'_>) -> Result<Vec<ForkPointSession>, Error> {
     let mut found = Vec::new();
     for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
         let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
             continue;
         };
-        if let Some(ForkedFrom {
+        if let Some(ForkSource {
             option: Some(option),
             fork_point: Some(point),
             ..
         }) = tip.document.session.forked_from
         {
-            found.push(Explored {
+            found.push(ForkPointSession {
                 point,
                 option,
                 session: name,
@@ -285,13 +283,18 @@ pub fn explored(scene: &Scene<'_>) -> Result<Vec<Explored>, Error> {
 }
 
 /// The document of a fork, but for its name.
-fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &str) -> Result<Document, Error> {
+fn prepare(scene: &Scene<'_>, wanted: &ForkTarget, source: &Checkpoint, subject: &str) -> Result<Document, Error> {
     let mut document = source.document.clone();
-    let now = compose::document(scene, document.session.clone(), Kind::Fork, document.git.clone());
-    document.session.id = fresh::session_id()?;
-    document.session.status = Status::Active;
+    let now = compose::document(
+        scene,
+        document.session.clone(),
+        CheckpointKind::Fork,
+        document.git.clone(),
+    );
+    document.session.id = ids::session_id()?;
+    document.session.status = SessionStatus::Active;
     document.session.created_at = scene.now;
-    document.session.forked_from = Some(ForkedFrom {
+    document.session.forked_from = Some(ForkSource {
         digest: source.digest.clone(),
         session: source.document.session.name.clone(),
         option: wanted.option.clone(),
@@ -307,7 +310,7 @@ fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &st
         }
     }
     document.name = None;
-    document.kind = Kind::Fork;
+    document.kind = CheckpointKind::Fork;
     document.trigger = None;
     document.created_at = scene.now;
     document.tool = now.tool;
@@ -322,7 +325,7 @@ fn prepare(scene: &Scene<'_>, wanted: &Wanted, source: &Checkpoint, subject: &st
 /// Chooses an option, and gives the id of its fork point.
 fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Result<String, Error> {
     let has = |point: &&mut ForkPoint| point.options.iter().any(|known| known.key == option);
-    // The newest that is still open; else the newest that has it.
+    // The latest that is still open; else the latest that has it.
     let open = points
         .iter()
         .rposition(|point| point.chosen.is_none() && point.options.iter().any(|o| o.key == option));
@@ -344,20 +347,25 @@ fn choose_option(points: &mut [ForkPoint], option: &str, subject: &str) -> Resul
 }
 
 /// `auth-fork-1`, or with an option `auth-winnow`, and a number where that is taken, also by one of these forks.
-fn free_name(scene: &Scene<'_>, source: &Checkpoint, option: Option<&str>, taken: &[&Name]) -> Result<Name, Error> {
+fn free_name(
+    scene: &Scene<'_>,
+    source: &Checkpoint,
+    option: Option<&str>,
+    taken: &[&ShortName],
+) -> Result<ShortName, Error> {
     let base = source.document.session.name.as_str();
     for n in 1.. {
         let suffix = match option {
-            Some(option) if n == 1 => Name::slug(option, "x").as_str().trim_end_matches("-x").to_owned(),
-            Some(option) => format!("{}-{n}", Name::slug(option, "x").as_str().trim_end_matches("-x")),
+            Some(option) if n == 1 => ShortName::slug(option, "x").as_str().trim_end_matches("-x").to_owned(),
+            Some(option) => format!("{}-{n}", ShortName::slug(option, "x").as_str().trim_end_matches("-x")),
             None => format!("fork-{n}"),
         };
-        let name = Name::slug(base, &suffix);
+        let name = ShortName::slug(base, &suffix);
         if !taken.contains(&&name) && session::tip(scene.repo, &name)?.is_none() {
             return Ok(name);
         }
     }
-    Err(Error::Unsettled)
+    Err(Error::ConcurrentModification)
 }
 
 /// Writes the first checkpoint of a fork. It is on no ref yet.
@@ -367,9 +375,9 @@ fn write(
     mut document: Document,
     source: &Checkpoint,
     subject: &str,
-    name: Name,
-    source_session: Option<Name>,
-) -> Result<(Forked, checkpoint::Written), Error> {
+    name: ShortName,
+    source_session: Option<ShortName>,
+) -> Result<(ForkOutcome, checkpoint::WrittenCheckpoint), Error> {
     let people = compose::people(scene);
     let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(Error::damaged(subject))?;
     let mut siblings = Siblings::default();
@@ -382,7 +390,7 @@ fn write(
         .flatten()
         .collect();
     let written = checkpoint::write(writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
-    let forked = Forked {
+    let forked = ForkOutcome {
         name,
         id: written.id,
         digest: written.digest.clone(),

@@ -1,25 +1,25 @@
-//! Where forks go: names, branches and folders that have to be free, and the work tree that is made for one.
+//! Where forks go: names, branches and directories that have to be free, and the working tree that is made for one.
 
 use super::super::{
-    Error, Scene, choose,
-    restore::{self, Progress},
-    start,
+    Error, Scene,
+    restore::{self, ProgressCallback},
+    session_choice, start,
 };
-use super::{Forked, Made, Wanted};
+use super::{ForkOutcome, ForkTarget, ForkWorktree};
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     store::{self, lock, refs, session},
 };
 
-/// The branch of a fork in a work tree.
-pub(super) fn branch_of(wanted: &Wanted, name: &Name) -> String {
+/// The branch of a fork in a working tree.
+pub(super) fn branch_of(wanted: &ForkTarget, name: &ShortName) -> String {
     let branch = wanted.branch.clone();
     branch.unwrap_or_else(|| format!("checkpoint/{name}"))
 }
 
-/// Before anything is written: that names, folders and branches are free.
-pub(super) fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Error> {
-    let taken = |what: String| Err(Error::NoPlace { what });
+/// Before anything is written: that names, directories and branches are free.
+pub(super) fn check_places(scene: &Scene<'_>, forks: &[ForkTarget]) -> Result<(), Error> {
+    let taken = |what: String| Err(Error::PathTaken { what });
     for (at, wanted) in forks.iter().enumerate() {
         let earlier = &forks[..at];
         if let Some(name) = &wanted.name
@@ -66,14 +66,14 @@ pub(super) fn check_places(scene: &Scene<'_>, forks: &[Wanted]) -> Result<(), Er
     Ok(())
 }
 
-/// Makes a work tree at the commit of the source, and brings its files to what the source holds.
+/// Makes a working tree at the commit of the source, and brings its files to what the source holds.
 pub(super) fn work_tree(
     scene: &Scene<'_>,
-    forked: &Forked,
-    wanted: &Wanted,
+    forked: &ForkOutcome,
+    wanted: &ForkTarget,
     path: &std::path::Path,
-    progress: Progress<'_>,
-) -> Result<Made, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<ForkWorktree, Error> {
     let head = forked.document.git.head.as_ref();
     let branch = branch_of(wanted, &forked.name);
     let mut git = store::git(scene.repo)
@@ -95,9 +95,9 @@ pub(super) fn work_tree(
     };
     let _worktree = lock::worktree(there.repo, there.wait)?;
     start::make_current(&there, &forked.document, &forked.name)?;
-    let checkpoint = choose::load(&there, forked.name.as_str(), forked.id)?;
+    let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
     let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
-    Ok(Made {
+    Ok(ForkWorktree {
         path: path.to_owned(),
         branch: Some(branch),
         brought,

@@ -26,7 +26,7 @@ use crate::{
 
 /// The messages so far.
 #[derive(Default)]
-pub(super) struct Chat {
+pub(super) struct ImportedChat {
     chunks: Chunks,
     ids: HashSet<String>,
     /// The bytes of each message's line.
@@ -35,7 +35,7 @@ pub(super) struct Chat {
     said: Vec<Digest>,
 }
 
-impl Chat {
+impl ImportedChat {
     /// Takes messages that came with a checkpoint of this time.
     pub(super) fn add(
         &mut self,
@@ -144,8 +144,8 @@ impl Chat {
     /// no more of them than there are: where a source says so, it had removed them.
     pub(super) fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
         self.chunks.place(writer, document, siblings)?;
-        let summarised = compaction(document).map_or(0, |compaction| compaction.messages);
-        let live = usize::try_from(summarised)
+        let summarized = compaction(document).map_or(0, |compaction| compaction.messages);
+        let live = usize::try_from(summarized)
             .ok()
             .and_then(|first| self.lengths.get(first..));
         let live = live.unwrap_or_default();

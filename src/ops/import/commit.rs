@@ -3,23 +3,23 @@
 use super::{
     super::{
         Error, Scene,
-        deed::{Aftermath, Deed},
+        ref_transaction::{Aftermath, UndoableRefTransaction},
     },
-    Item, What,
+    ImportItem, ImportStatus,
 };
-use crate::store::{ObjectId, lock, objects::Writer, refs::Edit};
+use crate::store::{ObjectId, lock, objects::Writer, refs::RefUpdate};
 
 /// Makes the objects durable, moves all refs, checks that the objects are still there, and notes how to take it back.
 pub(super) fn commit(
     scene: &Scene<'_>,
     writer: Writer,
-    edits: &[Edit],
+    edits: &[RefUpdate],
     needs: &[ObjectId],
-    items: &[Item],
+    items: &[ImportItem],
 ) -> Result<Aftermath, Error> {
     let names: Vec<&str> = items
         .iter()
-        .filter(|item| matches!(item.what, What::New | What::Grown))
+        .filter(|item| matches!(item.what, ImportStatus::New | ImportStatus::Grown))
         .map(|item| item.name.as_str())
         .collect();
     let what = match names.as_slice() {
@@ -27,13 +27,13 @@ pub(super) fn commit(
         names => format!("imported {} sessions", names.len()),
     };
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    Deed {
+    UndoableRefTransaction {
         operation: "import",
         what,
         edits,
         sealed: Some(writer.finish()?),
         needs,
-        ..Deed::default()
+        ..UndoableRefTransaction::default()
     }
     .run(scene)
 }

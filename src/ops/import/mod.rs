@@ -1,46 +1,46 @@
 //! `import`: sessions of other systems, with their own times, ids and order.
 //!
-//! Files are read (bounded, links inside folders never followed), parsed by `formats`, cleaned of secrets, written as
+//! Files are read (bounded, links inside directories never followed), parsed by `formats`, cleaned of secrets, written as
 //! `start` and `import` checkpoints, and all refs move in one go at the end; one `undo` takes the whole import back. A
 //! session is known again by its system and foreign id, a checkpoint by the digest of its content: what is here already
 //! is not imported again, and what came since is added, unless somebody went on in the session here.
 
 mod chat;
 mod commit;
-mod known;
+mod existing;
 mod read;
 mod write;
 
 use std::path::PathBuf;
 
-use self::known::Known;
+use self::existing::ImportedSession;
 use super::{
     Error, Scene,
-    deed::Aftermath,
-    redact::{Redaction, Redactor},
-    restore::Progress,
+    redact::{RedactedSecret, Redactor},
+    ref_transaction::Aftermath,
+    restore::ProgressCallback,
     save, start,
 };
 use crate::{
-    formats::{self, Problem, Session, System, Weight},
-    model::{name::Name, time::Timestamp},
+    formats::{self, ForeignSession, Problem, ProblemSeverity, System},
+    model::{name::ShortName, time::Timestamp},
     store::{
         self, ObjectId,
         objects::Writer,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
     },
 };
 
 /// What is to be imported.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ImportRequest {
     /// The system, when it is not to be told from the files.
     pub from: Option<System>,
-    /// Files and folders, absolute, each with how the user calls it.
+    /// Files and directories, absolute, each with how the user calls it.
     pub paths: Vec<(PathBuf, String)>,
     /// The name of the session; only for one session.
-    pub name: Option<Name>,
+    pub name: Option<ShortName>,
     /// Whether to look below each path where the known systems leave their files, rather than at the path itself.
     pub usual_places: bool,
     /// Whether nothing is changed.
@@ -49,40 +49,45 @@ pub struct Request {
 
 /// What was imported, or would be.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ImportOutcome {
     /// Every session that was found, in the order of its source.
-    pub items: Vec<Item>,
+    pub items: Vec<ImportItem>,
     /// What did not come in, and what is odd.
     pub problems: Vec<Problem>,
     /// Files that no system knows.
     pub unknown: Vec<String>,
     /// Secrets that were found and, unless told otherwise, replaced.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
     /// How many files were read.
     pub files: usize,
     /// What is left to do or to know.
     pub aftermath: Aftermath,
 }
 
-impl Outcome {
+impl ImportOutcome {
     /// How many sessions came in, or would.
     pub fn imported(&self) -> usize {
         self.items
             .iter()
-            .filter(|item| matches!(item.what, What::New | What::Grown))
+            .filter(|item| matches!(item.what, ImportStatus::New | ImportStatus::Grown))
             .count()
     }
 
     /// Whether something of the source is not here.
     pub fn is_partial(&self) -> bool {
-        self.problems.iter().any(|problem| problem.weight == Weight::Broken)
-            || self.items.iter().any(|item| matches!(item.what, What::Refused(_)))
+        self.problems
+            .iter()
+            .any(|problem| problem.weight == ProblemSeverity::Broken)
+            || self
+                .items
+                .iter()
+                .any(|item| matches!(item.what, ImportStatus::Refused(_)))
     }
 }
 
 /// What becomes of a foreign session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ImportStatus {
     /// It becomes a session.
     New,
     /// Checkpoints are added to the session that it became before.
@@ -95,7 +100,7 @@ pub enum What {
 
 /// A foreign session.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct ImportItem {
     /// Its system.
     pub system: &'static str,
     /// Its id there.
@@ -103,18 +108,18 @@ pub struct Item {
     /// The files it was read from.
     pub sources: Vec<String>,
     /// The session's name here.
-    pub name: Name,
+    pub name: ShortName,
     /// What becomes of it.
-    pub what: What,
+    pub what: ImportStatus,
     /// Checkpoints that come in.
     pub checkpoints: usize,
     /// Messages of the chat that it has.
     pub messages: usize,
-    /// The summary of its newest checkpoint.
+    /// The summary of its latest checkpoint.
     pub summary: String,
-    /// When its newest checkpoint was made.
+    /// When its latest checkpoint was made.
     pub at: Timestamp,
-    /// The newest checkpoint here; `None` in a dry run of a new one.
+    /// The latest checkpoint here; `None` in a dry run of a new one.
     pub tip: Option<ObjectId>,
     /// Where the session stands.
     pub status: String,
@@ -123,10 +128,10 @@ pub struct Item {
 /// Imports; `reading` is told how many files were read so far, `progress` how many checkpoints of how many are written.
 pub fn import(
     scene: &Scene<'_>,
-    request: &Request,
+    request: &ImportRequest,
     reading: &dyn Fn(usize),
-    progress: Progress<'_>,
-) -> Result<Outcome, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<ImportOutcome, Error> {
     let mut again = 0;
     loop {
         match once(scene, request, reading, progress) {
@@ -142,10 +147,10 @@ const ATTEMPTS: usize = 4;
 
 fn once(
     scene: &Scene<'_>,
-    request: &Request,
+    request: &ImportRequest,
     reading: &dyn Fn(usize),
-    progress: Progress<'_>,
-) -> Result<Outcome, Error> {
+    progress: ProgressCallback<'_>,
+) -> Result<ImportOutcome, Error> {
     save::guard(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
@@ -178,8 +183,8 @@ fn once(
     if !request.dry_run {
         refs::recover(scene.repo, scene.wait)?;
     }
-    let known = known::all(scene)?;
-    let mut names = known::Names::of_sessions(scene)?;
+    let known = existing::all(scene)?;
+    let mut names = existing::TakenNames::of_sessions(scene)?;
     let writer = if request.dry_run {
         Writer::memory(scene.repo)
     } else {
@@ -230,7 +235,7 @@ fn once(
         start::merge_packs(scene);
         aftermath
     };
-    Ok(Outcome {
+    Ok(ImportOutcome {
         items,
         problems,
         unknown,
@@ -241,25 +246,25 @@ fn once(
 }
 
 /// One foreign session as it becomes one of ours.
-struct Made {
-    item: Item,
-    edit: Option<Edit>,
+struct ImportDraft {
+    item: ImportItem,
+    edit: Option<RefUpdate>,
     needs: Vec<ObjectId>,
     note: Option<Problem>,
 }
 
-type Tools<'a> = (&'a mut known::Names, &'a mut Redactor);
+type ImportTools<'a> = (&'a mut existing::TakenNames, &'a mut Redactor);
 
 /// Writes what of a session is new. The inner error is about this session alone.
 fn one(
     scene: &Scene<'_>,
-    request: &Request,
+    request: &ImportRequest,
     writer: &Writer,
-    foreign: Session,
-    before: Option<&Known>,
-    tools: Tools<'_>,
+    foreign: ForeignSession,
+    before: Option<&ImportedSession>,
+    tools: ImportTools<'_>,
     progress: &dyn Fn(usize),
-) -> Result<Result<Made, Problem>, Error> {
+) -> Result<Result<ImportDraft, Problem>, Error> {
     let (names, redactor) = tools;
     let path = foreign.sources.join(", ");
     let fallback = foreign.modified.unwrap_or(scene.now);
@@ -267,7 +272,7 @@ fn one(
         .checkpoints
         .last()
         .and_then(|last| last.record.get("summary")?.as_str().map(str::to_owned));
-    let mut item = Item {
+    let mut item = ImportItem {
         system: foreign.system,
         foreign_id: foreign.id.clone(),
         sources: foreign.sources.clone(),
@@ -278,7 +283,7 @@ fn one(
                 Err(name) => return Err(Error::Exists { name }),
             },
         },
-        what: What::New,
+        what: ImportStatus::New,
         checkpoints: foreign.checkpoints.len(),
         messages: foreign
             .checkpoints
@@ -309,19 +314,19 @@ fn one(
             .count();
         item.checkpoints = new;
         item.what = if new == 0 {
-            What::Same
+            ImportStatus::Same
         } else if known.is_untouched {
-            What::Grown
+            ImportStatus::Grown
         } else {
-            What::Refused(format!(
+            ImportStatus::Refused(format!(
                 "session '{}' was gone on with here since it was imported; delete or rename that one's import first",
                 known.name
             ))
         };
     }
-    if matches!(item.what, What::Same | What::Refused(_)) {
+    if matches!(item.what, ImportStatus::Same | ImportStatus::Refused(_)) {
         item.checkpoints = 0;
-        return Ok(Ok(Made {
+        return Ok(Ok(ImportDraft {
             item,
             edit: None,
             needs: Vec::new(),
@@ -330,7 +335,7 @@ fn one(
     }
     // A chain only grows: what is older than its end comes after it all the same.
     let note = before.and_then(|known| {
-        let is_new = |checkpoint: &&formats::Checkpoint| !known.hashes.contains(&checkpoint.hash());
+        let is_new = |checkpoint: &&formats::ForeignCheckpoint| !known.hashes.contains(&checkpoint.hash());
         let times = foreign
             .checkpoints
             .iter()
@@ -354,13 +359,13 @@ fn one(
     item.tip = (!request.dry_run).then_some(written.tip);
     item.summary = written.summary;
     item.messages = written.messages;
-    let edit = Edit {
+    let edit = RefUpdate {
         name: session::ref_name(&item.name),
-        expected: before.map_or(Expected::Absent, |known| Expected::Is(known.tip)),
+        expected: before.map_or(ExpectedValue::Absent, |known| ExpectedValue::Is(known.tip)),
         new: Some(written.tip),
         message: "checkpoint: import".to_owned(),
     };
-    Ok(Ok(Made {
+    Ok(Ok(ImportDraft {
         item,
         edit: Some(edit),
         needs: written.needs,

@@ -1,4 +1,4 @@
-//! The files of a source, read with bounds. Links inside folders are never followed, and nothing is written.
+//! The files of a source, read with bounds. Links inside directories are never followed, and nothing is written.
 
 use std::{
     fs,
@@ -6,40 +6,40 @@ use std::{
     time::SystemTime,
 };
 
-use super::{super::Error, Request};
+use super::{super::Error, ImportRequest};
 use crate::{
     formats::{FILE_LIMIT, FILES_LIMIT, File, Problem, System, TOTAL_LIMIT},
     model::{path::RepoPath, time::Timestamp},
     os,
 };
 
-/// Folders that hold no sessions, however deep one looks.
+/// Directories that hold no sessions, however deep one looks.
 const PASSED: [&str; 3] = [".git", "node_modules", "__pycache__"];
-/// The deepest folder that is looked at.
+/// The deepest directory that is looked at.
 const DEPTH: usize = 16;
 
 /// What was read.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ImportSource {
     pub(super) files: Vec<File>,
     pub(super) problems: Vec<Problem>,
-    pub(super) shown: Shown,
+    pub(super) shown: PathDisplay,
     /// Where each file lies and how it was when it was read.
-    read: Vec<(PathBuf, Stamp)>,
+    read: Vec<(PathBuf, FileStamp)>,
     total: u64,
 }
 
 /// What shows that a file was written to: its length and when that was.
-type Stamp = (u64, Option<SystemTime>);
+type FileStamp = (u64, Option<SystemTime>);
 
 /// How often files that change meanwhile are read again.
 const ROUNDS: usize = 5;
 
 /// How paths are shown: the part before the user's own is replaced by what the user typed.
 #[derive(Default)]
-pub(super) struct Shown(Vec<(String, String)>);
+pub(super) struct PathDisplay(Vec<(String, String)>);
 
-impl Shown {
+impl PathDisplay {
     /// Turns a path that `formats` was given, or a place in such a file, into one that the user knows.
     pub(super) fn translate(&self, path: &mut String) {
         for (prefix, shown) in &self.0 {
@@ -54,8 +54,8 @@ impl Shown {
 }
 
 /// Reads all paths of a request; `progress` is told the number of files so far.
-pub(super) fn read(request: &Request, progress: &dyn Fn(usize)) -> Result<Found, Error> {
-    let mut found = Found::default();
+pub(super) fn read(request: &ImportRequest, progress: &dyn Fn(usize)) -> Result<ImportSource, Error> {
+    let mut found = ImportSource::default();
     for (path, shown) in &request.paths {
         let roots = roots(path, shown, request.usual_places)?;
         for (root, shown) in roots {
@@ -95,19 +95,19 @@ fn unreadable(shown: &str) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::Source { path, source }
 }
 
-impl Found {
+impl ImportSource {
     fn root(&mut self, root: &Path, shown: &str, progress: &dyn Fn(usize)) -> Result<(), Error> {
         let prefix = context(root);
         self.shown.0.push((prefix.clone(), shown.to_owned()));
         let meta = fs::metadata(root).map_err(unreadable(shown))?;
         if meta.is_dir() {
-            self.folder(root, &prefix, 0, progress);
+            self.directory(root, &prefix, 0, progress);
             return Ok(());
         }
-        // What the user names must be readable; inside a folder a file that is not is one problem among others.
+        // What the user names must be readable; inside a directory a file that is not is one problem among others.
         os::open_regular(root).map_err(unreadable(shown))?;
         self.file(root, &prefix);
-        // A database may have its newest pages in a file beside it.
+        // A database may have its latest pages in a file beside it.
         if root.extension().is_some_and(|end| end == "db") {
             let mut beside = root.as_os_str().to_owned();
             beside.push("-wal");
@@ -119,8 +119,8 @@ impl Found {
         Ok(())
     }
 
-    fn folder(&mut self, folder: &Path, prefix: &str, depth: usize, progress: &dyn Fn(usize)) {
-        let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    fn directory(&mut self, directory: &Path, prefix: &str, depth: usize, progress: &dyn Fn(usize)) {
+        let entries = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = match entries {
             Ok(entries) => entries,
             Err(error) => {
@@ -147,7 +147,7 @@ impl Found {
                     self.problems
                         .push(Problem::broken(&path, format!("it lies deeper than {DEPTH} folders")));
                 } else {
-                    self.folder(&entry.path(), &path, depth + 1, progress);
+                    self.directory(&entry.path(), &path, depth + 1, progress);
                 }
             } else if kind.is_file() {
                 self.file(&entry.path(), &path);
@@ -236,14 +236,14 @@ impl Found {
 }
 
 /// Whether a file is as it was when it was read; one that is gone cannot change any more.
-fn is_as_read((path, stamp): &(PathBuf, Stamp)) -> bool {
+fn is_as_read((path, stamp): &(PathBuf, FileStamp)) -> bool {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_file() => (meta.len(), meta.modified().ok()) == *stamp,
         _ => true,
     }
 }
 
-fn bytes_of(file: &Path) -> std::io::Result<(Vec<u8>, Stamp)> {
+fn bytes_of(file: &Path) -> std::io::Result<(Vec<u8>, FileStamp)> {
     let open = os::open_regular(file)?;
     let meta = open.metadata()?;
     let mut bytes = Vec::new();
@@ -251,7 +251,7 @@ fn bytes_of(file: &Path) -> std::io::Result<(Vec<u8>, Stamp)> {
     Ok((bytes, (meta.len(), meta.modified().ok())))
 }
 
-fn seconds((_, modified): &Stamp) -> Option<Timestamp> {
+fn seconds((_, modified): &FileStamp) -> Option<Timestamp> {
     let since = modified.as_ref()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(Timestamp::from_unix(i64::try_from(since.as_secs()).ok()?, 0))
 }

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Error, Scene, compose, fresh, redact::Redactor},
-    chat::Chat,
-    known::{self, Known},
+    super::{Error, Scene, compose, ids, redact::Redactor},
+    chat::ImportedChat,
+    existing::{self, ImportedSession},
 };
 use crate::{
-    formats::{self, Checkpoint, Claimed, Session},
+    formats::{self, ForeignCheckpoint, ForeignRepoState, ForeignSession},
     model::{
-        document::{Document, Kind},
+        document::{CheckpointKind, Document},
         facts::GitFacts,
         id::{Digest, Oid},
         json as strict,
-        name::Name,
+        name::ShortName,
         operation::LogLine,
         patch::LISTS,
         path::RepoPath,
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// A session that is written; no ref names it yet.
-pub(super) struct Written {
+pub(super) struct WrittenSession {
     pub(super) tip: ObjectId,
     pub(super) needs: Vec<ObjectId>,
     pub(super) summary: String,
@@ -42,17 +42,17 @@ pub(super) struct Written {
     pub(super) messages: usize,
 }
 
-type Tools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
+type WriteTools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
 
 /// Writes a session, or what is new of it. The inner error says why this one cannot be stored.
 pub(super) fn session(
     scene: &Scene<'_>,
     writer: &Writer,
-    foreign: Session,
-    name: &Name,
-    before: Option<&Known>,
-    tools: Tools<'_>,
-) -> Result<Result<Written, String>, Error> {
+    foreign: ForeignSession,
+    name: &ShortName,
+    before: Option<&ImportedSession>,
+    tools: WriteTools<'_>,
+) -> Result<Result<WrittenSession, String>, Error> {
     let (redactor, progress) = tools;
     let fallback = foreign.modified.unwrap_or(scene.now);
     let first = foreign.checkpoints.iter().find_map(|checkpoint| checkpoint.at);
@@ -87,8 +87,8 @@ pub(super) fn session(
         None => start(scene, writer, &base, &foreign.checkpoints[0].git, begun)?,
     };
     let mut needs = vec![last.0];
-    let mut chat = Chat::default();
-    let mut names = known::Names::of(before.map(|known| known.names.clone()).unwrap_or_default());
+    let mut chat = ImportedChat::default();
+    let mut names = existing::TakenNames::of(before.map(|known| known.names.clone()).unwrap_or_default());
     let count = foreign.checkpoints.len();
     let mut summary = String::new();
     let mut at = begun;
@@ -102,7 +102,7 @@ pub(super) fn session(
             continue;
         }
         let checkpoint_name = foreign_checkpoint.name.as_deref().map(|text| names.free(text));
-        let own = Own {
+        let own = CheckpointDraft {
             name: checkpoint_name,
             digest,
             at,
@@ -119,7 +119,7 @@ pub(super) fn session(
         summary = made.1;
         progress(n);
     }
-    Ok(Ok(Written {
+    Ok(Ok(WrittenSession {
         tip: last.0,
         needs,
         summary,
@@ -132,7 +132,7 @@ fn start(
     scene: &Scene<'_>,
     writer: &Writer,
     base: &session::Session,
-    git: &Claimed,
+    git: &ForeignRepoState,
     at: Timestamp,
 ) -> Result<(ObjectId, Digest), Error> {
     let scene = &Scene { now: at, ..*scene };
@@ -142,26 +142,26 @@ fn start(
 }
 
 /// One checkpoint to be written.
-struct Own<'a> {
-    name: Option<Name>,
+struct CheckpointDraft<'a> {
+    name: Option<ShortName>,
     digest: Digest,
     at: Timestamp,
     system: &'static str,
-    log: &'a [formats::LogLine],
+    log: &'a [formats::ForeignLogLine],
     /// The checkpoint that this one is added to, when that was imported earlier.
-    previous: Option<&'a Known>,
+    previous: Option<&'a ImportedSession>,
 }
 
-impl Own<'_> {
+impl CheckpointDraft<'_> {
     fn write(
         self,
         scene: &Scene<'_>,
         writer: &Writer,
         base: &session::Session,
-        foreign: Checkpoint,
+        foreign: ForeignCheckpoint,
         last: &(ObjectId, Digest),
-        tools: (&Chat, &mut Redactor),
-    ) -> Result<Result<(checkpoint::Written, String), String>, Error> {
+        tools: (&ImportedChat, &mut Redactor),
+    ) -> Result<Result<(checkpoint::WrittenCheckpoint, String), String>, Error> {
         let (chat, redactor) = tools;
         let scene = &Scene { now: self.at, ..*scene };
         let mut record = Value::Object(foreign.record);
@@ -191,7 +191,7 @@ impl Own<'_> {
         redactor.json(&mut identity, "session/metadata");
         session.metadata["imported"]["checkpoint"] = identity;
         let facts = facts(scene, &foreign.git);
-        let mut document = compose::document(scene, session, Kind::Import, facts);
+        let mut document = compose::document(scene, session, CheckpointKind::Import, facts);
         document.name = self.name;
         document.trigger = foreign.trigger;
         document.previous = Some(last.1.clone());
@@ -251,7 +251,7 @@ fn attach(
         let bytes = redactor.bytes(&attachment.bytes, &format!("files/{name}"));
         blobs.push(writer.write(ObjectKind::Blob, &bytes)?);
         document.record.attachments.push(Attachment {
-            id: fresh::item_id()?,
+            id: ids::item_id()?,
             at: document.created_at,
             by: system.to_owned(),
             name,
@@ -289,7 +289,7 @@ fn steps(writer: &Writer, steps: Vec<Value>, siblings: &mut Siblings, redactor: 
 
 fn log(
     writer: &Writer,
-    lines: &[formats::LogLine],
+    lines: &[formats::ForeignLogLine],
     at: Timestamp,
     siblings: &mut Siblings,
     redactor: &mut Redactor,
@@ -313,7 +313,7 @@ fn log(
 }
 
 /// Where a source says that the repository stood, as far as this repository knows of it.
-fn facts(scene: &Scene<'_>, claimed: &Claimed) -> GitFacts {
+fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     let mut facts = GitFacts {
         branch: claimed.branch.clone(),
         ..GitFacts::default()

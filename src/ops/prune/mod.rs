@@ -9,21 +9,21 @@ mod plan;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use plan::{Goes, Stays, Why};
+pub use plan::{PrunedCheckpoint, RetainedCheckpoint, RetentionReason};
 
-use self::plan::{Chain, Plan};
+use self::plan::{PrunePlan, SessionChain};
 use super::{
     Error, Scene,
-    deed::{Aftermath, Deed},
+    ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     store::{
         self, ObjectId, autosave,
-        checkpoint::{self, Entry},
+        checkpoint::{self, CheckpointCommit},
         lock,
         objects::{self, Writer},
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         rewrite, session, usage,
     },
 };
@@ -35,10 +35,10 @@ const TRASH: &str = "refs/checkpoints-trash/";
 
 /// What is not to be kept. Without a rule everything is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Of each session, only this many newest checkpoints, beside those that always stay.
+pub struct RetentionRules {
+    /// Of each session, only this many latest checkpoints, beside those that always stay.
     pub keep_last: Option<usize>,
-    /// Only this many newest sessions.
+    /// Only this many latest sessions.
     pub max_sessions: Option<usize>,
     /// Only what is younger.
     pub older_than: Option<Duration>,
@@ -54,7 +54,7 @@ pub struct Rules {
     pub force: bool,
 }
 
-impl Rules {
+impl RetentionRules {
     /// Whether there is any.
     pub fn is_empty(&self) -> bool {
         let dropped = [self.completed, self.failed].contains(&Some(false));
@@ -65,7 +65,7 @@ impl Rules {
 
 /// A ref that goes.
 #[derive(Clone, Debug)]
-pub struct Gone {
+pub struct PrunedRef {
     /// The session's name, or the ref.
     pub name: String,
     /// What it was at.
@@ -76,21 +76,21 @@ pub struct Gone {
 
 /// What was pruned, or would be.
 #[derive(Debug, Default)]
-pub struct Pruned {
-    /// Checkpoints that go, session by session, newest first.
-    pub goes: Vec<Goes>,
+pub struct PruneOutcome {
+    /// Checkpoints that go, session by session, latest first.
+    pub goes: Vec<PrunedCheckpoint>,
     /// Checkpoints that would go but for a reason to stay.
-    pub stays: Vec<Stays>,
+    pub stays: Vec<RetainedCheckpoint>,
     /// How many checkpoints stay in all.
     pub kept: usize,
     /// Sessions that go whole.
-    pub sessions: Vec<Gone>,
+    pub sessions: Vec<PrunedRef>,
     /// Forks whose chains were written again because their source was.
-    pub moved: Vec<Name>,
+    pub moved: Vec<ShortName>,
     /// Autosaves that go.
-    pub autosaves: Vec<Gone>,
+    pub autosaves: Vec<PrunedRef>,
     /// Trash that goes for good.
-    pub trash: Vec<Gone>,
+    pub trash: Vec<PrunedRef>,
     /// Sessions that are damaged and were left alone.
     pub damaged: Vec<String>,
     /// The bytes on disk that only what goes takes; `None` where git cannot tell.
@@ -99,7 +99,7 @@ pub struct Pruned {
     pub aftermath: Aftermath,
 }
 
-impl Pruned {
+impl PruneOutcome {
     /// Whether there is nothing to prune.
     pub fn is_empty(&self) -> bool {
         self.goes.is_empty() && self.sessions.is_empty() && self.autosaves.is_empty() && self.trash.is_empty()
@@ -107,7 +107,7 @@ impl Pruned {
 }
 
 /// Prunes, or with `dry_run` says what a prune would do.
-pub fn prune(scene: &Scene<'_>, rules: &Rules, dry_run: bool) -> Result<Pruned, Error> {
+pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result<PruneOutcome, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
@@ -115,11 +115,11 @@ pub fn prune(scene: &Scene<'_>, rules: &Rules, dry_run: bool) -> Result<Pruned, 
         objects::sweep(scene.repo)?;
     }
     for _ in 0..TRIES {
-        let plan = Plan::new(scene, rules)?;
+        let plan = PrunePlan::new(scene, rules)?;
         if dry_run || plan.outcome.is_empty() {
             let frees = frees(scene, &plan)?;
             let moved = plan.forks_that_move();
-            return Ok(Pruned {
+            return Ok(PruneOutcome {
                 moved,
                 frees,
                 ..plan.outcome
@@ -131,14 +131,14 @@ pub fn prune(scene: &Scene<'_>, rules: &Rules, dry_run: bool) -> Result<Pruned, 
         }
     }
     Err(Error::Contended {
-        session: Name::slug("prune", "session"),
+        session: ShortName::slug("prune", "session"),
         tries: TRIES,
     })
 }
 
 /// The bytes that only what goes takes, old commits aside, which are small.
-fn frees(scene: &Scene<'_>, plan: &Plan) -> Result<Option<u64>, Error> {
-    let parts = |entry: &Entry| [Some(entry.tree), entry.parents.get(1).copied()].into_iter().flatten();
+fn frees(scene: &Scene<'_>, plan: &PrunePlan) -> Result<Option<u64>, Error> {
+    let parts = |entry: &CheckpointCommit| [Some(entry.tree), entry.parents.get(1).copied()].into_iter().flatten();
     let from: Vec<ObjectId> = plan.going().flat_map(parts).collect();
     let kept: Vec<ObjectId> = plan.held().flat_map(parts).collect();
     Ok(usage::only(scene.repo, &from, &kept)?)
@@ -146,20 +146,20 @@ fn frees(scene: &Scene<'_>, plan: &Plan) -> Result<Option<u64>, Error> {
 
 /// Everything that a prune does to refs.
 #[derive(Default)]
-struct Changes {
-    edits: Vec<Edit>,
+struct RefChanges {
+    edits: Vec<RefUpdate>,
     /// Those that nothing takes back.
-    for_good: Vec<Edit>,
+    for_good: Vec<RefUpdate>,
     /// For each session's identity the last number in its trash.
     numbers: BTreeMap<String, u64>,
 }
 
-impl Changes {
+impl RefChanges {
     fn set(&mut self, name: &str, old: Option<ObjectId>, new: Option<ObjectId>, undoable: bool) {
         let to = if undoable { &mut self.edits } else { &mut self.for_good };
-        to.push(Edit {
+        to.push(RefUpdate {
             name: name.to_owned(),
-            expected: old.map_or(Expected::Absent, Expected::Is),
+            expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
             new,
             message: "checkpoint: prune".to_owned(),
         });
@@ -175,9 +175,9 @@ impl Changes {
     }
 }
 
-fn execute(scene: &Scene<'_>, plan: Plan) -> Result<Pruned, Error> {
+fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
     let frees = frees(scene, &plan)?;
-    let mut changes = Changes::default();
+    let mut changes = RefChanges::default();
     for (name, _) in refs::list(scene.repo, TRASH)? {
         let Some((session, number)) = name.strip_prefix(TRASH).and_then(|rest| rest.rsplit_once('/')) else {
             continue;
@@ -234,16 +234,16 @@ fn execute(scene: &Scene<'_>, plan: Plan) -> Result<Pruned, Error> {
     for gone in &plan.outcome.trash {
         changes.set(&gone.name, Some(gone.id), None, false);
     }
-    let deed = Deed {
+    let deed = UndoableRefTransaction {
         operation: "prune",
         what: what(&plan.outcome),
         edits: &changes.edits,
         for_good: &changes.for_good,
         sealed: Some(writer.finish()?),
-        ..Deed::default()
+        ..UndoableRefTransaction::default()
     };
     let aftermath = deed.run(scene)?;
-    Ok(Pruned {
+    Ok(PruneOutcome {
         moved,
         frees,
         aftermath,
@@ -251,7 +251,7 @@ fn execute(scene: &Scene<'_>, plan: Plan) -> Result<Pruned, Error> {
     })
 }
 
-fn what(pruned: &Pruned) -> String {
+fn what(pruned: &PruneOutcome) -> String {
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
     let checkpoints: usize = pruned.goes.len() + pruned.sessions.iter().map(|gone| gone.checkpoints).sum::<usize>();
     let mut what = format!("pruned {}", count(checkpoints, "checkpoint"));
@@ -265,11 +265,11 @@ fn what(pruned: &Pruned) -> String {
 fn write_again(
     scene: &Scene<'_>,
     writer: &Writer,
-    plan: &Plan,
-    chain: &Chain,
+    plan: &PrunePlan,
+    chain: &SessionChain,
     written: &mut BTreeMap<ObjectId, ObjectId>,
 ) -> Result<ObjectId, Error> {
-    let mut gone = Vec::<Entry>::new();
+    let mut gone = Vec::<CheckpointCommit>::new();
     let mut before = None;
     for entry in chain.entries.iter().rev() {
         let old_parent = entry.parents.first().copied();

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Gone, Pruned, Rules, TRASH};
+use super::{PruneOutcome, PrunedRef, RetentionRules, TRASH};
 use crate::{
     model::{
-        document::{Kind, Status},
+        document::{CheckpointKind, SessionStatus},
         id::Digest,
-        name::Name,
+        name::ShortName,
     },
     ops::{Error, Scene},
     store::{
         ObjectId, autosave,
-        checkpoint::{self, Entry},
+        checkpoint::{self, CheckpointCommit},
         current, pins, refs, session,
         watch::{self, Watcher},
     },
@@ -24,27 +24,27 @@ const AHEAD: i64 = 86_400;
 
 /// A checkpoint that goes.
 #[derive(Clone, Debug)]
-pub struct Goes {
+pub struct PrunedCheckpoint {
     /// Its session.
-    pub session: Name,
+    pub session: ShortName,
     /// What it is.
-    pub entry: Entry,
+    pub entry: CheckpointCommit,
 }
 
 /// A checkpoint that stays although a rule would take it.
 #[derive(Clone, Debug)]
-pub struct Stays {
+pub struct RetainedCheckpoint {
     /// Its session.
-    pub session: Name,
-    /// What it is; the newest one of a session that would go whole.
-    pub entry: Entry,
+    pub session: ShortName,
+    /// What it is; the latest one of a session that would go whole.
+    pub entry: CheckpointCommit,
     /// Why it stays.
-    pub why: Why,
+    pub why: RetentionReason,
 }
 
 /// Why something stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum RetentionReason {
     /// It has a name.
     Named,
     /// It is pinned.
@@ -53,11 +53,11 @@ pub enum Why {
     ForkedFrom,
     /// It is on a remote.
     Shared,
-    /// The session is current in a work tree, or active.
+    /// The session is current in a working tree, or active.
     InUse,
 }
 
-impl Why {
+impl RetentionReason {
     /// In a word or two.
     pub fn word(self) -> &'static str {
         match self {
@@ -70,51 +70,51 @@ impl Why {
     }
 }
 
-/// A session's own checkpoints, newest first.
-pub(super) struct Chain {
-    pub(super) name: Name,
+/// A session's own checkpoints, latest first.
+pub(super) struct SessionChain {
+    pub(super) name: ShortName,
     /// Its identity.
     pub(super) session: String,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<CheckpointCommit>,
     pub(super) goes_whole: bool,
 }
 
-impl Chain {
+impl SessionChain {
     pub(super) fn tip(&self) -> ObjectId {
         self.entries[0].id
     }
 
-    fn status(&self) -> Status {
-        self.entries[0].trailers.status.unwrap_or(Status::Active)
+    fn status(&self) -> SessionStatus {
+        self.entries[0].trailers.status.unwrap_or(SessionStatus::Active)
     }
 
     /// For a fork, the checkpoint it was made from.
     fn source(&self) -> Option<ObjectId> {
         let first = self.entries.last()?;
-        (first.trailers.kind == Some(Kind::Fork)).then(|| first.parents.first().copied())?
+        (first.trailers.kind == Some(CheckpointKind::Fork)).then(|| first.parents.first().copied())?
     }
 }
 
 /// What is to be done, and everything that it was decided by.
-pub(super) struct Plan {
-    pub(super) chains: Vec<Chain>,
-    pub(super) outcome: Pruned,
-    dropped: BTreeMap<ObjectId, Entry>,
+pub(super) struct PrunePlan {
+    pub(super) chains: Vec<SessionChain>,
+    pub(super) outcome: PruneOutcome,
+    dropped: BTreeMap<ObjectId, CheckpointCommit>,
     /// The checkpoints of what goes from the trash, and autosaves that go.
-    beside: Vec<Entry>,
+    beside: Vec<CheckpointCommit>,
     /// Checkpoints that refs hold which stay as they are: safety checkpoints, what was fetched, the rest of the trash.
-    held: Vec<Entry>,
+    held: Vec<CheckpointCommit>,
 }
 
-struct Protected {
+struct ProtectedCheckpoints {
     pins: BTreeSet<Digest>,
     shared: BTreeSet<Digest>,
     sources: BTreeSet<ObjectId>,
     force: bool,
 }
 
-impl Protected {
-    fn why(&self, entry: &Entry) -> Option<Why> {
+impl ProtectedCheckpoints {
+    fn why(&self, entry: &CheckpointCommit) -> Option<RetentionReason> {
         let has = |set: &BTreeSet<Digest>| {
             entry
                 .trailers
@@ -125,25 +125,25 @@ impl Protected {
         if self.force {
             None
         } else if entry.trailers.name.is_some() {
-            Some(Why::Named)
+            Some(RetentionReason::Named)
         } else if has(&self.pins) {
-            Some(Why::Pinned)
+            Some(RetentionReason::Pinned)
         } else if self.sources.contains(&entry.id) {
-            Some(Why::ForkedFrom)
+            Some(RetentionReason::ForkedFrom)
         } else if has(&self.shared) {
-            Some(Why::Shared)
+            Some(RetentionReason::Shared)
         } else {
             None
         }
     }
 }
 
-impl Plan {
-    pub(super) fn new(scene: &Scene<'_>, rules: &Rules) -> Result<Self, Error> {
-        let mut outcome = Pruned::default();
+impl PrunePlan {
+    pub(super) fn new(scene: &Scene<'_>, rules: &RetentionRules) -> Result<Self, Error> {
+        let mut outcome = PruneOutcome::default();
         let chains = chains(scene, &mut outcome.damaged)?;
         if rules.older_than.is_some() {
-            let ahead = |chain: &&Chain| chain.entries[0].time.unix() > scene.now.unix() + AHEAD;
+            let ahead = |chain: &&SessionChain| chain.entries[0].time.unix() > scene.now.unix() + AHEAD;
             if let Some(chain) = chains.iter().find(ahead) {
                 return Err(Error::Future {
                     session: chain.name.to_string(),
@@ -151,10 +151,10 @@ impl Plan {
                 });
             }
         }
-        let protected = Protected {
+        let protected = ProtectedCheckpoints {
             pins: pins::read(scene.repo)?,
             shared: shared(scene)?,
-            sources: chains.iter().filter_map(Chain::source).collect(),
+            sources: chains.iter().filter_map(SessionChain::source).collect(),
             force: rules.force,
         };
         let mut plan = Self {
@@ -178,14 +178,14 @@ impl Plan {
     }
 
     /// Sessions beyond the number to keep, and ended ones that are not to be kept.
-    fn whole_sessions(&mut self, scene: &Scene<'_>, rules: &Rules, protected: &Protected) {
+    fn whole_sessions(&mut self, scene: &Scene<'_>, rules: &RetentionRules, protected: &ProtectedCheckpoints) {
         let in_use: BTreeSet<String> = current::all(scene.repo).into_iter().map(|session| session.id).collect();
         for (at, chain) in self.chains.iter_mut().enumerate() {
             let status = chain.status();
             let ended = match status {
-                Status::Completed => rules.completed,
-                Status::Failed => rules.failed,
-                Status::Active | Status::Paused => None,
+                SessionStatus::Completed => rules.completed,
+                SessionStatus::Failed => rules.failed,
+                SessionStatus::Active | SessionStatus::Paused => None,
             };
             let old = rules
                 .older_than
@@ -199,9 +199,9 @@ impl Plan {
             if !goes {
                 continue;
             }
-            let used = in_use.contains(&chain.session) || status == Status::Active;
+            let used = in_use.contains(&chain.session) || status == SessionStatus::Active;
             let kept = if used {
-                Some((&chain.entries[0], Why::InUse))
+                Some((&chain.entries[0], RetentionReason::InUse))
             } else {
                 chain
                     .entries
@@ -209,14 +209,14 @@ impl Plan {
                     .find_map(|entry| Some((entry, protected.why(entry)?)))
             };
             if let Some((entry, why)) = kept {
-                self.outcome.stays.push(Stays {
+                self.outcome.stays.push(RetainedCheckpoint {
                     session: chain.name.clone(),
                     entry: entry.clone(),
                     why,
                 });
             } else {
                 chain.goes_whole = true;
-                self.outcome.sessions.push(Gone {
+                self.outcome.sessions.push(PrunedRef {
                     name: chain.name.to_string(),
                     id: chain.entries[0].id,
                     checkpoints: chain.entries.len(),
@@ -225,17 +225,17 @@ impl Plan {
         }
     }
 
-    /// Checkpoints inside of chains: never the newest, never the first.
-    fn checkpoints(&mut self, scene: &Scene<'_>, rules: &Rules, protected: &Protected) {
+    /// Checkpoints inside of chains: never the latest, never the first.
+    fn checkpoints(&mut self, scene: &Scene<'_>, rules: &RetentionRules, protected: &ProtectedCheckpoints) {
         if rules.keep_last.is_none() && rules.older_than.is_none() {
             return;
         }
         let kept = rules.keep_last.unwrap_or(1).max(1);
         for chain in self.chains.iter().filter(|chain| !chain.goes_whole) {
             let alone = match chain.status() {
-                Status::Completed => rules.completed,
-                Status::Failed => rules.failed,
-                Status::Active | Status::Paused => None,
+                SessionStatus::Completed => rules.completed,
+                SessionStatus::Failed => rules.failed,
+                SessionStatus::Active | SessionStatus::Paused => None,
             };
             if alone == Some(true) {
                 continue;
@@ -248,17 +248,17 @@ impl Plan {
                 let session = chain.name.clone();
                 let entry = entry.clone();
                 if let Some(why) = protected.why(&entry) {
-                    self.outcome.stays.push(Stays { session, entry, why });
+                    self.outcome.stays.push(RetainedCheckpoint { session, entry, why });
                 } else {
                     self.dropped.insert(entry.id, entry.clone());
-                    self.outcome.goes.push(Goes { session, entry });
+                    self.outcome.goes.push(PrunedCheckpoint { session, entry });
                 }
             }
         }
     }
 
     /// Autosaves of sessions that are gone, and those that a later checkpoint of their session stands for.
-    fn autosaves(&mut self, scene: &Scene<'_>, rules: &Rules) -> Result<(), Error> {
+    fn autosaves(&mut self, scene: &Scene<'_>, rules: &RetentionRules) -> Result<(), Error> {
         let watched: BTreeSet<String> = watch::all(scene.repo)
             .into_iter()
             .filter_map(|watcher| match watcher {
@@ -277,11 +277,11 @@ impl Plan {
                 continue;
             };
             let chain = self.chains.iter().find(|chain| chain.session == session);
-            // One whose parent is the newest checkpoint may hold what nothing else does.
+            // One whose parent is the latest checkpoint may hold what nothing else does.
             let stood_for = chain.is_none_or(|chain| entry.parents.first() != Some(&chain.tip()));
             let old = rules.older_than.is_none_or(|age| is_older(scene, &entry, age));
             if old && (stood_for || rules.force) && !watched.contains(session) {
-                self.outcome.autosaves.push(Gone {
+                self.outcome.autosaves.push(PrunedRef {
                     name,
                     id,
                     checkpoints: 1,
@@ -291,7 +291,7 @@ impl Plan {
         Ok(())
     }
 
-    fn trash(&mut self, scene: &Scene<'_>, rules: &Rules) -> Result<(), Error> {
+    fn trash(&mut self, scene: &Scene<'_>, rules: &RetentionRules) -> Result<(), Error> {
         for (name, target) in refs::list(scene.repo, TRASH)? {
             let Ok(id) = target else { continue };
             // Its age is that of the deletion, which the reflog has; without one, that of its checkpoint.
@@ -305,7 +305,7 @@ impl Plan {
                 .is_none_or(|age| since.is_none_or(|since| since < limit(age)));
             if old {
                 let checkpoints = session::chain(scene.repo, id).map_while(Result::ok).count();
-                self.outcome.trash.push(Gone { name, id, checkpoints });
+                self.outcome.trash.push(PrunedRef { name, id, checkpoints });
             }
         }
         Ok(())
@@ -340,29 +340,29 @@ impl Plan {
         self.dropped.contains_key(&id)
     }
 
-    pub(super) fn dropped(&self, id: ObjectId) -> Option<&Entry> {
+    pub(super) fn dropped(&self, id: ObjectId) -> Option<&CheckpointCommit> {
         self.dropped.get(&id)
     }
 
     /// Whether a chain loses checkpoints of its own.
-    pub(super) fn drops_of(&self, chain: &Chain) -> bool {
+    pub(super) fn drops_of(&self, chain: &SessionChain) -> bool {
         chain.entries.iter().any(|entry| self.drops(entry.id))
     }
 
     /// The checkpoints that go, of sessions that go whole too.
-    pub(super) fn going(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn going(&self) -> impl Iterator<Item = &CheckpointCommit> {
         let whole = self.chains.iter().filter(|chain| chain.goes_whole);
         let of_sessions = self.dropped.values().chain(whole.flat_map(|chain| &chain.entries));
         of_sessions.chain(&self.beside)
     }
 
     /// The checkpoints that stay, of sessions and of whatever else.
-    pub(super) fn held(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn held(&self) -> impl Iterator<Item = &CheckpointCommit> {
         self.staying().chain(&self.held)
     }
 
     /// The checkpoints of sessions that stay.
-    pub(super) fn staying(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn staying(&self) -> impl Iterator<Item = &CheckpointCommit> {
         let stay = self.chains.iter().filter(|chain| !chain.goes_whole);
         stay.flat_map(|chain| &chain.entries)
             .filter(|entry| !self.drops(entry.id))
@@ -397,7 +397,7 @@ impl Plan {
     }
 
     /// Forks that lose nothing themselves, but whose source is written again.
-    pub(super) fn forks_that_move(&self) -> Vec<Name> {
+    pub(super) fn forks_that_move(&self) -> Vec<ShortName> {
         let owner = self.owners();
         let mut moves = BTreeSet::new();
         let mut moved = Vec::new();
@@ -421,23 +421,23 @@ impl Plan {
     }
 }
 
-fn is_older(scene: &Scene<'_>, entry: &Entry, age: std::time::Duration) -> bool {
+fn is_older(scene: &Scene<'_>, entry: &CheckpointCommit, age: std::time::Duration) -> bool {
     scene.now.since(entry.time).to_std().is_ok_and(|passed| passed > age)
 }
 
-/// Every session that is whole enough to be written again, newest first.
-fn chains(scene: &Scene<'_>, damaged: &mut Vec<String>) -> Result<Vec<Chain>, Error> {
+/// Every session that is whole enough to be written again, latest first.
+fn chains(scene: &Scene<'_>, damaged: &mut Vec<String>) -> Result<Vec<SessionChain>, Error> {
     let mut chains = Vec::new();
     for found in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (Name::new(&found.name), found.tip) else {
+        let (Ok(name), Ok(tip)) = (ShortName::new(&found.name), found.tip) else {
             damaged.push(found.name);
             continue;
         };
-        let entries: Result<Vec<Entry>, _> = session::chain(scene.repo, tip.id).collect();
+        let entries: Result<Vec<CheckpointCommit>, _> = session::chain(scene.repo, tip.id).collect();
         let document = checkpoint::load(scene.repo, tip.id);
         match (entries, document) {
             (Ok(entries), Ok(tip)) if entries.iter().all(|entry| entry.trailers.digest.is_some()) => {
-                chains.push(Chain {
+                chains.push(SessionChain {
                     name,
                     session: tip.document.session.id,
                     entries,

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::rest::Rest;
+use super::follow_up::PurgeFollowUp;
 use crate::{
     model::{
-        document::{Document, Kind},
+        document::{CheckpointKind, Document},
         id::Digest,
-        list::{Lists, SkipReason, Skipped},
+        list::{Lists, SkipReason, SkippedEntry},
         path::RepoPath,
         record::Attachment,
     },
@@ -17,23 +17,23 @@ use crate::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, Fault, Siblings, object_id, oid},
         objects::Writer,
-        pathspec::Unmatched,
-        rewrite::{self, Line, Rewriting},
-        tree::Without,
+        pathspec::UnmatchedPathspecs,
+        rewrite::{self, RewriteError, RewriteLine},
+        tree::PathRemover,
     },
 };
 
-/// The folder of attachments beside a document.
+/// The directory of attachments beside a document.
 const ATTACHMENTS: &str = "files";
 
 /// What became of a checkpoint.
 #[derive(Clone)]
-struct Now {
+struct PurgeResult {
     /// The commit that stands for it: itself, written again, or the one before it.
     id: ObjectId,
     digest: Digest,
     /// What was dropped since that one, oldest first.
-    dropped: Vec<Line>,
+    dropped: Vec<RewriteLine>,
     is_dropped: bool,
 }
 
@@ -41,9 +41,9 @@ struct Now {
 pub(super) struct Rewriter<'a> {
     repo: &'a Repository,
     writer: &'a Writer,
-    without: Option<Without<'a>>,
+    without: Option<PathRemover<'a>>,
     drop: &'a HashSet<ObjectId>,
-    done: HashMap<ObjectId, Now>,
+    done: HashMap<ObjectId, PurgeResult>,
     digests: HashMap<Digest, Option<Digest>>,
     /// The files that were taken out, and their contents.
     pub(super) removed: BTreeMap<RepoPath, BTreeSet<ObjectId>>,
@@ -56,7 +56,7 @@ pub(super) struct Rewriter<'a> {
     /// The names of attachments that were taken out.
     pub(super) detached: BTreeSet<String>,
     /// Pathspecs that match nothing so far of what stands in lists only: what was skipped, or purged before.
-    pub(super) unmatched: Option<Unmatched>,
+    pub(super) unmatched: Option<UnmatchedPathspecs>,
     /// Checkpoints that were written again.
     pub(super) rewritten: usize,
     /// Checkpoints that were dropped.
@@ -64,7 +64,7 @@ pub(super) struct Rewriter<'a> {
 }
 
 /// The files of a checkpoint, as they are to be.
-struct Files {
+struct CheckpointFiles {
     snapshot: Option<ObjectId>,
     trees: Option<(ObjectId, ObjectId)>,
     is_changed: bool,
@@ -74,8 +74,8 @@ impl<'a> Rewriter<'a> {
     pub(super) fn new(
         repo: &'a Repository,
         writer: &'a Writer,
-        without: Option<Without<'a>>,
-        unmatched: Option<Unmatched>,
+        without: Option<PathRemover<'a>>,
+        unmatched: Option<UnmatchedPathspecs>,
         contents: &'a BTreeSet<ObjectId>,
         drop: &'a HashSet<ObjectId>,
     ) -> Self {
@@ -98,8 +98,8 @@ impl<'a> Rewriter<'a> {
     }
 
     /// What became of everything that is not what it was.
-    pub(super) fn into_rest(self) -> Rest {
-        let mut rest = Rest {
+    pub(super) fn into_rest(self) -> PurgeFollowUp {
+        let mut rest = PurgeFollowUp {
             commits: BTreeMap::new(),
             digests: BTreeMap::new(),
             session: None,
@@ -123,7 +123,7 @@ impl<'a> Rewriter<'a> {
         while let Some(id) = next.filter(|id| !self.done.contains_key(id)) {
             let entry = checkpoint::entry(self.repo, id)?;
             // Of a checkpoint without a predecessor the first parent would be a snapshot.
-            let is_first = entry.trailers.kind == Some(Kind::Start);
+            let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
             next = entry.parents.first().copied().filter(|_| !is_first);
             waiting.push(id);
         }
@@ -137,9 +137,9 @@ impl<'a> Rewriter<'a> {
         Ok(self.done[&tip].id)
     }
 
-    fn one(&mut self, checkpoint: &Checkpoint) -> Result<Now, Fault> {
+    fn one(&mut self, checkpoint: &Checkpoint) -> Result<PurgeResult, Fault> {
         let entry = &checkpoint.entry;
-        let is_first = checkpoint.document.kind == Kind::Start;
+        let is_first = checkpoint.document.kind == CheckpointKind::Start;
         let before = checkpoint.previous().filter(|_| !is_first);
         let parent = before.and_then(|id| self.done.get(&id)).cloned();
         if let Some(parent) = &parent
@@ -149,7 +149,8 @@ impl<'a> Rewriter<'a> {
             let mut now = parent.clone();
             now.is_dropped = true;
             now.dropped.extend(rewrite::lines(self.repo, entry)?);
-            now.dropped.push(Line::of(entry, checkpoint.digest.clone(), None));
+            now.dropped
+                .push(RewriteLine::of(entry, checkpoint.digest.clone(), None));
             return Ok(now);
         }
         let files = self.files(checkpoint)?;
@@ -161,7 +162,7 @@ impl<'a> Rewriter<'a> {
         let attachments = self.attachments(checkpoint, &mut siblings)?;
         let same_parent = parent.as_ref().map(|now| now.id) == before;
         if same_parent && !files.is_changed && !lists && attachments.is_none() {
-            return Ok(Now {
+            return Ok(PurgeResult {
                 id: entry.id,
                 digest: checkpoint.digest.clone(),
                 dropped: Vec::new(),
@@ -180,9 +181,9 @@ impl<'a> Rewriter<'a> {
         checkpoint: &Checkpoint,
         mut document: Document,
         mut siblings: Siblings,
-        files: &Files,
-        parent: Option<Now>,
-    ) -> Result<Now, Fault> {
+        files: &CheckpointFiles,
+        parent: Option<PurgeResult>,
+    ) -> Result<PurgeResult, Fault> {
         let entry = &checkpoint.entry;
         self.link(&mut document, parent.as_ref());
         match (&mut document.snapshot, files.trees) {
@@ -196,7 +197,7 @@ impl<'a> Rewriter<'a> {
         document.trees = siblings.named();
         let digest = Digest::of(&document.to_bytes());
         let mut lines = parent.as_ref().map(|now| now.dropped.clone()).unwrap_or_default();
-        lines.push(Line::of(entry, checkpoint.digest.clone(), Some(digest.clone())));
+        lines.push(RewriteLine::of(entry, checkpoint.digest.clone(), Some(digest.clone())));
         rewrite::note(self.repo, self.writer, &mut siblings, &lines).map_err(|error| failed(entry.id, error))?;
         let people = checkpoint::people(self.repo, entry.id)?;
         let parents = parent.map(|now| now.id).into_iter().chain(files.snapshot).collect();
@@ -205,7 +206,7 @@ impl<'a> Rewriter<'a> {
             .map_err(|error| failed(entry.id, error.into()))?;
         debug_assert_eq!(written.digest, digest, "the trees are named already");
         self.rewritten += 1;
-        Ok(Now {
+        Ok(PurgeResult {
             id: written.id,
             digest,
             dropped: Vec::new(),
@@ -214,7 +215,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Names the new digests of others.
-    fn link(&self, document: &mut Document, parent: Option<&Now>) {
+    fn link(&self, document: &mut Document, parent: Option<&PurgeResult>) {
         let now = |old: &Digest| self.digests.get(old).cloned().flatten();
         if let Some(from) = &mut document.session.forked_from {
             if document.previous.as_ref() == Some(&from.digest)
@@ -234,27 +235,27 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The snapshot without the files that go. A fork's own first one is that of its source, and goes with it.
-    fn files(&mut self, checkpoint: &Checkpoint) -> Result<Files, Fault> {
+    fn files(&mut self, checkpoint: &Checkpoint) -> Result<CheckpointFiles, Fault> {
         let old = checkpoint.snapshot();
         let (Some(snapshot), Some(named)) = (old, &checkpoint.document.snapshot) else {
-            return Ok(Files {
+            return Ok(CheckpointFiles {
                 snapshot: old,
                 trees: None,
                 is_changed: false,
             });
         };
         let trees = (object_id(&named.tree), object_id(&named.index));
-        let is_of_dropped = checkpoint.document.kind == Kind::Fork
+        let is_of_dropped = checkpoint.document.kind == CheckpointKind::Fork
             && checkpoint.previous().is_some_and(|source| self.drop.contains(&source));
         if is_of_dropped {
-            return Ok(Files {
+            return Ok(CheckpointFiles {
                 snapshot: None,
                 trees: None,
                 is_changed: true,
             });
         }
         let Some(without) = &mut self.without else {
-            return Ok(Files {
+            return Ok(CheckpointFiles {
                 snapshot: old,
                 trees: Some(trees),
                 is_changed: false,
@@ -265,7 +266,7 @@ impl<'a> Rewriter<'a> {
         let mut take = |tree| without.tree(tree).map_err(|error| failed(id, error.into()));
         let ((tree, from_files), (index, from_index)) = (take(trees.0)?, take(trees.1)?);
         if (tree, index) == trees {
-            return Ok(Files {
+            return Ok(CheckpointFiles {
                 snapshot: old,
                 trees: Some(trees),
                 is_changed: false,
@@ -286,7 +287,7 @@ impl<'a> Rewriter<'a> {
             });
         };
         let index_commit = again(old_index, index, vec![head])?;
-        Ok(Files {
+        Ok(CheckpointFiles {
             snapshot: Some(again(snapshot, tree, vec![head, index_commit])?),
             trees: Some((tree, index)),
             is_changed: true,
@@ -299,10 +300,10 @@ impl<'a> Rewriter<'a> {
         checkpoint: &Checkpoint,
         siblings: &mut Siblings,
     ) -> Result<Option<Vec<Attachment>>, Fault> {
-        let Some(folder) = siblings.get(ATTACHMENTS) else {
+        let Some(directory) = siblings.get(ATTACHMENTS) else {
             return Ok(None);
         };
-        let files: Vec<_> = checkpoint::folder(self.repo, folder, ATTACHMENTS)?
+        let files: Vec<_> = checkpoint::directory(self.repo, directory, ATTACHMENTS)?
             .into_iter()
             .map(|(name, _, id)| (name, id))
             .collect();
@@ -327,11 +328,16 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Brings the lists up to date and tells whether they changed.
-    fn lists(&mut self, checkpoint: &Checkpoint, siblings: &mut Siblings, files: &Files) -> Result<bool, Fault> {
+    fn lists(
+        &mut self,
+        checkpoint: &Checkpoint,
+        siblings: &mut Siblings,
+        files: &CheckpointFiles,
+    ) -> Result<bool, Fault> {
         let id = checkpoint.entry.id;
-        let folders = ["lists", "conflicts", "held"];
+        let directories = ["lists", "conflicts", "held"];
         if files.snapshot.is_none() && files.is_changed {
-            for name in folders {
+            for name in directories {
                 siblings.remove(name);
             }
             return Ok(true);
@@ -344,17 +350,17 @@ impl<'a> Rewriter<'a> {
             pathspecs::listed(unmatched, &old);
         }
         let numbered = |name: &str| -> Result<Vec<ObjectId>, Fault> {
-            let Some(folder) = siblings.get(name) else {
+            let Some(directory) = siblings.get(name) else {
                 return Ok(Vec::new());
             };
-            let mut entries = checkpoint::folder(self.repo, folder, name)?;
+            let mut entries = checkpoint::directory(self.repo, directory, name)?;
             entries.sort_by_key(|(name, _, _)| name.parse::<u32>().unwrap_or(u32::MAX));
             Ok(entries.into_iter().map(|(_, _, id)| id).collect())
         };
         let (conflicts, held) = (numbered("conflicts")?, numbered("held")?);
         let mut new = old.clone();
         let mut gone: BTreeSet<RepoPath> = BTreeSet::new();
-        let mut blobs = Blobs::default();
+        let mut blobs = NumberedBlobs::default();
         new.conflicts.retain_mut(|conflict| {
             let blob = conflicts.get(conflict.n as usize).copied();
             if without.takes(&conflict.path) {
@@ -387,7 +393,7 @@ impl<'a> Rewriter<'a> {
             }
         }
         new.skipped.retain(|skipped| !gone.contains(&skipped.path));
-        new.skipped.extend(gone.into_iter().map(|path| Skipped {
+        new.skipped.extend(gone.into_iter().map(|path| SkippedEntry {
             path,
             reason: SkipReason::Purged,
         }));
@@ -395,26 +401,26 @@ impl<'a> Rewriter<'a> {
         if new == old {
             return Ok(false);
         }
-        for name in folders {
+        for name in directories {
             siblings.remove(name);
         }
         self.put(siblings, &new, &blobs).map_err(|error| failed(id, error))?;
         Ok(true)
     }
 
-    fn put(&self, siblings: &mut Siblings, lists: &Lists, blobs: &Blobs) -> Result<(), Rewriting> {
+    fn put(&self, siblings: &mut Siblings, lists: &Lists, blobs: &NumberedBlobs) -> Result<(), RewriteError> {
         Ok(siblings.lists(self.writer, lists, &blobs.conflicts, &blobs.held)?)
     }
 }
 
 /// Numbered blobs, numbered anew.
 #[derive(Default)]
-struct Blobs {
+struct NumberedBlobs {
     conflicts: Vec<ObjectId>,
     held: Vec<ObjectId>,
 }
 
-impl Blobs {
+impl NumberedBlobs {
     fn conflict(&mut self, blob: Option<ObjectId>) -> u32 {
         number(&mut self.conflicts, blob)
     }
@@ -431,10 +437,10 @@ fn number(list: &mut Vec<ObjectId>, blob: Option<ObjectId>) -> u32 {
 }
 
 /// A failure to write, as one of the checkpoint it concerns.
-fn failed(id: ObjectId, error: Rewriting) -> Fault {
+fn failed(id: ObjectId, error: RewriteError) -> Fault {
     match error {
-        Rewriting::Fault(fault) => fault,
-        Rewriting::Store(error) => Fault::Corrupt {
+        RewriteError::Fault(fault) => fault,
+        RewriteError::Store(error) => Fault::Corrupt {
             what: "checkpoint".to_owned(),
             id,
             why: format!("it cannot be written again: {error}"),

@@ -5,32 +5,32 @@
 //! lists) forgets them. There is no way back, so nothing of it is done unasked. What the project's own history, index
 //! or stash holds is not touched, only told.
 
-mod attached;
+mod attachments;
 mod chain;
-mod rest;
+mod follow_up;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::{
     chain::Rewriter,
-    rest::Rest,
-    scope::{Found, Scope},
+    follow_up::PurgeFollowUp,
+    scope::{PurgeSelection, RefInventory},
 };
 use super::{Error, Scene, compose, pathspecs, restore};
 use crate::{
-    model::{id::Oid, name::Name, path::RepoPath, selector::Selector},
+    model::{id::Oid, name::ShortName, path::RepoPath, selector::Selector},
     os::os_string,
     store::{
         self, ObjectId,
         checkpoint::{self, object_id, oid},
         lock,
         objects::Writer,
-        pathspec::Filter,
-        reach,
-        refs::{self, Edit, Expected},
+        pathspec::PathFilter,
+        reachability,
+        refs::{self, ExpectedValue, RefUpdate},
         session,
-        tree::{self, Renames, Without},
+        tree::{self, PathRemover, Renames},
         undo,
     },
     worktree::restore::journal,
@@ -43,13 +43,13 @@ const MESSAGE: &str = "checkpoint: purge";
 
 /// What is to be removed.
 #[derive(Clone, Debug)]
-pub enum What {
-    /// Files, by pathspecs relative to a folder below the root of the work tree.
+pub enum PurgeTarget {
+    /// Files, by pathspecs relative to a directory below the root of the working tree.
     Paths {
         /// The pathspecs.
         specs: Vec<RepoPath>,
         /// The folder.
-        folder: RepoPath,
+        directory: RepoPath,
     },
     /// A session by its name, or one of its checkpoints.
     Selected(Selector),
@@ -57,16 +57,16 @@ pub enum What {
 
 /// A request to purge.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PurgeRequest {
     /// What is to be removed.
-    pub what: What,
+    pub what: PurgeTarget,
     /// Whether nothing is changed.
     pub dry_run: bool,
 }
 
 /// What was meant, as it was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meant {
+pub enum PurgeScope {
     /// Files.
     Paths,
     /// A checkpoint.
@@ -74,18 +74,18 @@ pub enum Meant {
         /// Its commit.
         id: Oid,
         /// The session it was found through.
-        session: Option<Name>,
+        session: Option<ShortName>,
     },
     /// A whole session.
     Session {
         /// Its name.
-        name: Name,
+        name: ShortName,
     },
 }
 
 /// A ref that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct ChangedRef {
     /// Its full name.
     pub name: String,
     /// What it was.
@@ -105,9 +105,9 @@ pub struct OnRemote {
 
 /// What was removed, or would be.
 #[derive(Debug)]
-pub struct Purged {
+pub struct PurgeOutcome {
     /// What was meant.
-    pub meant: Meant,
+    pub meant: PurgeScope,
     /// Whether nothing was changed.
     pub dry_run: bool,
     /// The files that were removed from checkpoints, each with its contents.
@@ -123,7 +123,7 @@ pub struct Purged {
     /// Checkpoints that are gone.
     pub dropped: usize,
     /// Refs that were moved or deleted.
-    pub refs: Vec<Moved>,
+    pub refs: Vec<ChangedRef>,
     /// Refs whose reflogs were emptied.
     pub logs: Vec<String>,
     /// What can no longer be undone or redone.
@@ -131,14 +131,14 @@ pub struct Purged {
     /// Remotes that still have it.
     pub remotes: Vec<OnRemote>,
     /// Forks that begin from a session that is gone, and keep its first checkpoint.
-    pub forks: Vec<Name>,
+    pub forks: Vec<ShortName>,
     /// Removed contents that something else in the repository still holds: its own history, index, stash or reflogs.
     pub still_held: Vec<Oid>,
     /// Removed paths that are on disk and would be saved again.
     pub on_disk: Vec<RepoPath>,
 }
 
-impl Purged {
+impl PurgeOutcome {
     /// Whether there was anything to remove.
     pub fn is_empty(&self) -> bool {
         self.refs.is_empty() && self.logs.is_empty()
@@ -148,16 +148,16 @@ impl Purged {
 /// Finishes a purge that was interrupted; `false` if there is none. To be asked before another one is planned: what a
 /// selector means may be something else afterwards.
 pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
-    if Rest::read(scene)?.is_none() {
+    if PurgeFollowUp::read(scene)?.is_none() {
         return Ok(false);
     }
     let _locks = all_work_trees(scene)?;
     restore::begin(scene, false)?;
-    let Some(rest) = Rest::read(scene)? else {
+    let Some(rest) = PurgeFollowUp::read(scene)? else {
         return Ok(false);
     };
     if !rest.is_due(scene)? {
-        Rest::forget(scene)?;
+        PurgeFollowUp::forget(scene)?;
         return Ok(false);
     }
     rest.finish(scene)?;
@@ -165,7 +165,7 @@ pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
 }
 
 /// Removes content for good, or says what that would be. [`finish`] comes before.
-pub fn purge(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
+pub fn purge(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Error> {
     let _locks = if request.dry_run {
         Vec::new()
     } else {
@@ -179,18 +179,18 @@ pub fn purge(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
         }
     }
     Err(Error::Contended {
-        session: Name::slug("sessions", "all"),
+        session: ShortName::slug("sessions", "all"),
         tries: TRIES,
     })
 }
 
-/// The locks of all work trees: their undo lists change, and none of them may be in the middle of a restore.
-fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::Held>, Error> {
+/// The locks of all working trees: their undo lists change, and none of them may be in the middle of a restore.
+fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::HeldLock>, Error> {
     store::worktree_private_dir(scene.repo)?;
     let mut locks = Vec::new();
-    for folder in store::private_paths(scene.repo) {
-        locks.push(undo::lock_of(scene.repo, &folder, scene.wait)?);
-        if journal::is_in(&folder) {
+    for directory in store::private_paths(scene.repo) {
+        locks.push(undo::lock_of(scene.repo, &directory, scene.wait)?);
+        if journal::is_in(&directory) {
             return Err(Error::Interrupted {
                 operation: "restore".to_owned(),
             });
@@ -199,39 +199,43 @@ fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::Held>, Error> {
     Ok(locks)
 }
 
-fn attempt(scene: &Scene<'_>, request: &Request) -> Result<Purged, Error> {
+fn attempt(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Error> {
     let mut contents = BTreeSet::new();
     loop {
         // Attachments with the content of a file that goes are found when it is known which contents those are.
         match attempt_with(scene, request, &contents)? {
-            Attempt::Done(purged) => return Ok(*purged),
-            Attempt::AttachedToo(more) => contents.extend(more),
+            PurgeAttempt::Done(purged) => return Ok(*purged),
+            PurgeAttempt::AttachedToo(more) => contents.extend(more),
         }
     }
 }
 
 /// What came of an attempt.
-enum Attempt {
+enum PurgeAttempt {
     /// It was done, or planned.
-    Done(Box<Purged>),
+    Done(Box<PurgeOutcome>),
     /// Nothing was done: these contents are attached as well.
     AttachedToo(BTreeSet<ObjectId>),
 }
 
-fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<ObjectId>) -> Result<Attempt, Error> {
-    let found = Found::read(scene)?;
-    let scope = Scope::of(scene, &request.what, &found)?;
+fn attempt_with(
+    scene: &Scene<'_>,
+    request: &PurgeRequest,
+    contents: &BTreeSet<ObjectId>,
+) -> Result<PurgeAttempt, Error> {
+    let found = RefInventory::read(scene)?;
+    let scope = PurgeSelection::of(scene, &request.what, &found)?;
     let writer = if request.dry_run {
         Writer::memory(scene.repo)
     } else {
         Writer::durable(scene.repo)?
     };
     let filter = match &request.what {
-        What::Paths { specs, folder } => pathspecs::filter(scene, specs, folder)?,
-        What::Selected(_) => None,
+        PurgeTarget::Paths { specs, directory } => pathspecs::filter(scene, specs, directory)?,
+        PurgeTarget::Selected(_) => None,
     };
-    let unmatched = filter.as_ref().map(Filter::unmatched);
-    let without = filter.map(|filter| Without::new(scene.repo, &writer, filter));
+    let unmatched = filter.as_ref().map(PathFilter::unmatched);
+    let without = filter.map(|filter| PathRemover::new(scene.repo, &writer, filter));
     let mut rewriter = Rewriter::new(scene.repo, &writer, without, unmatched, contents, &scope.drop);
     let plan = plan(&found, &scope, &mut rewriter)?;
     if let Some(mut unmatched) = rewriter.unmatched.take() {
@@ -241,12 +245,12 @@ fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<Object
         pathspecs::refuse(&unmatched, "file in a checkpoint")?;
     }
     let removed: BTreeSet<ObjectId> = rewriter.removed.values().flatten().copied().collect();
-    let attached = attached::find(scene, &rewriter.attached, &rewriter.removed, &removed)?;
+    let attached = attachments::find(scene, &rewriter.attached, &rewriter.removed, &removed)?;
     if !attached.same.is_subset(contents) {
-        return Ok(Attempt::AttachedToo(attached.same));
+        return Ok(PurgeAttempt::AttachedToo(attached.same));
     }
     let on_disk = on_disk(scene, rewriter.removed.keys());
-    let mut purged = Purged {
+    let mut purged = PurgeOutcome {
         meant: scope.meant.clone(),
         dry_run: request.dry_run,
         paths: rewriter
@@ -268,40 +272,40 @@ fn attempt_with(scene: &Scene<'_>, request: &Request, contents: &BTreeSet<Object
         on_disk,
     };
     if request.dry_run || purged.is_empty() {
-        return Ok(Attempt::Done(Box::new(purged)));
+        return Ok(PurgeAttempt::Done(Box::new(purged)));
     }
     let mut rest = rewriter.into_rest();
     rest.commits.extend(scope.gone.iter().map(|id| (oid(*id), None)));
     rest.session.clone_from(&scope.session_id);
-    rest.moved = Rest::moves(&purged.refs);
+    rest.moved = PurgeFollowUp::moves(&purged.refs);
     rest.logs.clone_from(&purged.logs);
     put(scene, &purged, writer, &rest)?;
     // From here on the content is on no ref any more.
     purged.forgotten = rest.finish(scene)?;
     let contents: BTreeSet<ObjectId> = purged.paths.values().flatten().map(object_id).collect();
-    purged.still_held = reach::still_reached(scene.repo, &contents)?
+    purged.still_held = reachability::still_reached(scene.repo, &contents)?
         .into_iter()
         .map(oid)
         .collect();
-    Ok(Attempt::Done(Box::new(purged)))
+    Ok(PurgeAttempt::Done(Box::new(purged)))
 }
 
 /// What becomes of the refs.
 #[derive(Default)]
-struct Plan {
-    moved: Vec<Moved>,
+struct PurgePlan {
+    moved: Vec<ChangedRef>,
     logs: Vec<String>,
     remotes: Vec<OnRemote>,
-    forks: Vec<Name>,
+    forks: Vec<ShortName>,
     dropped: usize,
 }
 
-fn plan(found: &Found, scope: &Scope, rewriter: &mut Rewriter<'_>) -> Result<Plan, Error> {
-    let mut plan = Plan::default();
+fn plan(found: &RefInventory, scope: &PurgeSelection, rewriter: &mut Rewriter<'_>) -> Result<PurgePlan, Error> {
+    let mut plan = PurgePlan::default();
     for one in &found.refs {
         let old = one.tip;
         if scope.delete.contains(&one.name) {
-            plan.moved.push(Moved {
+            plan.moved.push(ChangedRef {
                 name: one.name.clone(),
                 old: oid(old),
                 new: None,
@@ -314,7 +318,7 @@ fn plan(found: &Found, scope: &Scope, rewriter: &mut Rewriter<'_>) -> Result<Pla
             let fetched = on_remote(&one.name);
             let is_foreign = fetched.is_some() || one.name.starts_with("refs/checkpoints-incoming/");
             plan.remotes.extend(fetched);
-            plan.moved.push(Moved {
+            plan.moved.push(ChangedRef {
                 name: one.name.clone(),
                 old: oid(old),
                 // What was fetched is not ours to write again; the next fetch brings what is there then.
@@ -326,7 +330,7 @@ fn plan(found: &Found, scope: &Scope, rewriter: &mut Rewriter<'_>) -> Result<Pla
             if let Some(name) = one.name.strip_prefix(session::PREFIX)
                 && scope.session_id.is_some()
             {
-                plan.forks.extend(name.parse::<Name>());
+                plan.forks.extend(name.parse::<ShortName>());
             }
         }
         let mut is_stale = new != old;
@@ -350,17 +354,17 @@ fn plan(found: &Found, scope: &Scope, rewriter: &mut Rewriter<'_>) -> Result<Pla
 }
 
 /// Puts the new chains on their refs, all at once.
-fn put(scene: &Scene<'_>, purged: &Purged, writer: Writer, rest: &Rest) -> Result<(), Error> {
+fn put(scene: &Scene<'_>, purged: &PurgeOutcome, writer: Writer, rest: &PurgeFollowUp) -> Result<(), Error> {
     let sealed = writer.finish()?;
     rest.note(scene)?;
     let who = compose::people(scene).committer;
-    let edit = |name: &str, from: Option<ObjectId>, to: Option<ObjectId>| Edit {
+    let edit = |name: &str, from: Option<ObjectId>, to: Option<ObjectId>| RefUpdate {
         name: name.to_owned(),
-        expected: from.map_or(Expected::Absent, Expected::Is),
+        expected: from.map_or(ExpectedValue::Absent, ExpectedValue::Is),
         new: to,
         message: MESSAGE.to_owned(),
     };
-    let ids = |moved: &Moved| (Some(object_id(&moved.old)), moved.new.as_ref().map(object_id));
+    let ids = |moved: &ChangedRef| (Some(object_id(&moved.old)), moved.new.as_ref().map(object_id));
     let edits: Vec<_> = purged
         .refs
         .iter()
@@ -376,7 +380,7 @@ fn put(scene: &Scene<'_>, purged: &Purged, writer: Writer, rest: &Rest) -> Resul
             .map(|moved| edit(&moved.name, ids(moved).1, ids(moved).0))
             .collect();
         refs::update(scene.repo, &back, &who, scene.wait)?;
-        Rest::forget(scene)?;
+        PurgeFollowUp::forget(scene)?;
         return Err(error.into());
     }
     // Should the file that protects them stay, the next save sweeps it.
@@ -385,8 +389,8 @@ fn put(scene: &Scene<'_>, purged: &Purged, writer: Writer, rest: &Rest) -> Resul
 }
 
 /// How many of the checkpoints that stay, by their trees, have a file as the one that goes had changed it.
-fn carried(scene: &Scene<'_>, scope: &Scope, stay: &[ObjectId]) -> Result<usize, Error> {
-    let Meant::Checkpoint { id, .. } = &scope.meant else {
+fn carried(scene: &Scene<'_>, scope: &PurgeSelection, stay: &[ObjectId]) -> Result<usize, Error> {
+    let PurgeScope::Checkpoint { id, .. } = &scope.meant else {
         return Ok(0);
     };
     let gone = checkpoint::load(scene.repo, object_id(id)).map_err(Error::damaged(id.short()))?;
@@ -431,16 +435,18 @@ fn shown(name: &str) -> String {
     name.strip_prefix(session::PREFIX).unwrap_or(name).to_owned()
 }
 
-/// Whether a pathspec is the plain name of something in the work tree.
-fn is_there(scene: &Scene<'_>, what: &What, spec: &RepoPath) -> bool {
-    let (Some(root), What::Paths { folder, .. }) = (scene.repo.workdir(), what) else {
+/// Whether a pathspec is the plain name of something in the working tree.
+fn is_there(scene: &Scene<'_>, what: &PurgeTarget, spec: &RepoPath) -> bool {
+    let (Some(root), PurgeTarget::Paths { directory, .. }) = (scene.repo.workdir(), what) else {
         return false;
     };
-    let path = root.join(os_string(folder.as_bytes())).join(os_string(spec.as_bytes()));
+    let path = root
+        .join(os_string(directory.as_bytes()))
+        .join(os_string(spec.as_bytes()));
     path.symlink_metadata().is_ok()
 }
 
-/// Those of these paths at which there is something in the work tree.
+/// Those of these paths at which there is something in the working tree.
 fn on_disk<'p>(scene: &Scene<'_>, paths: impl Iterator<Item = &'p RepoPath>) -> Vec<RepoPath> {
     let Some(root) = scene.repo.workdir() else {
         return Vec::new();

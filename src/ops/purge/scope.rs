@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{Meant, What, is_foreign, shown};
+use super::{PurgeScope, PurgeTarget, is_foreign, shown};
 use crate::{
-    model::{document::Kind, name::Name, selector::Base, selector::Selector},
+    model::{document::CheckpointKind, name::ShortName, selector::Base, selector::Selector},
     ops::{Error, Scene, select},
     store::{
         self, ObjectId,
         checkpoint::{self, oid},
-        reach, refs, session,
+        reachability, refs, session,
     },
 };
 
 /// A ref of ours.
-pub(super) struct Ref {
+pub(super) struct OwnRef {
     pub(super) name: String,
     pub(super) tip: ObjectId,
     /// What its reflog names and the repository still has, the tip left out.
@@ -24,11 +24,11 @@ pub(super) struct Ref {
 }
 
 /// Every ref of ours.
-pub(super) struct Found {
-    pub(super) refs: Vec<Ref>,
+pub(super) struct RefInventory {
+    pub(super) refs: Vec<OwnRef>,
 }
 
-impl Found {
+impl RefInventory {
     /// Reads them. A damaged one is an error: what it held would stay unseen.
     pub(super) fn read(scene: &Scene<'_>) -> Result<Self, Error> {
         let mut found = Vec::new();
@@ -47,9 +47,9 @@ impl Found {
             let logged: BTreeSet<_> = entries
                 .iter()
                 .flat_map(|entry| entry.old.into_iter().chain([entry.new]))
-                .filter(|id| *id != tip && reach::is_here(scene.repo, id))
+                .filter(|id| *id != tip && reachability::is_here(scene.repo, id))
                 .collect();
-            found.push(Ref {
+            found.push(OwnRef {
                 name,
                 tip,
                 log: logged.into_iter().collect(),
@@ -61,8 +61,8 @@ impl Found {
 }
 
 /// What goes.
-pub(super) struct Scope {
-    pub(super) meant: Meant,
+pub(super) struct PurgeSelection {
+    pub(super) meant: PurgeScope,
     /// The session that goes as a whole.
     pub(super) session_id: Option<String>,
     /// Refs to be deleted.
@@ -73,18 +73,18 @@ pub(super) struct Scope {
     pub(super) gone: HashSet<ObjectId>,
 }
 
-impl Scope {
-    pub(super) fn of(scene: &Scene<'_>, what: &What, found: &Found) -> Result<Self, Error> {
+impl PurgeSelection {
+    pub(super) fn of(scene: &Scene<'_>, what: &PurgeTarget, found: &RefInventory) -> Result<Self, Error> {
         match what {
-            What::Paths { .. } => Ok(Self::new(Meant::Paths)),
-            What::Selected(selector) => match whole_session(scene, selector)? {
+            PurgeTarget::Paths { .. } => Ok(Self::new(PurgeScope::Paths)),
+            PurgeTarget::Selected(selector) => match whole_session(scene, selector)? {
                 Some((name, tip)) => Self::session(scene, name, tip, found),
                 None => Self::checkpoint(scene, selector),
             },
         }
     }
 
-    fn new(meant: Meant) -> Self {
+    fn new(meant: PurgeScope) -> Self {
         Self {
             meant,
             session_id: None,
@@ -97,12 +97,15 @@ impl Scope {
     fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<Self, Error> {
         let selected = select::checkpoint(scene, selector)?;
         let id = selected.checkpoint.entry.id;
-        if matches!(selected.checkpoint.document.kind, Kind::Start | Kind::Fork) {
+        if matches!(
+            selected.checkpoint.document.kind,
+            CheckpointKind::Start | CheckpointKind::Fork
+        ) {
             return Err(Error::FirstOfSession {
                 session: selected.checkpoint.document.session.name.clone(),
             });
         }
-        let mut scope = Self::new(Meant::Checkpoint {
+        let mut scope = Self::new(PurgeScope::Checkpoint {
             id: oid(id),
             session: selected.session,
         });
@@ -111,13 +114,13 @@ impl Scope {
         Ok(scope)
     }
 
-    fn session(scene: &Scene<'_>, name: Name, tip: ObjectId, found: &Found) -> Result<Self, Error> {
+    fn session(scene: &Scene<'_>, name: ShortName, tip: ObjectId, found: &RefInventory) -> Result<Self, Error> {
         let id = checkpoint::load(scene.repo, tip)
             .map_err(Error::damaged(name.as_str()))?
             .document
             .session
             .id;
-        let mut scope = Self::new(Meant::Session { name });
+        let mut scope = Self::new(PurgeScope::Session { name });
         for one in found.refs.iter().filter(|one| one.session == id) {
             scope.delete.insert(one.name.clone());
             for from in one.log.iter().chain([&one.tip]) {
@@ -128,7 +131,7 @@ impl Scope {
                         Err(_) if *from != one.tip => break,
                         Err(fault) => return Err(Error::damaged(shown(&one.name))(fault)),
                     };
-                    if entry.trailers.kind != Some(Kind::Start) {
+                    if entry.trailers.kind != Some(CheckpointKind::Start) {
                         scope.drop.insert(entry.id);
                     }
                     scope.gone.insert(entry.id);
@@ -141,14 +144,14 @@ impl Scope {
 }
 
 /// The session that a selector names by its whole name, without a step.
-fn whole_session(scene: &Scene<'_>, selector: &Selector) -> Result<Option<(Name, ObjectId)>, Error> {
+fn whole_session(scene: &Scene<'_>, selector: &Selector) -> Result<Option<(ShortName, ObjectId)>, Error> {
     let Base::Word(word) = &selector.base else {
         return Ok(None);
     };
     if !selector.steps.is_empty() {
         return Ok(None);
     }
-    let Ok(name) = word.parse::<Name>() else {
+    let Ok(name) = word.parse::<ShortName>() else {
         return Ok(None);
     };
     Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))

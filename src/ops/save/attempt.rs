@@ -5,19 +5,19 @@ use std::cell::RefCell;
 use super::{
     super::{
         Error, Scene,
-        choose::{self, Chosen},
-        compose::{self, Before, Present},
-        place,
-        receipt::{Outcome, Receipt, SessionIs},
+        compose::{self, CurrentSnapshot, Predecessor},
+        placement,
+        receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin},
         record,
+        session_choice::{self, SessionChoice},
     },
-    Request, Target,
+    SaveRequest, SaveTarget,
 };
 use crate::{
     model::{
-        document::{Document, Kind},
+        document::{CheckpointKind, Document},
         id::Oid,
-        name::Name,
+        name::ShortName,
         operation::{Operation, Subject},
     },
     store::{
@@ -26,44 +26,44 @@ use crate::{
         current::{self, SessionRef},
         draft::{self, Draft},
         lock,
-        objects::{self, Sealed, Writer},
+        objects::{self, SealedObjects, Writer},
         session,
         undo::{self, Effect},
     },
 };
 
 /// One try to compose the checkpoint and put it on its ref.
-pub(super) struct Attempt<'a> {
+pub(super) struct SaveAttempt<'a> {
     pub(super) scene: &'a Scene<'a>,
-    pub(super) request: &'a Request,
+    pub(super) request: &'a SaveRequest,
     pub(super) operations: &'a [Operation],
     pub(super) people: &'a People,
-    pub(super) present: &'a Present,
+    pub(super) present: &'a CurrentSnapshot,
     /// What lost races stored, protected until the end.
-    pub(super) lost: &'a RefCell<Vec<Sealed>>,
+    pub(super) lost: &'a RefCell<Vec<SealedObjects>>,
 }
 
 /// A checkpoint composed and written, but on no ref yet.
-struct Composed {
-    name: Name,
+struct ComposedCheckpoint {
+    name: ShortName,
     document: Document,
-    written: checkpoint::Written,
+    written: checkpoint::WrittenCheckpoint,
     parent: Option<ObjectId>,
     /// The first checkpoint of a session that this one begins with.
     start: Option<ObjectId>,
     draft: Draft,
-    session_is: SessionIs,
+    session_is: SessionOrigin,
 }
 
-impl Attempt<'_> {
-    pub(super) fn run(&self, writer: Writer, target: Target) -> Result<Outcome, Error> {
+impl SaveAttempt<'_> {
+    pub(super) fn run(&self, writer: Writer, target: SaveTarget) -> Result<CheckpointOutcome, Error> {
         let composed = match target {
-            Target::New(name) => self.compose_new(&writer, name)?,
-            Target::Existing(chosen) => {
+            SaveTarget::New(name) => self.compose_new(&writer, name)?,
+            SaveTarget::Existing(chosen) => {
                 let _session = lock::session(self.scene.repo, &chosen.tip.document.session.id, self.scene.wait)?;
                 // The tip is read again under the lock; what was chosen was read before.
                 let name = chosen.name.clone();
-                let Some(mut tip) = choose::named(self.scene, &name)? else {
+                let Some(mut tip) = session_choice::named(self.scene, &name)? else {
                     return Err(store::Error::Moved {
                         name: session::ref_name(&name),
                         expected: Some(chosen.tip.entry.id),
@@ -76,7 +76,7 @@ impl Attempt<'_> {
                     Ok(composed) => composed,
                     Err(unchanged) => {
                         self.leave_unchanged(&tip)?;
-                        return Ok(Outcome::Unchanged(unchanged));
+                        return Ok(CheckpointOutcome::Unchanged(unchanged));
                     }
                 };
                 return self.publish(writer, composed);
@@ -86,7 +86,7 @@ impl Attempt<'_> {
     }
 
     /// The first two checkpoints of a new session.
-    fn compose_new(&self, writer: &Writer, name: Name) -> Result<Composed, Error> {
+    fn compose_new(&self, writer: &Writer, name: ShortName) -> Result<ComposedCheckpoint, Error> {
         let session = compose::new_session(self.scene, name.clone())?;
         let facts = self.present.facts.clone();
         let (start, written) = compose::write_start(self.scene, writer, session, facts, self.people)?;
@@ -99,29 +99,33 @@ impl Attempt<'_> {
         for operation in self.operations {
             subject.apply(operation)?;
         }
-        let before = Before {
+        let before = Predecessor {
             id: written.id,
             digest: written.digest.clone(),
             checkpoint: None,
         };
         let (document, mut written_save) = self.write(writer, subject, &before, start.folded, &Siblings::default())?;
         written_save.needs.extend(written.needs);
-        Ok(Composed {
+        Ok(ComposedCheckpoint {
             name,
             document,
             written: written_save,
             parent: None,
             start: Some(written.id),
             draft: Draft::default(),
-            session_is: SessionIs::Started,
+            session_is: SessionOrigin::Started,
         })
     }
 
     /// The next checkpoint of a session; the inner error is the receipt for when there is nothing new.
-    fn compose_on(&self, writer: &Writer, chosen: &Chosen) -> Result<Result<Composed, Receipt>, Error> {
+    fn compose_on(
+        &self,
+        writer: &Writer,
+        chosen: &SessionChoice,
+    ) -> Result<Result<ComposedCheckpoint, CheckpointReceipt>, Error> {
         let (scene, tip) = (self.scene, &chosen.tip);
-        let mut subject = choose::carried(tip, &chosen.name);
-        let draft = choose::with_draft(scene, tip, &mut subject)?;
+        let mut subject = session_choice::carried(tip, &chosen.name);
+        let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         let stood = subject.session.status;
         for operation in self.operations {
             subject.apply(operation)?;
@@ -133,11 +137,11 @@ impl Attempt<'_> {
         if let (Some(id), Some(last)) = (&draft.id, draft.last()) {
             folded.insert(id.clone(), last);
         }
-        let before = Before::from(chosen);
+        let before = Predecessor::from(chosen);
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
-        if !self.request.allow_empty && self.says_nothing_new(&document, &tip.document, stood) {
+        if !self.request.allow_empty && self.changes_nothing(&document, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             // What the checkpoint does not hold may have changed all the same.
             let (git, now) = (&mut receipt.document.git, &self.present.facts);
@@ -148,7 +152,7 @@ impl Attempt<'_> {
             receipt.parent = tip.previous();
             return Ok(Err(receipt));
         }
-        Ok(Ok(Composed {
+        Ok(Ok(ComposedCheckpoint {
             name: chosen.name.clone(),
             document,
             written,
@@ -160,7 +164,7 @@ impl Attempt<'_> {
     }
 
     /// A session that is put aside as it was found: what its draft held came to nothing, and it ends being current.
-    fn leave_unchanged(&self, chosen: &Chosen) -> Result<(), Error> {
+    fn leave_unchanged(&self, chosen: &SessionChoice) -> Result<(), Error> {
         let scene = self.scene;
         if !self.request.leave || self.request.dry_run {
             return Ok(());
@@ -172,7 +176,7 @@ impl Attempt<'_> {
         Ok(current::write(scene.repo, &current::read(scene.repo)?.left(id))?)
     }
 
-    fn refuse_taken(&self, chosen: &Chosen, name: &Name) -> Result<(), Error> {
+    fn refuse_taken(&self, chosen: &SessionChoice, name: &ShortName) -> Result<(), Error> {
         for entry in session::chain(self.scene.repo, chosen.tip.entry.id) {
             let entry = entry.map_err(Error::damaged(chosen.name.as_str()))?;
             if entry.trailers.name.as_deref() == Some(name.as_str()) {
@@ -185,11 +189,11 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    fn receipt(&self, session: Name, document: Document, session_is: SessionIs) -> Receipt {
+    fn receipt(&self, session: ShortName, document: Document, session_is: SessionOrigin) -> CheckpointReceipt {
         // A session that was named was meant; one that was merely current may be somebody else's.
         let owner = document.session.agent.clone().filter(|_| self.scene.session.is_none());
         let other_agent = owner.filter(|owner| self.scene.agent.is_some_and(|agent| agent != owner));
-        Receipt {
+        CheckpointReceipt {
             id: None,
             digest: None,
             session,
@@ -208,14 +212,14 @@ impl Attempt<'_> {
     }
 
     /// Makes the objects durable, moves the ref, and cleans up behind.
-    fn publish(&self, writer: Writer, composed: Composed) -> Result<Outcome, Error> {
+    fn publish(&self, writer: Writer, composed: ComposedCheckpoint) -> Result<CheckpointOutcome, Error> {
         let scene = self.scene;
         let mut receipt = self.receipt(composed.name.clone(), composed.document, composed.session_is);
         receipt.parent = composed.parent;
         receipt.folded = composed.draft.operations.len();
         receipt.unreadable.clone_from(&composed.draft.unreadable);
         if self.request.dry_run {
-            return Ok(Outcome::Planned(receipt));
+            return Ok(CheckpointOutcome::Planned(receipt));
         }
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
@@ -228,7 +232,7 @@ impl Attempt<'_> {
         }
         let moved = (composed.parent.map(oid), oid(composed.written.id));
         let meant = self.mean(&whom, moved, &receipt.document, composed.draft.last())?;
-        let placed = place::tip(
+        let placed = placement::tip(
             scene,
             &composed.name,
             composed.parent,
@@ -238,7 +242,7 @@ impl Attempt<'_> {
         );
         match placed {
             Ok(left) => receipt.trouble.extend(left.iter().map(ToString::to_string)),
-            Err(place::Failed { error, sealed }) => {
+            Err(placement::PlacementError { error, sealed }) => {
                 self.lost.borrow_mut().extend(sealed);
                 return Err(*error);
             }
@@ -268,7 +272,7 @@ impl Attempt<'_> {
         receipt.parent = composed.parent.or(composed.start);
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);
-        Ok(Outcome::Saved(receipt))
+        Ok(CheckpointOutcome::Saved(receipt))
     }
 
     /// Notes what a checkpoint does that can be taken back: the end of a session, and clearing its chat. Gives the
@@ -287,7 +291,7 @@ impl Attempt<'_> {
             new: Some(new.clone()),
         }];
         let what = match self.request.kind {
-            Kind::Finish => {
+            CheckpointKind::Finish => {
                 // Taking it back leaves what the checkpoint had of the draft in the draft.
                 let record = Box::new(record::kept_value(&document.record));
                 effects.push(Effect::Record {
@@ -298,7 +302,7 @@ impl Attempt<'_> {
                 });
                 format!("finished session {}", whom.name)
             }
-            Kind::Clear => {
+            CheckpointKind::Clear => {
                 if let Some(first) = &self.request.first {
                     let record = Box::new(first.record.clone());
                     effects = vec![
@@ -344,7 +348,7 @@ impl Attempt<'_> {
     }
 
     /// A session named for this command only does not become current when another one is.
-    fn next_current(&self, now: &current::Current, whom: &SessionRef) -> current::Current {
+    fn next_current(&self, now: &current::CurrentPointer, whom: &SessionRef) -> current::CurrentPointer {
         if self.request.leave {
             now.left(&whom.id)
         } else if self.scene.session.is_some() && now.session.is_some() {

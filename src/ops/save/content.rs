@@ -5,14 +5,14 @@ use serde_json::Map;
 use super::{
     super::{
         Error, Scene, chat,
-        compose::{self, Before},
-        fresh, summary,
+        compose::{self, Predecessor},
+        ids, summary,
     },
-    attempt::Attempt,
+    attempt::SaveAttempt,
 };
 use crate::{
     model::{
-        document::{Document, Kind, Status},
+        document::{CheckpointKind, Document, SessionStatus},
         json,
         operation::{LogLine, Subject},
         record::Attachment,
@@ -28,16 +28,16 @@ use crate::{
 /// A file of the session log is full at this many bytes: some thousand lines, rewritten with each save that adds to it.
 const LOG_CHUNK: usize = 128 << 10;
 
-impl Attempt<'_> {
+impl SaveAttempt<'_> {
     /// Writes the document and its commit.
     pub(super) fn write(
         &self,
         writer: &Writer,
         subject: Subject,
-        before: &Before<'_>,
+        before: &Predecessor<'_>,
         folded: std::collections::BTreeMap<String, u64>,
         previous: &Siblings,
-    ) -> Result<(Document, checkpoint::Written), Error> {
+    ) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
         let request = self.request;
         let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
         if request.operation_ends {
@@ -55,7 +55,7 @@ impl Attempt<'_> {
             document.tokens.clone_from(&tip.document.tokens);
             document.compaction.clone_from(&tip.document.compaction);
         }
-        self.summarise(&mut document, before);
+        self.summarize(&mut document, before);
         if request.error.is_some() {
             document.record.error.clone_from(&request.error);
         }
@@ -79,7 +79,7 @@ impl Attempt<'_> {
 
     /// Fills in the summary: the one given; else, when a session is put aside, the last one somebody wrote; else one from
     /// git's facts.
-    fn summarise(&self, document: &mut Document, before: &Before<'_>) {
+    fn summarize(&self, document: &mut Document, before: &Predecessor<'_>) {
         let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
         if given.is_some() {
             document.record.summary = given;
@@ -91,7 +91,7 @@ impl Attempt<'_> {
             .checkpoint
             .map(|tip| &tip.document.record)
             .filter(|old| !old.auto_summary);
-        let aside = matches!(self.request.kind, Kind::Pause | Kind::Finish);
+        let aside = matches!(self.request.kind, CheckpointKind::Pause | CheckpointKind::Finish);
         document.record.summary = old.filter(|_| aside).and_then(|old| old.summary.clone());
         if document.record.summary.is_none() {
             document.record.summary = Some(summary::of(&document.git));
@@ -105,7 +105,7 @@ impl Attempt<'_> {
         for ((name, bytes), n) in self.request.attachments.iter().zip(0_u32..) {
             blobs.push(writer.write(ObjectKind::Blob, bytes)?);
             document.record.attachments.push(Attachment {
-                id: fresh::item_id()?,
+                id: ids::item_id()?,
                 at: self.scene.now,
                 by: by.clone(),
                 name: name.clone(),
@@ -119,7 +119,7 @@ impl Attempt<'_> {
 
     /// Whether a document differs from the one before in nothing a user would call new. `stood` is the session's status
     /// with its draft: one that was taken up again and is put aside once more changed, though it reads the same.
-    pub(super) fn says_nothing_new(&self, new: &Document, old: &Document, stood: Status) -> bool {
+    pub(super) fn changes_nothing(&self, new: &Document, old: &Document, stood: SessionStatus) -> bool {
         let request = self.request;
         let mut record = new.record.clone();
         if record.auto_summary {
@@ -140,7 +140,7 @@ impl Attempt<'_> {
                 && new.trees.get("held") == old.trees.get("held"));
         request.name.is_none()
             && request.attachments.is_empty()
-            && old.kind != Kind::Start
+            && old.kind != CheckpointKind::Start
             && new.session == old.session
             && new.session.status == stood
             && record == old.record
@@ -154,7 +154,7 @@ impl Attempt<'_> {
 }
 
 /// Adds the draft's log lines behind those that are there: to the last file while it is short, then in new ones, so that
-/// a save rewrites little and the folder has few entries.
+/// a save rewrites little and the directory has few entries.
 pub(in crate::ops) fn attach_log(
     scene: &Scene<'_>,
     writer: &Writer,
@@ -168,7 +168,7 @@ pub(in crate::ops) fn attach_log(
     let damaged = || Error::damaged("log");
     let mut entries = Vec::new();
     if let Some(id) = previous.get("log") {
-        let there = checkpoint::folder(scene.repo, id, "log").map_err(damaged())?;
+        let there = checkpoint::directory(scene.repo, id, "log").map_err(damaged())?;
         entries.extend(there.into_iter().map(|(name, _, id)| (name, id)));
     }
     let mut chunk = Vec::new();

@@ -11,25 +11,24 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value, json};
 
-use self::attempt::Attempt;
+use self::attempt::SaveAttempt;
 use super::{
-    Error, Scene, chat,
-    choose::{self, Chosen},
-    compose, fresh,
-    receipt::Outcome,
+    Error, Scene, chat, compose, ids,
+    receipt::CheckpointOutcome,
     redact::Redactor,
+    session_choice::{self, SessionChoice},
 };
 use crate::{
     model::{
-        document::{Kind, Status},
-        name::Name,
+        document::{CheckpointKind, SessionStatus},
+        name::ShortName,
         operation::Operation,
-        patch::{self, Stamp},
-        record::Failure,
+        patch::{self, PatchStamp},
+        record::SessionFailure,
     },
     store::{
         self, ObjectId, checkpoint, facts, lock,
-        objects::{Sealed, Writer},
+        objects::{SealedObjects, Writer},
         refs,
     },
 };
@@ -39,13 +38,13 @@ const TRIES: u32 = 20;
 
 /// What a checkpoint is to say beyond what carries over.
 #[derive(Debug)]
-pub struct Request {
+pub struct SaveRequest {
     /// What makes the checkpoint.
-    pub kind: Kind,
+    pub kind: CheckpointKind,
     /// Where the session stands afterwards.
-    pub status: Status,
+    pub status: SessionStatus,
     /// The checkpoint's own name.
-    pub name: Option<Name>,
+    pub name: Option<ShortName>,
     /// The occasion.
     pub trigger: Option<String>,
     /// The summary; without one it is made from git's facts.
@@ -55,10 +54,10 @@ pub struct Request {
     /// A merge patch of the session's members.
     pub session: Option<Value>,
     /// Why the session failed.
-    pub error: Option<Failure>,
+    pub error: Option<SessionFailure>,
     /// Files to keep, by name.
     pub attachments: Vec<(String, Vec<u8>)>,
-    /// Whether to save the files of the work tree.
+    /// Whether to save the files of the working tree.
     pub files: bool,
     /// Whether to make a checkpoint that says nothing new.
     pub allow_empty: bool,
@@ -69,7 +68,7 @@ pub struct Request {
     /// Whether a session is started when there is none to continue.
     pub start: bool,
     /// What becomes of the chat.
-    pub chat: chat::Change,
+    pub chat: chat::ChatChange,
     /// What was saved first for this, which undo takes back as well.
     pub(in crate::ops) first: Option<First>,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
@@ -85,12 +84,12 @@ pub(in crate::ops) struct First {
     pub record: Value,
 }
 
-impl Request {
+impl SaveRequest {
     /// A plain save.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: CheckpointKind) -> Self {
         Self {
             kind,
-            status: Status::Active,
+            status: SessionStatus::Active,
             name: None,
             trigger: None,
             summary: None,
@@ -103,7 +102,7 @@ impl Request {
             dry_run: false,
             leave: false,
             start: true,
-            chat: chat::Change::Keep,
+            chat: chat::ChatChange::Keep,
             first: None,
             operation_ends: false,
         }
@@ -111,7 +110,7 @@ impl Request {
 }
 
 /// Makes the checkpoint, unless there is nothing new to save.
-pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
+pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOutcome, Error> {
     guard(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
@@ -130,7 +129,7 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
         left = store::sweep(scene.repo)?;
     }
     let mut vanished = None;
-    let lost = RefCell::new(Vec::<Sealed>::new());
+    let lost = RefCell::new(Vec::<SealedObjects>::new());
     let branch = facts::branch(scene.repo)?;
     for _ in 0..TRIES {
         // Objects that vanished may be ones that were found present and relied on: these are written again as well.
@@ -146,7 +145,7 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
             .for_each(|sealed| writer.trust(sealed.written().iter().copied()));
         let held = held(scene, &writer, &target)?;
         let present = compose::present(scene, &writer, request.files, &held)?;
-        let attempt = Attempt {
+        let attempt = SaveAttempt {
             scene,
             request: &request,
             operations: &operations,
@@ -156,7 +155,9 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
         };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
-                let (Outcome::Saved(receipt) | Outcome::Planned(receipt) | Outcome::Unchanged(receipt)) = &mut outcome;
+                let (CheckpointOutcome::Saved(receipt)
+                | CheckpointOutcome::Planned(receipt)
+                | CheckpointOutcome::Unchanged(receipt)) = &mut outcome;
                 receipt.redactions = std::mem::take(&mut redactor.found);
                 receipt.passed_over = passed_over;
                 receipt.trouble.extend(left.iter().map(ToString::to_string));
@@ -170,14 +171,14 @@ pub fn save(scene: &Scene<'_>, mut request: Request) -> Result<Outcome, Error> {
     let session = scene
         .session
         .cloned()
-        .unwrap_or_else(|| Name::slug("session", "current"));
+        .unwrap_or_else(|| ShortName::slug("session", "current"));
     Err(Error::Contended { session, tries: TRIES })
 }
 
-/// Refuses what is no project: a bare repository, the home folder, the root of the file system.
+/// Refuses what is no project: a bare repository, the home directory, the root of the file system.
 pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
     let top = store::work_tree(scene.repo)?;
-    let what = if scene.home.is_some_and(|home| same_folder(home, top)) {
+    let what = if scene.home.is_some_and(|home| same_directory(home, top)) {
         "your home folder"
     } else if top.parent().is_none() {
         "the root of the file system"
@@ -193,7 +194,7 @@ pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
     })
 }
 
-fn same_folder(a: &std::path::Path, b: &std::path::Path) -> bool {
+fn same_directory(a: &std::path::Path, b: &std::path::Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => a == b,
@@ -201,7 +202,7 @@ fn same_folder(a: &std::path::Path, b: &std::path::Path) -> bool {
 }
 
 /// Takes secrets out of everything the request would store.
-fn redact(request: &mut Request, redactor: &mut Redactor) {
+fn redact(request: &mut SaveRequest, redactor: &mut Redactor) {
     for change in &mut request.changes {
         redactor.json(change, "record");
     }
@@ -227,10 +228,10 @@ fn redact(request: &mut Request, redactor: &mut Redactor) {
 }
 
 /// The request's changes as operations, prepared once so that they mean the same on every tip.
-fn operations(scene: &Scene<'_>, request: &mut Request, by: &str) -> Result<Vec<Operation>, Error> {
+fn operations(scene: &Scene<'_>, request: &mut SaveRequest, by: &str) -> Result<Vec<Operation>, Error> {
     let mut failed = None;
     let mut fresh_id = || {
-        fresh::item_id().unwrap_or_else(|error| {
+        ids::item_id().unwrap_or_else(|error| {
             failed = Some(error);
             String::new()
         })
@@ -239,7 +240,7 @@ fn operations(scene: &Scene<'_>, request: &mut Request, by: &str) -> Result<Vec<
     for change in std::mem::take(&mut request.changes) {
         let record = patch::prepare(
             change,
-            &mut Stamp {
+            &mut PatchStamp {
                 at: scene.now,
                 by,
                 fresh_id: &mut fresh_id,
@@ -272,14 +273,14 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
 }
 
 /// The session a checkpoint goes to.
-enum Target {
-    Existing(Box<Chosen>),
-    New(Name),
+enum SaveTarget {
+    Existing(Box<SessionChoice>),
+    New(ShortName),
 }
 
-/// The trees that the session's newest checkpoint holds; what else it holds is trusted as well.
-fn held(scene: &Scene<'_>, writer: &Writer, target: &Target) -> Result<Vec<ObjectId>, Error> {
-    let Target::Existing(chosen) = target else {
+/// The trees that the session's latest checkpoint holds; what else it holds is trusted as well.
+fn held(scene: &Scene<'_>, writer: &Writer, target: &SaveTarget) -> Result<Vec<ObjectId>, Error> {
+    let SaveTarget::Existing(chosen) = target else {
         return Ok(Vec::new());
     };
     let held = checkpoint::held(scene.repo, &chosen.tip).map_err(Error::damaged(chosen.name.as_str()))?;
@@ -289,32 +290,32 @@ fn held(scene: &Scene<'_>, writer: &Writer, target: &Target) -> Result<Vec<Objec
 
 fn target(
     scene: &Scene<'_>,
-    request: &Request,
+    request: &SaveRequest,
     branch: Option<&str>,
     passed_over: &mut Vec<String>,
-) -> Result<Target, Error> {
-    if let Some(chosen) = choose::meant(scene)? {
-        return Ok(Target::Existing(Box::new(chosen)));
+) -> Result<SaveTarget, Error> {
+    if let Some(chosen) = session_choice::session_for_command(scene)? {
+        return Ok(SaveTarget::Existing(Box::new(chosen)));
     }
     if let Some(name) = scene.session {
         return if request.start {
-            Ok(Target::New(name.clone()))
+            Ok(SaveTarget::New(name.clone()))
         } else {
-            Err(choose::absent(scene, name))
+            Err(session_choice::absent(scene, name))
         };
     }
-    let (paused, damaged) = choose::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
+    let (paused, damaged) = session_choice::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
     *passed_over = damaged;
     if let Some(chosen) = paused {
-        return Ok(Target::Existing(Box::new(chosen)));
+        return Ok(SaveTarget::Existing(Box::new(chosen)));
     }
     if !request.start {
-        return Err(choose::none_current(scene));
+        return Err(session_choice::none_current(scene));
     }
-    Ok(Target::New(default_name(branch)?))
+    Ok(SaveTarget::New(default_name(branch)?))
 }
 
 /// A name for a session nobody named: the branch and a random end.
-pub(super) fn default_name(branch: Option<&str>) -> Result<Name, Error> {
-    Ok(Name::slug(branch.unwrap_or("detached"), &fresh::item_id()?))
+pub(super) fn default_name(branch: Option<&str>) -> Result<ShortName, Error> {
+    Ok(ShortName::slug(branch.unwrap_or("detached"), &ids::item_id()?))
 }

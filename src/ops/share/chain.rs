@@ -1,6 +1,6 @@
 //! How two states of a session stand to each other, by the digests of their chains.
 //!
-//! Both chains are walked from their newest checkpoint at the same pace until they meet, so a session that went on by a
+//! Both chains are walked from their latest checkpoint at the same pace until they meet, so a session that went on by a
 //! few checkpoints costs a few commits, however long it is.
 
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use super::super::Error;
 use crate::store::{
     Kind, ObjectId, Repository,
-    checkpoint::{self, Entry, PRUNED},
+    checkpoint::{self, CheckpointCommit, PRUNED},
     session,
 };
 
 /// How one state of a session (ours) stands to another (theirs). Counts are checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
+pub enum ChainRelation {
     /// They end in the same document.
     Same,
     /// Ours went on from theirs.
@@ -32,12 +32,12 @@ pub enum Relation {
     Unrelated,
 }
 
-/// Compares two states of a session by their newest checkpoints.
-pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Result<Relation, Error> {
+/// Compares two states of a session by their latest checkpoints.
+pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Result<ChainRelation, Error> {
     if ours == theirs {
-        return Ok(Relation::Same);
+        return Ok(ChainRelation::Same);
     }
-    let (mut a, mut b) = (Side::new(repo, ours), Side::new(repo, theirs));
+    let (mut a, mut b) = (ChainSide::new(repo, ours), ChainSide::new(repo, theirs));
     loop {
         let stepped = (a.step()?, b.step()?);
         // What is at the front of each may be anywhere in the other. A digest that a prune left behind is met out of
@@ -47,14 +47,14 @@ pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> R
         let met = meetings.min_by_key(|(ours, theirs)| ours + theirs);
         if let Some((ours, theirs)) = met {
             return Ok(match (ours, theirs) {
-                (0, 0) => Relation::Same,
-                (ours, 0) => Relation::Ahead(ours),
-                (0, theirs) => Relation::Behind(theirs),
-                (ours, theirs) => Relation::Diverged { ours, theirs },
+                (0, 0) => ChainRelation::Same,
+                (ours, 0) => ChainRelation::Ahead(ours),
+                (0, theirs) => ChainRelation::Behind(theirs),
+                (ours, theirs) => ChainRelation::Diverged { ours, theirs },
             });
         }
         if stepped == (false, false) {
-            return Ok(Relation::Unrelated);
+            return Ok(ChainRelation::Unrelated);
         }
     }
 }
@@ -64,16 +64,16 @@ pub(super) fn length(repo: &Repository, tip: ObjectId) -> usize {
     session::chain(repo, tip).map_while(Result::ok).count()
 }
 
-struct Side<'r> {
+struct ChainSide<'r> {
     repo: &'r Repository,
-    chain: session::Chain<'r>,
+    chain: session::CheckpointChain<'r>,
     steps: usize,
     known: HashMap<String, usize>,
     /// The digests met in the last step.
     front: Vec<String>,
 }
 
-impl<'r> Side<'r> {
+impl<'r> ChainSide<'r> {
     fn new(repo: &'r Repository, tip: ObjectId) -> Self {
         Self {
             repo,
@@ -110,7 +110,7 @@ impl<'r> Side<'r> {
 }
 
 /// The digests that a checkpoint says it stands for, besides its own.
-pub(super) fn pruned(repo: &Repository, entry: &Entry) -> Vec<String> {
+pub(super) fn pruned(repo: &Repository, entry: &CheckpointCommit) -> Vec<String> {
     const START: &str = "sha256:";
     const HEX: usize = 64;
     let Ok((siblings, _)) = checkpoint::siblings(repo, entry) else {

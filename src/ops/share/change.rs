@@ -2,7 +2,7 @@
 
 /// What became of a session on the remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum RemoteChange {
     /// It was not there, as far as was known.
     New {
         /// How many checkpoints it has of its own.
@@ -24,7 +24,7 @@ pub enum Change {
     Deleted,
 }
 
-impl Change {
+impl RemoteChange {
     /// Whether the remote went on, as it should.
     pub fn is_good(self) -> bool {
         matches!(self, Self::New { .. } | Self::Forward { .. })

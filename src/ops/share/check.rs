@@ -9,14 +9,14 @@ use std::collections::HashSet;
 use super::chain;
 use crate::{
     model::{
-        document::{Document, Kind, SIZE_LIMIT},
+        document::{CheckpointKind, Document, SIZE_LIMIT},
         id::Digest,
     },
     ops::Scene,
     store::{
         ObjectId,
         checkpoint::{self, Checkpoint, DOCUMENT, object_id},
-        incoming::{Checker, Limits},
+        incoming::{Checker, TreeLimits},
     },
     worktree::snapshot,
 };
@@ -29,17 +29,17 @@ const MAX_CHAIN: usize = 200_000;
 const ID_LEN: usize = 26;
 
 /// Checks sessions of one fetch.
-pub(super) struct Check<'a> {
+pub(super) struct FetchCheck<'a> {
     scene: &'a Scene<'a>,
     checker: Checker<'a>,
     /// Checkpoints that are here already, or were found good.
     good: HashSet<ObjectId>,
 }
 
-impl<'a> Check<'a> {
-    /// `good` are the newest checkpoints of sessions that are here already.
+impl<'a> FetchCheck<'a> {
+    /// `good` are the latest checkpoints of sessions that are here already.
     pub(super) fn new(scene: &'a Scene<'a>, good: HashSet<ObjectId>) -> Self {
-        let limits = Limits {
+        let limits = TreeLimits {
             files: MAX_FILES,
             bytes: scene.settings.max_fetch_size,
         };
@@ -50,11 +50,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Checks a session from its newest checkpoint back to what is here already. The error is the reason to refuse it.
+    /// Checks a session from its latest checkpoint back to what is here already. The error is the reason to refuse it.
     pub(super) fn session(&mut self, tip: ObjectId) -> Result<(), String> {
         let mut next = Some(tip);
         let mut found = Vec::new();
-        let mut after: Option<Expected> = None;
+        let mut after: Option<ExpectedParent> = None;
         while let Some(id) = next {
             let known = self.good.contains(&id);
             if known && after.is_none() {
@@ -76,7 +76,7 @@ impl<'a> Check<'a> {
                 return Err(format!("it has more than {MAX_CHAIN} checkpoints"));
             }
             next = checkpoint.previous();
-            after = Expected::before(self.scene, &checkpoint);
+            after = ExpectedParent::before(self.scene, &checkpoint);
         }
         self.good.extend(found);
         Ok(())
@@ -97,7 +97,7 @@ impl<'a> Check<'a> {
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), String> {
         let document = &checkpoint.document;
-        let start = document.kind == Kind::Start;
+        let start = document.kind == CheckpointKind::Start;
         if Some(document.kind) != checkpoint.entry.trailers.kind {
             return Err("is of another kind than its message says".to_owned());
         }
@@ -167,7 +167,7 @@ fn identity(document: &Document) -> Result<(), String> {
 }
 
 /// What a checkpoint says of the one before it.
-struct Expected {
+struct ExpectedParent {
     digest: Option<Digest>,
     /// Digests that need not be there any more.
     pruned: Vec<String>,
@@ -175,14 +175,14 @@ struct Expected {
     session: Option<String>,
 }
 
-impl Expected {
+impl ExpectedParent {
     fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Self> {
         checkpoint.previous()?;
         let document = &checkpoint.document;
         Some(Self {
             digest: document.previous.clone(),
             pruned: chain::pruned(scene.repo, &checkpoint.entry),
-            session: (document.kind != Kind::Fork).then(|| document.session.id.clone()),
+            session: (document.kind != CheckpointKind::Fork).then(|| document.session.id.clone()),
         })
     }
 

@@ -1,13 +1,13 @@
 //! Why nothing was shared.
 
-use crate::{model::name::Name, ops, secrets, store};
+use crate::{model::name::ShortName, ops, secrets, store};
 
 /// A secret in what was to be pushed: where, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leak {
     /// The session or commit it goes with.
     pub of: String,
-    /// The file of the work tree, or of the checkpoint.
+    /// The file of the working tree, or of the checkpoint.
     pub path: String,
     /// The line, from 1.
     pub line: usize,
@@ -76,7 +76,7 @@ pub enum Error {
         /// The remote.
         remote: String,
         /// The session.
-        session: Name,
+        session: ShortName,
         /// What is wrong with it.
         why: String,
     },
@@ -86,9 +86,9 @@ pub enum Error {
         /// The remote.
         remote: String,
         /// The session.
-        session: Name,
+        session: ShortName,
         /// In what way.
-        change: super::fetch::Change,
+        change: super::fetch::RemoteChange,
     },
     /// Secrets would be published.
     #[error("{} would be published{}", counted(leaks.len(), "secret"), listed(leaks))]

@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-pub use super::change::Change;
-use super::{Error, Relation, Wire, chain, check::Check, exchange, find, unreachable};
+pub use super::change::RemoteChange;
+use super::{ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, unreachable};
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     ops::{Scene, compose},
     store::{
         self, ObjectId, checkpoint, lock,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         remote::{Remote, encoded},
         scratch::Scratch,
         session,
@@ -25,49 +25,49 @@ const MAX_SESSIONS: usize = 20_000;
 
 /// What is to be fetched.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct FetchRequest {
     /// The remote; the usual one without a name.
     pub remote: Option<String>,
     /// This session alone.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
-    /// Only tell what would come: everything is fetched to a folder of its own and checked, and let go again.
+    /// Only tell what would come: everything is fetched to a directory of its own and checked, and let go again.
     pub dry_run: bool,
 }
 
 /// What came.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchOutcome {
     /// The remote.
     pub remote: Remote,
     /// Sessions that are not as they were, by name.
-    pub sessions: Vec<Found>,
+    pub sessions: Vec<FetchedSession>,
     /// Names that are no sessions' names, escaped, and sessions that are not safe to use, each with the reason.
     pub refused: Vec<(String, String)>,
     /// How many sessions are as they were.
     pub unchanged: usize,
     /// Of a fetch of one session: what else the remote has that is called alike.
-    pub alike: Vec<Name>,
+    pub alike: Vec<ShortName>,
 }
 
 /// A session that is not as it was.
 #[derive(Debug)]
-pub struct Found {
+pub struct FetchedSession {
     /// Its name on the remote.
-    pub name: Name,
-    /// Its newest checkpoint there; `None` if it is gone.
+    pub name: ShortName,
+    /// Its latest checkpoint there; `None` if it is gone.
     pub tip: Option<ObjectId>,
     /// What was known before.
     pub before: Option<ObjectId>,
     /// What became of it.
-    pub change: Change,
+    pub change: RemoteChange,
     /// Whether what is known of it was changed accordingly.
     pub taken: bool,
 }
 
 /// Fetches.
-pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
+pub fn fetch(scene: &Scene<'_>, request: &FetchRequest, wire: Wire<'_>) -> Result<FetchOutcome, Error> {
     if request.dry_run {
         let scratch = Scratch::new(scene.repo)?;
         let scene = Scene {
@@ -81,7 +81,7 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;
     match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
-        Ok((sessions, refused, unchanged, alike)) => Ok(Fetched {
+        Ok((sessions, refused, unchanged, alike)) => Ok(FetchOutcome {
             remote,
             sessions,
             refused,
@@ -97,14 +97,14 @@ pub fn fetch(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fet
 }
 
 /// Only looks: no ref moves. The scene's repository is one whose new objects do not stay, see [`Scratch`].
-pub(super) fn look(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Fetched, Error> {
+pub(super) fn look(scene: &Scene<'_>, request: &FetchRequest, wire: Wire<'_>) -> Result<FetchOutcome, Error> {
     let remote = find(scene, request.remote.as_deref(), false)?;
-    let request = Request {
+    let request = FetchRequest {
         dry_run: true,
         ..request.clone()
     };
     let (sessions, refused, unchanged, alike) = Fetch::new(scene, &request, &remote, wire)?.run()?;
-    Ok(Fetched {
+    Ok(FetchOutcome {
         remote,
         sessions,
         refused,
@@ -122,41 +122,41 @@ fn clear(scene: &Scene<'_>, remote: &Remote) -> Result<(), Error> {
 }
 
 /// A ref of the quarantine removed, whatever it is by now.
-fn remove(name: String) -> Edit {
-    Edit {
+fn remove(name: String) -> RefUpdate {
+    RefUpdate {
         name,
-        expected: Expected::Unreadable,
+        expected: ExpectedValue::Unreadable,
         new: None,
         message: String::new(),
     }
 }
 
-fn update(scene: &Scene<'_>, edits: &[Edit]) -> Result<(), Error> {
+fn update(scene: &Scene<'_>, edits: &[RefUpdate]) -> Result<(), Error> {
     let committer = compose::people(scene).committer;
     // What could not be removed is told by the next save, which sweeps it.
     refs::update(scene.repo, edits, &committer, scene.wait)?;
     Ok(())
 }
 
-type Parts = (Vec<Found>, Vec<(String, String)>, usize, Vec<Name>);
+type SessionParts = (Vec<FetchedSession>, Vec<(String, String)>, usize, Vec<ShortName>);
 
 struct Fetch<'a> {
     scene: &'a Scene<'a>,
-    request: &'a Request,
+    request: &'a FetchRequest,
     remote: &'a Remote,
     wire: Wire<'a>,
     /// What was known before.
-    known: BTreeMap<Name, ObjectId>,
+    known: BTreeMap<ShortName, ObjectId>,
     refused: Vec<(String, String)>,
-    alike: Vec<Name>,
+    alike: Vec<ShortName>,
 }
 
 impl<'a> Fetch<'a> {
-    fn new(scene: &'a Scene<'a>, request: &'a Request, remote: &'a Remote, wire: Wire<'a>) -> Result<Self, Error> {
+    fn new(scene: &'a Scene<'a>, request: &'a FetchRequest, remote: &'a Remote, wire: Wire<'a>) -> Result<Self, Error> {
         let prefix = remote.tracking();
         let mut known = BTreeMap::new();
         for (full, target) in refs::list(scene.repo, &prefix)? {
-            let name = full.strip_prefix(&prefix).and_then(|name| Name::new(name).ok());
+            let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
             let Some(name) = name.filter(|name| request.session.as_ref().is_none_or(|wanted| wanted == name)) else {
                 continue;
             };
@@ -176,19 +176,19 @@ impl<'a> Fetch<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Parts, Error> {
+    fn run(mut self) -> Result<SessionParts, Error> {
         let there = self.ask()?;
         let unchanged = there
             .iter()
             .filter(|(name, id)| self.known.get(name) == Some(id))
             .count();
-        let wanted: Vec<Name> = there
+        let wanted: Vec<ShortName> = there
             .iter()
             .filter(|(name, id)| self.known.get(name) != Some(id))
             .map(|(name, _)| name.clone())
             .collect();
         let came = self.bring(&wanted, &there)?;
-        let mut check = Check::new(self.scene, self.good()?);
+        let mut check = FetchCheck::new(self.scene, self.good()?);
         let mut found = Vec::new();
         for (name, tip) in came {
             if (self.wire.stopped)() {
@@ -201,11 +201,11 @@ impl<'a> Fetch<'a> {
         }
         for (name, before) in &self.known {
             if !there.contains_key(name) {
-                found.push(Found {
+                found.push(FetchedSession {
                     name: name.clone(),
                     tip: None,
                     before: Some(*before),
-                    change: Change::Deleted,
+                    change: RemoteChange::Deleted,
                     taken: self.request.accept,
                 });
             }
@@ -216,7 +216,7 @@ impl<'a> Fetch<'a> {
     }
 
     /// Which sessions the remote has.
-    fn ask(&mut self) -> Result<BTreeMap<Name, ObjectId>, Error> {
+    fn ask(&mut self) -> Result<BTreeMap<ShortName, ObjectId>, Error> {
         let pattern = match &self.request.session {
             // Those that are called alike as well: a session that has to step aside takes no name of theirs.
             Some(name) => format!("{}*", session::ref_name(name)),
@@ -247,10 +247,10 @@ impl<'a> Fetch<'a> {
             if let Some(wanted) = &self.request.session
                 && short != wanted.as_str()
             {
-                self.alike.extend(Name::new(short));
+                self.alike.extend(ShortName::new(short));
                 continue;
             }
-            match (Name::new(short), ObjectId::from_hex(id.as_bytes())) {
+            match (ShortName::new(short), ObjectId::from_hex(id.as_bytes())) {
                 (Ok(name), Ok(id)) => drop(there.insert(name, id)),
                 (Err(why), _) => self
                     .refused
@@ -266,7 +266,11 @@ impl<'a> Fetch<'a> {
 
     /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be fetched does not keep the others
     /// from coming.
-    fn bring(&mut self, wanted: &[Name], there: &BTreeMap<Name, ObjectId>) -> Result<BTreeMap<Name, ObjectId>, Error> {
+    fn bring(
+        &mut self,
+        wanted: &[ShortName],
+        there: &BTreeMap<ShortName, ObjectId>,
+    ) -> Result<BTreeMap<ShortName, ObjectId>, Error> {
         if let Err(error) = self.transfer(wanted) {
             // Where one lacks objects, or has broken ones, git takes none.
             let of_one = |error: &Error| match error {
@@ -286,7 +290,7 @@ impl<'a> Fetch<'a> {
             }
         }
         if self.request.dry_run {
-            let is_refused = |name: &Name| self.refused.iter().any(|(refused, _)| refused == name.as_str());
+            let is_refused = |name: &ShortName| self.refused.iter().any(|(refused, _)| refused == name.as_str());
             let came = wanted.iter().filter(|name| !is_refused(name));
             return Ok(came
                 .filter_map(|name| Some((name.clone(), *there.get(name)?)))
@@ -295,7 +299,7 @@ impl<'a> Fetch<'a> {
         let prefix = self.remote.incoming();
         let mut came = BTreeMap::new();
         for (full, target) in refs::list(self.scene.repo, &prefix)? {
-            let name = full.strip_prefix(&prefix).and_then(|name| Name::new(name).ok());
+            let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
             if let (Some(name), Ok(id)) = (name, target) {
                 came.insert(name, id);
             }
@@ -303,7 +307,7 @@ impl<'a> Fetch<'a> {
         Ok(came)
     }
 
-    fn transfer(&self, wanted: &[Name]) -> Result<(), Error> {
+    fn transfer(&self, wanted: &[ShortName]) -> Result<(), Error> {
         if wanted.is_empty() {
             return Ok(());
         }
@@ -340,7 +344,7 @@ impl<'a> Fetch<'a> {
         Err(unreachable(self.remote, &exchange.words))
     }
 
-    /// The newest checkpoints of every session that is here already.
+    /// The latest checkpoints of every session that is here already.
     fn good(&self) -> Result<HashSet<ObjectId>, Error> {
         let mut good = HashSet::new();
         for prefix in [session::PREFIX, session::REMOTE_PREFIX] {
@@ -354,21 +358,21 @@ impl<'a> Fetch<'a> {
         Ok(good)
     }
 
-    fn compare(&self, name: Name, tip: ObjectId) -> Result<Found, Error> {
+    fn compare(&self, name: ShortName, tip: ObjectId) -> Result<FetchedSession, Error> {
         let repo = self.scene.repo;
         let before = self.known.get(&name).copied();
         let change = match before {
-            None => Change::New {
+            None => RemoteChange::New {
                 checkpoints: chain::length(repo, tip),
             },
             Some(before) => match chain::relation(repo, tip, before)? {
-                Relation::Same => Change::Forward { checkpoints: 0 },
-                Relation::Ahead(checkpoints) => Change::Forward { checkpoints },
-                Relation::Behind(checkpoints) => Change::Back { checkpoints },
-                Relation::Diverged { .. } | Relation::Unrelated => Change::Rewritten,
+                ChainRelation::Same => RemoteChange::Forward { checkpoints: 0 },
+                ChainRelation::Ahead(checkpoints) => RemoteChange::Forward { checkpoints },
+                ChainRelation::Behind(checkpoints) => RemoteChange::Back { checkpoints },
+                ChainRelation::Diverged { .. } | ChainRelation::Unrelated => RemoteChange::Rewritten,
             },
         };
-        Ok(Found {
+        Ok(FetchedSession {
             name,
             tip: Some(tip),
             before,
@@ -378,7 +382,7 @@ impl<'a> Fetch<'a> {
     }
 
     /// Makes what is good visible, keeps what an accepted change leaves behind, and empties the quarantine.
-    fn publish(&self, found: &[Found]) -> Result<(), Error> {
+    fn publish(&self, found: &[FetchedSession]) -> Result<(), Error> {
         if self.request.dry_run {
             return Ok(());
         }
@@ -388,9 +392,9 @@ impl<'a> Fetch<'a> {
             if let Some(before) = session.before.filter(|_| !session.change.is_good()) {
                 edits.push(super::pull::trash(self.scene, before, &message, &edits)?);
             }
-            edits.push(Edit {
+            edits.push(RefUpdate {
                 name: self.remote.tracking_ref(&session.name),
-                expected: session.before.map_or(Expected::Absent, Expected::Is),
+                expected: session.before.map_or(ExpectedValue::Absent, ExpectedValue::Is),
                 new: session.tip,
                 message,
             });

@@ -14,7 +14,7 @@ pub mod pull;
 pub mod push;
 pub mod status;
 
-pub use chain::Relation;
+pub use chain::ChainRelation;
 pub use error::{Error, Leak};
 
 use super::Scene;

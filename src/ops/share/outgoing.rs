@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::{Error, Leak, Wire, short};
 use crate::{
     ops::{Error as OpsError, Scene},
-    secrets::{Mode, Scanner, Settings, Severity},
+    secrets::{RedactionMode, RedactionSettings, Scanner, Severity},
     store::{
         self, ObjectId,
-        checkpoint::{self, Entry},
+        checkpoint::{self, CheckpointCommit},
         history, incoming, refs,
         remote::Remote,
     },
@@ -26,8 +26,8 @@ const MAX_TOTAL: u64 = 2 << 30;
 
 /// What a push is going to upload.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    /// Commits of the user's own history that the remote lacks, newest first.
+pub(super) struct UploadPlan {
+    /// Commits of the user's own history that the remote lacks, latest first.
     pub(super) commits: Vec<ObjectId>,
     /// Secrets in what the remote lacks.
     pub(super) leaks: BTreeSet<Leak>,
@@ -37,28 +37,28 @@ pub(super) struct Outgoing {
     pub(super) pointers: BTreeSet<String>,
 }
 
-/// Finds out what pushing these sessions would upload: their names and newest checkpoints, each with what the remote
+/// Finds out what pushing these sessions would upload: their names and latest checkpoints, each with what the remote
 /// was last seen to have of it.
 pub(super) fn of(
     scene: &Scene<'_>,
     remote: &Remote,
     sessions: &[(String, ObjectId, Option<ObjectId>)],
     wire: Wire<'_>,
-) -> Result<Outgoing, Error> {
-    let mut look = Look {
+) -> Result<UploadPlan, Error> {
+    let mut look = UploadScan {
         scene,
         scanner: scanner(scene)?,
-        out: Outgoing::default(),
+        out: UploadPlan::default(),
         seen: HashSet::new(),
         scanned: 0,
         wire,
     };
-    let there = Known::of(scene, remote)?;
+    let there = RemoteView::of(scene, remote)?;
     let mut heads = Vec::new();
     let mut chains = Vec::new();
     for (name, tip, tracking) in sessions {
         let boundary = tracking.iter().chain(&there.sessions);
-        let chain = Chain::read(scene, *tip, &boundary.copied().collect())?;
+        let chain = UploadChain::read(scene, *tip, &boundary.copied().collect())?;
         heads.extend(
             chain
                 .new
@@ -81,20 +81,20 @@ pub(super) fn of(
 /// The user's own rules and allow-list; whether records are redacted is another question than what is published.
 fn scanner(scene: &Scene<'_>) -> Result<Scanner, Error> {
     let rule = |text: &String| crate::ops::redact::own_rule(text);
-    Ok(Scanner::new(&Settings {
-        mode: Mode::Warn,
+    Ok(Scanner::new(&RedactionSettings {
+        mode: RedactionMode::Warn,
         allow: scene.settings.redact_allow.clone(),
         rules: scene.settings.redact_rule.iter().map(rule).collect(),
     })?)
 }
 
 /// What the remote was last seen to have.
-struct Known {
+struct RemoteView {
     commits: HashSet<ObjectId>,
     sessions: HashSet<ObjectId>,
 }
 
-impl Known {
+impl RemoteView {
     fn of(scene: &Scene<'_>, remote: &Remote) -> Result<Self, Error> {
         let ids = |prefix: &str| -> Result<HashSet<ObjectId>, Error> {
             let found = refs::list(scene.repo, prefix)?;
@@ -110,27 +110,27 @@ impl Known {
 }
 
 /// A checkpoint that the remote lacks.
-struct New {
-    entry: Entry,
+struct UploadCheckpoint {
+    entry: CheckpointCommit,
     /// The tree of the checkpoint before it.
     before: Option<ObjectId>,
-    files: Option<Files>,
+    files: Option<SnapshotTrees>,
     /// Those of the checkpoint before it.
-    files_before: Option<Files>,
+    files_before: Option<SnapshotTrees>,
     head: Option<ObjectId>,
 }
 
 /// The trees of a snapshot.
 #[derive(Clone, Copy)]
-struct Files {
+struct SnapshotTrees {
     commit: ObjectId,
     tree: ObjectId,
     index: ObjectId,
     head: ObjectId,
 }
 
-impl Files {
-    fn of(scene: &Scene<'_>, entry: &Entry) -> Result<Option<Self>, checkpoint::Fault> {
+impl SnapshotTrees {
+    fn of(scene: &Scene<'_>, entry: &CheckpointCommit) -> Result<Option<Self>, checkpoint::Fault> {
         let Some(commit) = entry.parents.get(1).copied() else {
             return Ok(None);
         };
@@ -148,20 +148,20 @@ impl Files {
 }
 
 /// The checkpoints of a session that the remote lacks, and those of its source.
-struct Chain {
-    new: Vec<New>,
-    /// HEAD commits of the newest checkpoint that the remote has.
+struct UploadChain {
+    new: Vec<UploadCheckpoint>,
+    /// HEAD commits of the latest checkpoint that the remote has.
     known_heads: HashSet<ObjectId>,
 }
 
-impl Chain {
+impl UploadChain {
     fn read(scene: &Scene<'_>, tip: ObjectId, boundary: &HashSet<ObjectId>) -> Result<Self, Error> {
         let damaged = |fault| OpsError::damaged(short(tip))(fault);
         let (mut new, mut known_heads) = (Vec::new(), HashSet::new());
         let mut next = Some(checkpoint::entry(scene.repo, tip).map_err(damaged)?);
         let mut files = next
             .as_ref()
-            .map(|entry| Files::of(scene, entry))
+            .map(|entry| SnapshotTrees::of(scene, entry))
             .transpose()
             .map_err(damaged)?
             .flatten();
@@ -177,11 +177,11 @@ impl Chain {
                 .map_err(damaged)?;
             let files_before = before
                 .as_ref()
-                .map(|entry| Files::of(scene, entry))
+                .map(|entry| SnapshotTrees::of(scene, entry))
                 .transpose()
                 .map_err(damaged)?
                 .flatten();
-            new.push(New {
+            new.push(UploadCheckpoint {
                 entry,
                 before: before.as_ref().map(|entry| entry.tree),
                 files,
@@ -200,18 +200,18 @@ fn is_unborn(scene: &Scene<'_>, commit: ObjectId) -> Result<bool, Error> {
     Ok(info.subject == "unborn branch" && info.authored_at.unix() == 0 && info.email == "git-checkpoint@localhost")
 }
 
-struct Look<'a> {
+struct UploadScan<'a> {
     scene: &'a Scene<'a>,
     scanner: Scanner,
-    out: Outgoing,
+    out: UploadPlan,
     seen: HashSet<ObjectId>,
     scanned: u64,
     wire: Wire<'a>,
 }
 
-impl Look<'_> {
+impl UploadScan<'_> {
     /// Commits of the project that the remote lacks, and what is in them.
-    fn history(&mut self, heads: &[ObjectId], there: &Known) -> Result<(), Error> {
+    fn history(&mut self, heads: &[ObjectId], there: &RemoteView) -> Result<(), Error> {
         if heads.is_empty() {
             return Ok(());
         }
@@ -249,7 +249,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn chain(&mut self, name: &str, chain: &Chain) -> Result<(), Error> {
+    fn chain(&mut self, name: &str, chain: &UploadChain) -> Result<(), Error> {
         let total = chain.new.len() as u64;
         let mut heads = HashMap::new();
         // From old to new, so that a secret is told of the checkpoint that brought it.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Error, Relation, chain, find};
+use super::{ChainRelation, Error, chain, find};
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     ops::Scene,
     store::{
         ObjectId,
@@ -17,31 +17,31 @@ use crate::{
 
 /// A remote.
 #[derive(Debug)]
-pub struct Standing {
+pub struct RemoteStatus {
     /// The remote.
     pub remote: Remote,
     /// Whether it is what commands mean that name none: for fetching, for pushing.
     pub usual: (bool, bool),
     /// Sessions that are here or there, by name.
-    pub sessions: Vec<Row>,
+    pub sessions: Vec<SharedSession>,
     /// When something was last fetched from it or pushed to it, in seconds since 1970.
     pub seen: Option<i64>,
 }
 
 /// A session that is here or there.
 #[derive(Debug)]
-pub struct Row {
+pub struct SharedSession {
     /// Its name.
     pub name: String,
     /// How it stands here to there.
-    pub state: State,
+    pub state: ShareState,
 }
 
 /// How a session stands here to there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ShareState {
     /// It is on both sides.
-    Both(Relation),
+    Both(ChainRelation),
     /// It is here alone, with so many checkpoints.
     Here(usize),
     /// It is there alone, with so many checkpoints.
@@ -51,7 +51,7 @@ pub enum State {
 }
 
 /// The state of one remote, or of all.
-pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Error> {
+pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>, Error> {
     let remotes = match name {
         Some(_) => vec![find(scene, name, false)?],
         None => remote::all(scene.repo),
@@ -72,12 +72,12 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Er
         names.dedup();
         let sessions = names
             .into_iter()
-            .map(|name| Row {
+            .map(|name| SharedSession {
                 name: name.clone(),
                 state: state(scene, local.get(name), there.get(name)),
             })
             .collect();
-        all.push(Standing {
+        all.push(RemoteStatus {
             usual: (
                 fetch.as_ref() == Some(&remote.name),
                 push.as_ref() == Some(&remote.name),
@@ -90,8 +90,8 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<Standing>, Er
     Ok(all)
 }
 
-/// How a session whose newest checkpoint is `tip` stands to each remote that was ever seen to have it.
-pub fn of_session(scene: &Scene<'_>, name: &Name, tip: ObjectId) -> Vec<(String, State)> {
+/// How a session whose latest checkpoint is `tip` stands to each remote that was ever seen to have it.
+pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<(String, ShareState)> {
     let seen = |remote: &Remote| match refs::read(scene.repo, &remote.tracking_ref(name)) {
         Ok(there) => there.map(Ok),
         Err(error) => Some(Err(error.to_string())),
@@ -122,23 +122,23 @@ fn state(
     scene: &Scene<'_>,
     here: Option<&Result<ObjectId, String>>,
     there: Option<&Result<ObjectId, String>>,
-) -> State {
-    let damaged = |why: &String| State::Damaged(why.clone());
+) -> ShareState {
+    let damaged = |why: &String| ShareState::Damaged(why.clone());
     match (here, there) {
         (Some(Err(why)), _) | (_, Some(Err(why))) => damaged(why),
         (Some(Ok(here)), Some(Ok(there))) => match chain::relation(scene.repo, *here, *there) {
-            Ok(relation) => State::Both(relation),
-            Err(error) => State::Damaged(error.to_string()),
+            Ok(relation) => ShareState::Both(relation),
+            Err(error) => ShareState::Damaged(error.to_string()),
         },
-        (Some(Ok(id)), None) => State::Here(chain::length(scene.repo, *id)),
-        (None, Some(Ok(id))) => State::There(chain::length(scene.repo, *id)),
-        (None, None) => State::Here(0),
+        (Some(Ok(id)), None) => ShareState::Here(chain::length(scene.repo, *id)),
+        (None, Some(Ok(id))) => ShareState::There(chain::length(scene.repo, *id)),
+        (None, None) => ShareState::Here(0),
     }
 }
 
 /// The remotes that a session's checkpoint came from: by the log of its ref, or because it was saved on another machine
 /// and a remote was seen to have it.
-pub fn came_from(scene: &Scene<'_>, name: &Name, checkpoint: &Checkpoint) -> Vec<String> {
+pub fn came_from(scene: &Scene<'_>, name: &ShortName, checkpoint: &Checkpoint) -> Vec<String> {
     let id = checkpoint.entry.id;
     let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
     let pulled = log.iter().find(|entry| entry.new == id);
@@ -151,7 +151,7 @@ pub fn came_from(scene: &Scene<'_>, name: &Name, checkpoint: &Checkpoint) -> Vec
     let has = |remote: &Remote| {
         let there = refs::read(scene.repo, &remote.tracking_ref(name)).ok().flatten();
         let relation = there.map(|there| chain::relation(scene.repo, id, there));
-        matches!(relation, Some(Ok(Relation::Same | Relation::Behind(_))))
+        matches!(relation, Some(Ok(ChainRelation::Same | ChainRelation::Behind(_))))
     };
     let remotes = remote::all(scene.repo).into_iter();
     remotes.filter(has).map(|remote| remote.name).collect()

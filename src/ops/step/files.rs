@@ -4,7 +4,7 @@ use super::super::{Error, Scene, compose};
 use crate::{
     model::{
         change::{ChangeKind, TreeChange},
-        step::{Files, Output},
+        step::{FileStates, StepOutput},
     },
     store::{
         self, ObjectId, Repository,
@@ -18,8 +18,8 @@ use crate::{
 /// The most files that are listed as a step's outputs.
 const OUTPUTS: usize = 200;
 
-/// The files now; `None` without a work tree. The writer keeps their trees for comparing.
-pub(super) fn now(scene: &Scene<'_>, writer: &Writer) -> Result<Option<Files>, Error> {
+/// The files now; `None` without a working tree. The writer keeps their trees for comparing.
+pub(super) fn now(scene: &Scene<'_>, writer: &Writer) -> Result<Option<FileStates>, Error> {
     if !store::has_work_tree(scene.repo) {
         return Ok(None);
     }
@@ -32,7 +32,7 @@ pub(super) fn now(scene: &Scene<'_>, writer: &Writer) -> Result<Option<Files>, E
         Some(snapshot.tree),
         Renames::Off,
     )?;
-    Ok(Some(Files::new(oid(snapshot.tree), head.map(oid), &changes)))
+    Ok(Some(FileStates::new(oid(snapshot.tree), head.map(oid), &changes)))
 }
 
 fn head_tree(repo: &Repository, head: Option<ObjectId>) -> Result<Option<ObjectId>, Error> {
@@ -43,8 +43,8 @@ fn head_tree(repo: &Repository, head: Option<ObjectId>) -> Result<Option<ObjectI
 /// What differs between a moment and another whose trees the overlay has: paths, or `None` when they cannot be told.
 pub(in crate::ops) fn differing(
     overlay: &Repository,
-    then: &Files,
-    now: &Files,
+    then: &FileStates,
+    now: &FileStates,
 ) -> Option<Vec<crate::model::path::RepoPath>> {
     if then.tree == now.tree {
         return Some(Vec::new());
@@ -65,14 +65,18 @@ pub(in crate::ops) fn differing(
 }
 
 /// The files that changed between two moments whose trees the overlay has, as outputs, and how many more there are.
-pub(super) fn outputs(overlay: &Repository, before: &Files, after: &Files) -> Result<(Vec<Output>, u64), Error> {
+pub(super) fn outputs(
+    overlay: &Repository,
+    before: &FileStates,
+    after: &FileStates,
+) -> Result<(Vec<StepOutput>, u64), Error> {
     let changes = tree::diff(
         overlay,
         Some(object_id(&before.tree)),
         Some(object_id(&after.tree)),
         Renames::Off,
     )?;
-    let output = |change: &TreeChange| Output {
+    let output = |change: &TreeChange| StepOutput {
         path: change.path.clone(),
         change: match change.kind {
             ChangeKind::Added => "created",

@@ -9,17 +9,17 @@ pub mod run;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Candidate, Error, Scene, choose,
-    draft::{self, Appended, Change},
-    events::{self, Event},
-    fresh, select,
+    Error, Scene, SelectorCandidate,
+    draft::{self, DraftChange, DraftReceipt},
+    events::{self, EventOutcome},
+    ids, select, session_choice,
 };
 use crate::{
     model::{
         excerpt::Excerpt,
-        name::Name,
+        name::ShortName,
         selector::Selector,
-        step::{self, Files, Found, Output, Step, StepStatus, TEXT_LIMIT},
+        step::{self, FileStates, Step, StepMatch, StepOutput, StepStatus, TEXT_LIMIT},
     },
     store::{Repository, checkpoint::Checkpoint, draft as drafts, objects::Writer, steps},
 };
@@ -30,7 +30,7 @@ pub(in crate::ops) use files::differing;
 #[derive(Debug)]
 pub struct Steps {
     /// The session's name; `None` for a checkpoint that no session leads to.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// The steps, in their order.
     pub steps: Vec<Step>,
 }
@@ -39,19 +39,19 @@ impl Steps {
     /// The step a word means.
     pub fn find(&self, word: &str) -> Result<&Step, Error> {
         match step::find(&self.steps, word) {
-            Found::One(step) => Ok(step),
-            Found::Many(many) => Err(Error::Ambiguous {
+            StepMatch::One(step) => Ok(step),
+            StepMatch::Many(many) => Err(Error::Ambiguous {
                 text: word.to_owned(),
                 what: "steps",
                 candidates: many.into_iter().map(candidate).collect(),
             }),
-            Found::None => Err(Error::NoStep { text: word.to_owned() }),
+            StepMatch::None => Err(Error::NoStep { text: word.to_owned() }),
         }
     }
 }
 
-fn candidate(step: &Step) -> Candidate {
-    Candidate {
+fn candidate(step: &Step) -> SelectorCandidate {
+    SelectorCandidate {
         selector: step.id.clone(),
         subject: step.title.clone(),
         at: Some(step.at),
@@ -61,7 +61,7 @@ fn candidate(step: &Step) -> Candidate {
 /// The steps of the session that commands mean, or of any checkpoint.
 pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Error> {
     let Some(selector) = selector else {
-        let chosen = choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?;
+        let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
         let steps = with_draft(scene, &chosen.tip, chosen.name.as_str())?;
         return Ok(Steps {
             session: Some(chosen.name),
@@ -69,7 +69,7 @@ pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Er
         });
     };
     let selected = select::checkpoint(scene, selector)?;
-    let subject = selected.session.as_ref().map_or("checkpoint", Name::as_str);
+    let subject = selected.session.as_ref().map_or("checkpoint", ShortName::as_str);
     let steps = if selected.is_tip {
         with_draft(scene, &selected.checkpoint, subject)?
     } else {
@@ -95,7 +95,7 @@ pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &str) -> 
 
 /// The steps of the session that is written to, which may not exist yet.
 fn steps_of(scene: &Scene<'_>) -> Result<Steps, Error> {
-    match choose::meant(scene)? {
+    match session_choice::session_for_command(scene)? {
         Some(_) => steps(scene, None),
         None => Ok(Steps {
             session: None,
@@ -106,13 +106,13 @@ fn steps_of(scene: &Scene<'_>) -> Result<Steps, Error> {
 
 /// A change of a step that is on disk.
 #[derive(Debug)]
-pub struct Noted {
+pub struct StepReceipt {
     /// The step as it is now.
     pub step: Step,
     /// The change.
-    pub appended: Appended,
+    pub appended: DraftReceipt,
     /// What the event came to.
-    pub event: Event,
+    pub event: EventOutcome,
 }
 
 /// What a new step is.
@@ -134,7 +134,7 @@ pub struct Start {
 
 impl Start {
     /// The members as a patch.
-    fn patch(&self, scene: &Scene<'_>, before: Option<&Files>) -> Result<Map<String, Value>, Error> {
+    fn patch(&self, scene: &Scene<'_>, before: Option<&FileStates>) -> Result<Map<String, Value>, Error> {
         let mut patch = Map::new();
         patch.insert("title".into(), json!(self.title));
         patch.insert("status".into(), json!(StepStatus::Running));
@@ -179,27 +179,27 @@ fn bounded<'t>(member: &str, text: &'t str) -> Result<&'t str, Error> {
 }
 
 /// Begins a step.
-pub fn start(scene: &Scene<'_>, wanted: &Start) -> Result<Noted, Error> {
+pub fn start(scene: &Scene<'_>, wanted: &Start) -> Result<StepReceipt, Error> {
     let before = files::now(scene, &Writer::memory(scene.repo))?;
     let patch = wanted.patch(scene, before.as_ref())?;
-    note(scene, &fresh::item_id()?, patch, Some("step-start"), "started")
+    note(scene, &ids::item_id()?, patch, Some("step-start"), "started")
 }
 
 /// What a step gave.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct StepOutcome {
     /// What later steps need to know.
     pub context: Option<String>,
     /// What it said.
     pub output: Option<String>,
     /// Files it wrote.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<StepOutput>,
     /// Results of checks, by name.
     pub checks: Vec<(String, String)>,
 }
 
 /// Ends a step well.
-pub fn done(scene: &Scene<'_>, word: &str, wanted: &Done) -> Result<Noted, Error> {
+pub fn done(scene: &Scene<'_>, word: &str, wanted: &StepOutcome) -> Result<StepReceipt, Error> {
     let step = open_step(scene, word)?;
     let mut patch = ended(scene, &step, StepStatus::Done)?;
     patch.insert("error".into(), Value::Null);
@@ -220,7 +220,7 @@ pub fn done(scene: &Scene<'_>, word: &str, wanted: &Done) -> Result<Noted, Error
 }
 
 /// Ends a step badly.
-pub fn fail(scene: &Scene<'_>, word: &str, error: &str, output: Option<&str>) -> Result<Noted, Error> {
+pub fn fail(scene: &Scene<'_>, word: &str, error: &str, output: Option<&str>) -> Result<StepReceipt, Error> {
     let step = open_step(scene, word)?;
     let mut patch = ended(scene, &step, StepStatus::Failed)?;
     patch.insert("error".into(), json!(bounded("error", error)?));
@@ -234,7 +234,7 @@ pub fn fail(scene: &Scene<'_>, word: &str, error: &str, output: Option<&str>) ->
 fn open_step(scene: &Scene<'_>, word: &str) -> Result<Step, Error> {
     let step = steps(scene, None)?.find(word)?.clone();
     if step.status == StepStatus::Invalid {
-        return Err(Error::StepIs {
+        return Err(Error::StepInWrongState {
             step: step.title,
             status: step.status,
         });
@@ -258,7 +258,7 @@ fn ended(scene: &Scene<'_>, step: &Step, status: StepStatus) -> Result<Map<Strin
 
 /// What the next try is told.
 #[derive(Debug, Default)]
-pub struct Retry {
+pub struct NextAttempt {
     /// The objective in other words.
     pub objective: Option<String>,
     /// What to do otherwise.
@@ -266,16 +266,16 @@ pub struct Retry {
 }
 
 /// Begins the next try of a step that failed, was taken back, or was left running.
-pub fn retry(scene: &Scene<'_>, word: &str, wanted: &Retry) -> Result<Noted, Error> {
+pub fn retry(scene: &Scene<'_>, word: &str, wanted: &NextAttempt) -> Result<StepReceipt, Error> {
     let step = steps(scene, None)?.find(word)?.clone();
     if step.status == StepStatus::Done {
-        return Err(Error::StepIs {
+        return Err(Error::StepInWrongState {
             step: step.title,
             status: step.status,
         });
     }
     let before = files::now(scene, &Writer::memory(scene.repo))?;
-    let mut patch = again(scene, &step, before.as_ref());
+    let mut patch = retry_step(scene, &step, before.as_ref());
     if let Some(objective) = &wanted.objective {
         patch.insert("objective".into(), json!(bounded("objective", objective)?));
     }
@@ -290,7 +290,7 @@ pub fn retry(scene: &Scene<'_>, word: &str, wanted: &Retry) -> Result<Noted, Err
 }
 
 /// The patch that makes a step's next try of it: what the last one gave goes, how it ended is kept.
-fn again(scene: &Scene<'_>, step: &Step, before: Option<&Files>) -> Map<String, Value> {
+fn retry_step(scene: &Scene<'_>, step: &Step, before: Option<&FileStates>) -> Map<String, Value> {
     let mut earlier = step.earlier.clone();
     earlier.push(step.as_attempt());
     let mut patch = Map::new();
@@ -321,7 +321,7 @@ fn again(scene: &Scene<'_>, step: &Step, before: Option<&Files>) -> Map<String, 
 }
 
 /// Takes the result of a step back: it does not hold any more.
-pub fn invalidate(scene: &Scene<'_>, word: &str, reason: &str) -> Result<Noted, Error> {
+pub fn invalidate(scene: &Scene<'_>, word: &str, reason: &str) -> Result<StepReceipt, Error> {
     let step = steps(scene, None)?.find(word)?.clone();
     let mut patch = Map::new();
     patch.insert("status".into(), json!(StepStatus::Invalid));
@@ -336,8 +336,8 @@ fn note(
     patch: Map<String, Value>,
     trigger: Option<&str>,
     what: &str,
-) -> Result<Noted, Error> {
-    let change = Change::Step {
+) -> Result<StepReceipt, Error> {
+    let change = DraftChange::Step {
         id: id.to_owned(),
         patch: Value::Object(patch),
     };
@@ -350,11 +350,11 @@ fn note(
     let about = format!("step {}: {what}", step.title);
     let triggers: Vec<&str> = trigger.into_iter().collect();
     let event = events::after(scene, &appended, &triggers, Some(&about));
-    Ok(Noted { step, appended, event })
+    Ok(StepReceipt { step, appended, event })
 }
 
 /// The files now, and a repository that can read their trees; for commands that compare.
-pub(super) fn files_now(scene: &Scene<'_>) -> Result<(Option<Files>, Repository), Error> {
+pub(super) fn files_now(scene: &Scene<'_>) -> Result<(Option<FileStates>, Repository), Error> {
     let writer = Writer::memory(scene.repo);
     let files = files::now(scene, &writer)?;
     Ok((files, writer.overlay(scene.repo)))

@@ -9,17 +9,17 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Error, Scene, events::Event, fresh, redact::Redactor},
-    Noted, Start, again, files, note,
+    super::{Error, Scene, events::EventOutcome, ids, redact::Redactor},
+    Start, StepReceipt, files, note, retry_step,
 };
 use crate::{
     model::{
         excerpt::Cutter,
         path::RepoPath,
-        step::{Command, Step, StepStatus},
+        step::{ShellCommand, Step, StepStatus},
         time::Timestamp,
     },
-    os::child::{self, End, Job, Stream},
+    os::child::{self, ChildEnd, ChildJob, Stream},
     store::{commands, objects::Writer},
 };
 
@@ -32,7 +32,7 @@ const NOT_FOUND: i32 = 127;
 
 /// Which step the command is.
 #[derive(Debug)]
-pub enum Which {
+pub enum StepChoice {
     /// A new one.
     New(Start),
     /// The next try of this one.
@@ -41,14 +41,14 @@ pub enum Which {
 
 /// What is to run.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct StepRunRequest<'a> {
     /// The step.
-    pub which: Which,
+    pub which: StepChoice,
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// The folder to run in.
-    pub folder: &'a Path,
-    /// That folder below the top of the work tree.
+    /// The directory to run in.
+    pub directory: &'a Path,
+    /// That directory below the top of the working tree.
     pub below: RepoPath,
     /// How long it may take.
     pub timeout: Option<Duration>,
@@ -58,11 +58,11 @@ pub struct Request<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutcome {
     /// The step as it is now, and its last change.
-    pub noted: Noted,
+    pub noted: StepReceipt,
     /// What the event at its start came to.
-    pub begun: Event,
+    pub begun: EventOutcome,
     /// The exit status to pass on.
     pub status: i32,
 }
@@ -70,15 +70,15 @@ pub struct Ran {
 /// Runs a command as a step. `pass` shows a piece of output and says whether anybody still reads.
 pub fn run(
     scene: &Scene<'_>,
-    request: &Request<'_>,
+    request: &StepRunRequest<'_>,
     pass: &mut dyn FnMut(Stream, &[u8]) -> bool,
-) -> Result<Ran, Error> {
+) -> Result<RunOutcome, Error> {
     let mut redactor = Redactor::new(scene)?;
     let writer = Writer::memory(scene.repo);
     let before = files::now(scene, &writer)?;
     let command = command(request, &mut redactor);
     let (id, mut patch) = match &request.which {
-        Which::New(start) => {
+        StepChoice::New(start) => {
             let title = Some(start.title.clone()).filter(|title| !title.trim().is_empty());
             let start = Start {
                 title: title.unwrap_or_else(|| command.shown()),
@@ -88,9 +88,9 @@ pub fn run(
                 objective: start.objective.clone(),
                 uses: start.uses.clone(),
             };
-            (fresh::item_id()?, start.patch(scene, before.as_ref())?)
+            (ids::item_id()?, start.patch(scene, before.as_ref())?)
         }
-        Which::Again(step) => (step.id.clone(), again(scene, step, before.as_ref())),
+        StepChoice::Again(step) => (step.id.clone(), retry_step(scene, step, before.as_ref())),
     };
     patch.insert("command".into(), json!(command));
     commands::note(scene.repo, [&command])?;
@@ -101,9 +101,9 @@ pub fn run(
         session: Some(&session),
         ..*scene
     };
-    let job = Job {
+    let job = ChildJob {
         argv: request.argv,
-        folder: request.folder,
+        directory: request.directory,
         timeout: request.timeout,
         foreground: request.foreground,
     };
@@ -159,7 +159,7 @@ pub fn run(
     if let Err(error) = ended {
         return Err(Error::Child(error));
     }
-    Ok(Ran {
+    Ok(RunOutcome {
         noted,
         begun: begun.event,
         status,
@@ -167,42 +167,42 @@ pub fn run(
 }
 
 /// The command as it is stored.
-fn command(request: &Request<'_>, redactor: &mut Redactor) -> Command {
+fn command(request: &StepRunRequest<'_>, redactor: &mut Redactor) -> ShellCommand {
     let texts: Vec<String> = request.argv.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let is_text = request.argv.iter().all(|argument| argument.to_str().is_some());
     let mut argv = json!(texts);
     redactor.json(&mut argv, "step/command");
     let argv: Vec<String> = serde_json::from_value(argv).unwrap_or_default();
-    Command {
+    ShellCommand {
         altered: !is_text || argv != texts,
         argv,
-        folder: request.below.clone(),
+        directory: request.below.clone(),
         timeout_ms: request.timeout.and_then(|limit| u64::try_from(limit.as_millis()).ok()),
     }
 }
 
-fn status_of(end: End) -> i32 {
+fn status_of(end: ChildEnd) -> i32 {
     match end {
-        End::Exited(status) => status,
-        End::Signal(signal) => 128 + signal,
-        End::TimedOut => TIMED_OUT,
-        End::NotFound => NOT_FOUND,
-        End::NotExecutable => NOT_EXECUTABLE,
+        ChildEnd::Exited(status) => status,
+        ChildEnd::Signal(signal) => 128 + signal,
+        ChildEnd::TimedOut => TIMED_OUT,
+        ChildEnd::NotFound => NOT_FOUND,
+        ChildEnd::NotExecutable => NOT_EXECUTABLE,
     }
 }
 
 /// Why it failed, in words; `None` when it did not.
-fn why(end: End, timeout: Option<Duration>) -> Option<String> {
+fn why(end: ChildEnd, timeout: Option<Duration>) -> Option<String> {
     match end {
-        End::Exited(0) => None,
-        End::Exited(status) => Some(format!("exit status {status}")),
-        End::Signal(signal) => Some(format!("ended by signal {signal}")),
-        End::TimedOut => {
+        ChildEnd::Exited(0) => None,
+        ChildEnd::Exited(status) => Some(format!("exit status {status}")),
+        ChildEnd::Signal(signal) => Some(format!("ended by signal {signal}")),
+        ChildEnd::TimedOut => {
             let limit = timeout.unwrap_or_default();
             Some(format!("took longer than {} s and was ended", limit.as_secs_f64()))
         }
-        End::NotFound => Some("there is no such program".to_owned()),
-        End::NotExecutable => Some("it is not executable".to_owned()),
+        ChildEnd::NotFound => Some("there is no such program".to_owned()),
+        ChildEnd::NotExecutable => Some("it is not executable".to_owned()),
     }
 }
 
@@ -210,7 +210,7 @@ fn why(end: End, timeout: Option<Duration>) -> Option<String> {
 fn changed_files(
     scene: &Scene<'_>,
     writer: &Writer,
-    before: Option<&crate::model::step::Files>,
+    before: Option<&crate::model::step::FileStates>,
     patch: &mut Map<String, Value>,
 ) -> Result<(), Error> {
     let Some(after) = files::now(scene, writer)? else {

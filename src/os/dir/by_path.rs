@@ -1,4 +1,4 @@
-//! Folders by path, where the system has no calls that take a descriptor. Between the look for a link and the use of a
+//! Directories by path, where the system has no calls that take a descriptor. Between the look for a link and the use of a
 //! name it can become one; nothing better is to be had with the standard library.
 
 use std::ffi::OsStr;
@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{FileTime, Kind, Meta, Names};
+use super::{DirNames, FileKind, FileTime, Meta};
 
-/// A folder by its path.
+/// A directory by its path.
 #[derive(Debug)]
 pub struct Dir(PathBuf);
 
@@ -19,7 +19,7 @@ pub struct Dir(PathBuf);
 struct Link;
 
 impl Dir {
-    /// Takes the folder at `path`; links in it are followed.
+    /// Takes the directory at `path`; links in it are followed.
     pub fn open(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.is_dir() {
             Ok(Self(path.to_owned()))
@@ -28,8 +28,8 @@ impl Dir {
         }
     }
 
-    /// The folder called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
-    pub fn folder(&self, name: &[u8]) -> io::Result<Self> {
+    /// The directory called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
+    pub fn directory(&self, name: &[u8]) -> io::Result<Self> {
         let path = self.path(name)?;
         if fs::symlink_metadata(&path)?.is_dir() {
             Ok(Self(path))
@@ -68,11 +68,11 @@ impl Dir {
     }
 
     /// Like [`Self::stat`] for a name of the list.
-    pub fn stat_at(&self, names: &Names, at: usize) -> io::Result<Meta> {
+    pub fn stat_at(&self, names: &DirNames, at: usize) -> io::Result<Meta> {
         self.stat(names.name(at))
     }
 
-    /// What the folder itself is.
+    /// What the directory itself is.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&fs::metadata(&self.0)?))
     }
@@ -82,12 +82,12 @@ impl Dir {
         None
     }
 
-    /// Lists the folder into `names`, sorted by the bytes of the name.
-    pub fn read(&self, names: &mut Names) -> io::Result<()> {
+    /// Lists the directory into `names`, sorted by the bytes of the name.
+    pub fn read(&self, names: &mut DirNames) -> io::Result<()> {
         names.clear();
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
-            let kind = entry.file_type().map_or(Kind::Unknown, kind);
+            let kind = entry.file_type().map_or(FileKind::Unknown, kind);
             names.push(entry.file_name().as_encoded_bytes(), kind);
         }
         names.sort();
@@ -100,15 +100,15 @@ impl Dir {
     }
 }
 
-fn kind(kind: fs::FileType) -> Kind {
+fn kind(kind: fs::FileType) -> FileKind {
     if kind.is_symlink() {
-        Kind::Link
+        FileKind::Link
     } else if kind.is_dir() {
-        Kind::Folder
+        FileKind::Folder
     } else if kind.is_file() {
-        Kind::File
+        FileKind::File
     } else {
-        Kind::Special
+        FileKind::Special
     }
 }
 

@@ -1,7 +1,7 @@
-//! Folders by descriptor: list, stat and open what lies in an open folder, never through a link.
+//! Directories by descriptor: list, stat and open what lies in an open directory, never through a link.
 //!
-//! A walk that names files by path can be led out of the tree by a folder that becomes a link between two calls, and
-//! cannot see what lies deeper than the system's limit on the length of a path. Relative to an open folder neither
+//! A walk that names files by path can be led out of the tree by a directory that becomes a link between two calls, and
+//! cannot see what lies deeper than the system's limit on the length of a path. Relative to an open directory neither
 //! can happen. Where the system has no such calls the same interface goes by path and checks for links first.
 
 #[cfg(not(unix))]
@@ -16,9 +16,9 @@ pub(super) use unix::FOLDER;
 #[cfg(unix)]
 pub use unix::{Dir, file_meta, is_link};
 
-/// What a name in a folder stands for.
+/// What a name in a directory stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A folder.
@@ -44,7 +44,7 @@ pub struct FileTime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Permission bits, `0o7777` at most.
     pub mode: u32,
     /// Size in bytes.
@@ -78,24 +78,24 @@ impl Meta {
     }
 }
 
-/// The names in a folder, reusable from folder to folder.
+/// The names in a directory, reusable from directory to folder.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct DirNames {
     /// All names, each ended by a zero byte.
     bytes: Vec<u8>,
-    entries: Vec<Name>,
+    entries: Vec<DirEntryName>,
     /// What the system fills, kept for its capacity.
     buffer: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Name {
+struct DirEntryName {
     start: u32,
     len: u32,
-    kind: Kind,
+    kind: FileKind,
 }
 
-impl Names {
+impl DirNames {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -113,18 +113,18 @@ impl Names {
     }
 
     /// What the listing says it is.
-    pub fn kind(&self, at: usize) -> Kind {
+    pub fn kind(&self, at: usize) -> FileKind {
         self.entries[at].kind
     }
 
     /// Corrects what the listing said, once it is known better.
-    pub fn set_kind(&mut self, at: usize, kind: Kind) {
+    pub fn set_kind(&mut self, at: usize, kind: FileKind) {
         self.entries[at].kind = kind;
     }
 
     /// Where a name is.
     pub fn find(&self, name: &[u8]) -> Option<usize> {
-        let bytes = |entry: &Name| &self.bytes[entry.start as usize..][..entry.len as usize];
+        let bytes = |entry: &DirEntryName| &self.bytes[entry.start as usize..][..entry.len as usize];
         self.entries.binary_search_by(|entry| bytes(entry).cmp(name)).ok()
     }
 
@@ -134,7 +134,7 @@ impl Names {
     }
 
     /// Puts these names, which come sorted, in place of its own.
-    pub fn fill<'a>(&mut self, names: impl Iterator<Item = (&'a [u8], Kind)>) {
+    pub fn fill<'a>(&mut self, names: impl Iterator<Item = (&'a [u8], FileKind)>) {
         self.clear();
         for (name, kind) in names {
             self.push(name, kind);
@@ -146,7 +146,7 @@ impl Names {
         self.entries.clear();
     }
 
-    fn push(&mut self, name: &[u8], kind: Kind) {
+    fn push(&mut self, name: &[u8], kind: FileKind) {
         if name == b"." || name == b".." {
             return;
         }
@@ -154,12 +154,12 @@ impl Names {
         let len = u32::try_from(name.len()).expect("a name is short");
         self.bytes.extend_from_slice(name);
         self.bytes.push(0);
-        self.entries.push(Name { start, len, kind });
+        self.entries.push(DirEntryName { start, len, kind });
     }
 
     fn sort(&mut self) {
         let bytes = &self.bytes;
-        let name = |entry: &Name| &bytes[entry.start as usize..][..entry.len as usize];
+        let name = |entry: &DirEntryName| &bytes[entry.start as usize..][..entry.len as usize];
         self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
     }
 }

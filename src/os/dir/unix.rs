@@ -1,4 +1,4 @@
-//! Folders by descriptor, through the calls that take one.
+//! Directories by descriptor, through the calls that take one.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
-use super::{FileTime, Kind, Meta, Names};
+use super::{DirNames, FileKind, FileTime, Meta};
 
 pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -20,13 +20,13 @@ pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
 pub struct Dir(pub(in crate::os) OwnedFd);
 
 impl Dir {
-    /// Opens the folder at `path`; links in it are followed.
+    /// Opens the directory at `path`; links in it are followed.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
     }
 
-    /// Opens the folder called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
-    pub fn folder(&self, name: &[u8]) -> io::Result<Self> {
+    /// Opens the directory called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
+    pub fn directory(&self, name: &[u8]) -> io::Result<Self> {
         match rustix::fs::openat(&self.0, name, FOLDER.union(OFlags::NOFOLLOW), Mode::empty()) {
             Ok(fd) => Ok(Self(fd)),
             Err(rustix::io::Errno::LOOP) => Err(rustix::io::Errno::NOTDIR.into()),
@@ -64,7 +64,7 @@ impl Dir {
     }
 
     /// Like [`Self::stat`] for a name of the list, without copying it.
-    pub fn stat_at(&self, names: &Names, at: usize) -> io::Result<Meta> {
+    pub fn stat_at(&self, names: &DirNames, at: usize) -> io::Result<Meta> {
         let entry = names.entries[at];
         let start = entry.start as usize;
         let name = &names.bytes[start..=start + entry.len as usize];
@@ -74,12 +74,12 @@ impl Dir {
         }
     }
 
-    /// What the folder itself is.
+    /// What the directory itself is.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// The device that it is on, if that is a file system of this machine that gives a folder a new time with each name
+    /// The device that it is on, if that is a file system of this machine that gives a directory a new time with each name
     /// that comes or goes.
     pub fn local_device(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
@@ -89,8 +89,8 @@ impl Dir {
         None
     }
 
-    /// Lists the folder into `names`, sorted by the bytes of the name.
-    pub fn read(&self, names: &mut Names) -> io::Result<()> {
+    /// Lists the directory into `names`, sorted by the bytes of the name.
+    pub fn read(&self, names: &mut DirNames) -> io::Result<()> {
         names.clear();
         list(&self.0, names)?;
         names.sort();
@@ -99,7 +99,7 @@ impl Dir {
 }
 
 #[cfg(target_os = "linux")]
-fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
+fn list(fd: &OwnedFd, names: &mut DirNames) -> io::Result<()> {
     let mut buffer = std::mem::take(&mut names.buffer);
     buffer.reserve(32 * 1024);
     let mut listing = rustix::fs::RawDir::new(fd, buffer.spare_capacity_mut());
@@ -118,7 +118,7 @@ fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
+fn list(fd: &OwnedFd, names: &mut DirNames) -> io::Result<()> {
     for entry in rustix::fs::Dir::read_from(fd)? {
         let entry = entry?;
         names.push(entry.file_name().to_bytes(), kind(entry.file_type()));
@@ -126,13 +126,13 @@ fn list(fd: &OwnedFd, names: &mut Names) -> io::Result<()> {
     Ok(())
 }
 
-fn kind(kind: FileType) -> Kind {
+fn kind(kind: FileType) -> FileKind {
     match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
-        FileType::Symlink => Kind::Link,
-        FileType::Unknown => Kind::Unknown,
-        _ => Kind::Special,
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Folder,
+        FileType::Symlink => FileKind::Link,
+        FileType::Unknown => FileKind::Unknown,
+        _ => FileKind::Special,
     }
 }
 
@@ -146,7 +146,7 @@ fn meta(stat: &Stat) -> Meta {
     };
     Meta {
         kind: match kind(FileType::from_raw_mode(stat.st_mode)) {
-            Kind::Unknown => Kind::Special,
+            FileKind::Unknown => FileKind::Special,
             kind => kind,
         },
         mode: stat.st_mode as u32 & 0o7777,

@@ -7,7 +7,7 @@ pub const END: &str = "<!-- git-checkpoint:handoff:end -->";
 
 /// Why a block cannot be put in.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damaged {
+pub enum BlockDamage {
     /// The block begins and does not end.
     #[error("the marker in line {0} has no end")]
     NoEnd(usize),
@@ -21,7 +21,7 @@ pub enum Damaged {
 
 /// The file with the block in it: in place of the one it has, else at its end. `None` is an absent file. In a file with
 /// CRLF the block gets them as well.
-pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, Damaged> {
+pub fn put(file: Option<&[u8]>, text: &str) -> Result<Vec<u8>, BlockDamage> {
     let file = file.unwrap_or_default();
     let mut block = format!("{BEGIN}\n{}{END}\n", harmless(text));
     // The line end that a last line is given below may make the file one with CRLF: what is put in again is the same.
@@ -68,24 +68,24 @@ fn is(line: &[u8], marker: &str) -> bool {
 }
 
 /// Where the block is: from the beginning of its first line to the end of its last.
-fn find(file: &[u8]) -> Result<Option<(usize, usize)>, Damaged> {
+fn find(file: &[u8]) -> Result<Option<(usize, usize)>, BlockDamage> {
     let (mut begun, mut found, mut at) = (None, None, 0);
     for (line, n) in file.split_inclusive(|b| *b == b'\n').zip(1..) {
         if is(line, BEGIN) {
             if begun.is_some() || found.is_some() {
-                return Err(Damaged::Twice(n));
+                return Err(BlockDamage::Twice(n));
             }
             begun = Some((at, n));
         } else if is(line, END) {
             let Some((start, _)) = begun.take() else {
-                return Err(Damaged::NoBegin(n));
+                return Err(BlockDamage::NoBegin(n));
             };
             found = Some((start, at + line.len()));
         }
         at += line.len();
     }
     match begun {
-        Some((_, n)) => Err(Damaged::NoEnd(n)),
+        Some((_, n)) => Err(BlockDamage::NoEnd(n)),
         None => Ok(found),
     }
 }

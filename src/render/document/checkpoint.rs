@@ -1,7 +1,7 @@
 //! The session checkpoint: everything the record knows, a section for each kind of thing, in the order in which a
 //! session is taken up again.
 
-use super::{super::markdown, Source, list, opt, reasoned, status, table};
+use super::{super::markdown, DocumentSource, list, opt, reasoned, status, table};
 use crate::{
     model::{
         record::{Delegation, Record, Task, TaskStatus},
@@ -14,7 +14,7 @@ use crate::{
 const CONTEXT: usize = 2_000;
 
 /// The document.
-pub fn markdown(source: &Source<'_>) -> String {
+pub fn markdown(source: &DocumentSource<'_>) -> String {
     let (document, record) = (source.document, &source.document.record);
     let session = &document.session;
     let title = session.title.as_deref().unwrap_or(source.session);
@@ -314,7 +314,7 @@ fn delegations(all: &[Delegation]) -> String {
 }
 
 /// What git said of the files.
-fn files(source: &Source<'_>) -> String {
+fn files(source: &DocumentSource<'_>) -> String {
     let git = &source.document.git;
     let mut rows = Vec::new();
     for (what, paths) in [

@@ -1,13 +1,13 @@
 //! The hand-off note: what whoever takes the work over has to know, on a page.
 
-use super::{super::markdown, Source, list, reasoned, status};
+use super::{super::markdown, DocumentSource, list, reasoned, status};
 use crate::model::{record::TaskStatus, step::StepStatus};
 
 /// How many lines of a kind the note has.
 const ROWS: usize = 20;
 
 /// The note.
-pub fn handoff(source: &Source<'_>) -> String {
+pub fn handoff(source: &DocumentSource<'_>) -> String {
     let (document, record) = (source.document, &source.document.record);
     let session = &document.session;
     let title = session

@@ -18,7 +18,7 @@ use crate::model::{
 };
 
 /// What a document is made of.
-pub struct Source<'a> {
+pub struct DocumentSource<'a> {
     /// The checkpoint.
     pub id: &'a Oid,
     /// Its digest.
@@ -89,7 +89,7 @@ fn opt(text: Option<&String>) -> String {
     text.cloned().unwrap_or_default()
 }
 
-impl Source<'_> {
+impl DocumentSource<'_> {
     /// `3 of 5: parser`.
     fn phase(&self) -> Option<String> {
         let phase = self.document.record.phase.as_ref()?;

@@ -19,7 +19,7 @@ fn texts_are_no_markup_and_no_marker() {
     let (id, digest, mut steps) = source(&document);
     steps[0].title = "x | `y`".into();
     steps[0].context = Some("```\nnot the end\n````".into());
-    let source = Source {
+    let source = DocumentSource {
         id: &id,
         digest: &digest,
         session: "auth",
@@ -48,11 +48,14 @@ fn texts_are_no_markup_and_no_marker() {
 fn damaged_markers_are_told() {
     let (begin, end) = (block::BEGIN, block::END);
     for (file, error) in [
-        (format!("a\n{begin}\nb\n"), block::Damaged::NoEnd(2)),
-        (format!("{end}\n"), block::Damaged::NoBegin(1)),
-        (format!("{begin}\n{end}\n{end}"), block::Damaged::NoBegin(3)),
-        (format!("{begin}\n{begin}\n{end}\n"), block::Damaged::Twice(2)),
-        (format!("{begin}\n{end}\n\n{begin}\n{end}\n"), block::Damaged::Twice(4)),
+        (format!("a\n{begin}\nb\n"), block::BlockDamage::NoEnd(2)),
+        (format!("{end}\n"), block::BlockDamage::NoBegin(1)),
+        (format!("{begin}\n{end}\n{end}"), block::BlockDamage::NoBegin(3)),
+        (format!("{begin}\n{begin}\n{end}\n"), block::BlockDamage::Twice(2)),
+        (
+            format!("{begin}\n{end}\n\n{begin}\n{end}\n"),
+            block::BlockDamage::Twice(4),
+        ),
     ] {
         assert_eq!(block::put(Some(file.as_bytes()), "x"), Err(error), "{file}");
     }

@@ -2,18 +2,18 @@
 
 use super::{
     history::by,
-    rows::{Row, usize},
+    rows::{ReportRow, usize},
     tail,
 };
 use crate::{
     model::{
-        report::{Files, MergeVerdict, Saved, SavedFile, SavedState, Verdict, WorkTree},
+        report::{FileReport, MergeVerdict, ReportVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges},
         time::Timestamp,
     },
     render::{
-        count::Count,
+        count::CountedNoun,
         slot::Slot,
-        text::{self, Line},
+        text::{self, TextLine},
     },
 };
 
@@ -28,11 +28,11 @@ const LONGEST_PATH: usize = 44;
 /// Paths up to this leave room for the commit on the same line.
 const SHORT_PATH: usize = 20;
 
-pub(super) fn all(line: &Files) -> Row {
+pub(super) fn all(line: &FileReport) -> ReportRow {
     let mut pieces = Vec::new();
     let mut add = |count: u64, words: &str| {
         if count > 0 {
-            pieces.push(Line::plain(format!("{count} {words}")));
+            pieces.push(TextLine::plain(format!("{count} {words}")));
         }
     };
     match &line.since_saved {
@@ -51,24 +51,24 @@ pub(super) fn all(line: &Files) -> Row {
     add(line.uncommitted.all.count, "uncommitted");
     add(line.not_compared.count, "skipped, not compared");
     if line.since_saved.is_none() {
-        pieces.push(Line::plain("none were saved"));
-    } else if line.verdict == Verdict::Same {
-        pieces.insert(0, Line::plain("as saved"));
+        pieces.push(TextLine::plain("none were saved"));
+    } else if line.verdict == ReportVerdict::Same {
+        pieces.insert(0, TextLine::plain("as saved"));
     }
-    Row::new("files", line.verdict, pieces)
+    ReportRow::new("files", line.verdict, pieces)
 }
 
-pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
+pub(super) fn saved(line: &SavedFiles, now: Timestamp) -> Option<ReportRow> {
     if line.count == 0 {
         return None;
     }
-    let total = Count::new(usize(line.count), "saved change");
+    let total = CountedNoun::new(usize(line.count), "saved change");
     let mut pieces = Vec::new();
     if line.same == line.count {
-        pieces.push(Line::plain(format!("{total}, still uncommitted as saved")));
-        return Some(Row::new("saved", line.verdict, pieces));
+        pieces.push(TextLine::plain(format!("{total}, still uncommitted as saved")));
+        return Some(ReportRow::new("saved", line.verdict, pieces));
     }
-    pieces.push(Line::plain(format!("of {total}")));
+    pieces.push(TextLine::plain(format!("of {total}")));
     let counts = [
         (line.conflict, "in conflict"),
         (line.missing, "missing"),
@@ -79,9 +79,9 @@ pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
         (line.same, "as saved"),
     ];
     for (count, words) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        pieces.push(Line::plain(format!("{count} {words}")));
+        pieces.push(TextLine::plain(format!("{count} {words}")));
     }
-    let mut row = Row::new("saved", line.verdict, pieces);
+    let mut row = ReportRow::new("saved", line.verdict, pieces);
     let shown: Vec<_> = line
         .first
         .iter()
@@ -99,13 +99,13 @@ pub(super) fn saved(line: &Saved, now: Timestamp) -> Option<Row> {
     let more = usize(line.count - line.same).saturating_sub(NAMED);
     if more > 0 {
         row.details
-            .push(Line::new().with(Slot::Dim, format!("... {more} more")));
+            .push(TextLine::new().with(Slot::Dim, format!("... {more} more")));
     }
     Some(row)
 }
 
 /// State, path, lines, commit; below them what else is to be known.
-fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
+fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<TextLine> {
     let (word, slot) = match file.state {
         SavedState::Conflict => ("conflict", Slot::Bad),
         SavedState::Missing => ("missing", Slot::Bad),
@@ -115,7 +115,7 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
         SavedState::Included => ("included", Slot::Changed),
         SavedState::Same => ("same", Slot::Good),
     };
-    let mut line = Line::new().with(slot, word);
+    let mut line = TextLine::new().with(slot, word);
     line.pad_to(WORD);
     line.push(Slot::Path, tail(&file.path.quoted(), room));
     if let Some(lines) = file.lines {
@@ -124,7 +124,7 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
         line.push(Slot::Removed, format!(" -{}", lines.removed));
     }
     let commit = file.commit.as_ref().map(|commit| {
-        let mut line = Line::new().with(Slot::Id, commit.id.short()).with(Slot::Plain, " ");
+        let mut line = TextLine::new().with(Slot::Id, commit.id.short()).with(Slot::Plain, " ");
         line.append(&by(commit, now));
         line
     });
@@ -138,23 +138,23 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<Line> {
         }
     }
     if let Some(moved) = &file.now {
-        notes.push(Line::plain("now ").with(Slot::Path, moved.quoted()));
+        notes.push(TextLine::plain("now ").with(Slot::Path, moved.quoted()));
     }
     match file.merge {
         None | Some(MergeVerdict::Clean | MergeVerdict::Content) => {}
         Some(MergeVerdict::ModifyDelete) if file.state == SavedState::Missing => {}
-        Some(merge) => notes.push(Line::new().with(Slot::Dim, merge.words())),
+        Some(merge) => notes.push(TextLine::new().with(Slot::Dim, merge.words())),
     }
     let mut lines = vec![line];
     for note in notes {
-        let mut line = Line::plain(" ".repeat(WORD));
+        let mut line = TextLine::plain(" ".repeat(WORD));
         line.append(&note);
         lines.push(line);
     }
     lines
 }
 
-pub(super) fn worktree(line: &WorkTree) -> Row {
+pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
     let counts = [
         (line.conflicted.count, "unmerged"),
         (line.staged.count, "staged"),
@@ -165,16 +165,16 @@ pub(super) fn worktree(line: &WorkTree) -> Row {
     let mut pieces: Vec<_> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| Line::plain(format!("{count} {word}")))
+        .map(|(count, word)| TextLine::plain(format!("{count} {word}")))
         .collect();
     if line.not_in_checkpoint.count > 0 {
-        pieces.push(Line::plain(format!(
+        pieces.push(TextLine::plain(format!(
             "{} not in the checkpoint",
             line.not_in_checkpoint.count
         )));
     }
     if pieces.is_empty() {
-        pieces.push(Line::plain("nothing uncommitted"));
+        pieces.push(TextLine::plain("nothing uncommitted"));
     }
-    Row::new("worktree", line.verdict, pieces)
+    ReportRow::new("worktree", line.verdict, pieces)
 }

@@ -1,17 +1,17 @@
 //! The rows on branch, commits and upstream.
 
-use super::rows::{Row, usize};
+use super::rows::{ReportRow, usize};
 use crate::{
     model::{
         id::Oid,
-        report::{Branch, CommitInfo, Commits, Count, Fate, History, Upstream, UpstreamFate},
+        report::{BoundedCount, Branch, BranchFate, CommitInfo, Commits, History, Upstream, UpstreamFate},
         time::Timestamp,
     },
     render::{
         age,
         count::{self},
         slot::Slot,
-        text::Line,
+        text::TextLine,
     },
 };
 
@@ -20,14 +20,14 @@ const NAMED: usize = 5;
 /// Branches that are named as holding a commit.
 const BRANCHES: usize = 3;
 
-fn name(branch: Option<&String>) -> Line {
+fn name(branch: Option<&String>) -> TextLine {
     match branch {
-        Some(name) => Line::new().with(Slot::Branch, name),
-        None => Line::plain("detached HEAD"),
+        Some(name) => TextLine::new().with(Slot::Branch, name),
+        None => TextLine::plain("detached HEAD"),
     }
 }
 
-fn id(line: Line, id: Option<&Oid>) -> Line {
+fn id(line: TextLine, id: Option<&Oid>) -> TextLine {
     match id {
         Some(id) => line.with(Slot::Id, id.short()),
         None => line.with(Slot::Plain, "no commit"),
@@ -35,12 +35,12 @@ fn id(line: Line, id: Option<&Oid>) -> Line {
 }
 
 /// `then -> now`.
-fn arrow(line: Line, line_of: &Branch) -> Line {
+fn arrow(line: TextLine, line_of: &Branch) -> TextLine {
     let line = id(line, line_of.head.then.as_ref()).with(Slot::Plain, " -> ");
     id(line, line_of.head.now.as_ref())
 }
 
-pub(super) fn branch(line: &Branch) -> Row {
+pub(super) fn branch(line: &Branch) -> ReportRow {
     let then = name(line.name.then.as_ref());
     let renamed = line.renamed_to.is_some() && line.renamed_to == line.name.now;
     let pieces = if line.name.is_same() || renamed {
@@ -51,55 +51,55 @@ pub(super) fn branch(line: &Branch) -> Row {
             piece.append(&to);
             pieces.push(piece);
         }
-        let subject = if renamed { Line::plain("it") } else { then };
+        let subject = if renamed { TextLine::plain("it") } else { then };
         let same_head = line.head.is_same();
         match line.fate {
-            Fate::Same | Fate::None | Fate::Renamed if same_head => {
+            BranchFate::Same | BranchFate::None | BranchFate::Renamed if same_head => {
                 if !renamed {
                     pieces.push(id(subject.with(Slot::Plain, " at "), line.head.now.as_ref()));
                 }
             }
-            Fate::Same | Fate::None | Fate::Renamed | Fate::Forward => {
+            BranchFate::Same | BranchFate::None | BranchFate::Renamed | BranchFate::Forward => {
                 pieces.push(arrow(subject.with(Slot::Plain, " moved "), line));
             }
-            Fate::Rewound => pieces.push(arrow(subject.with(Slot::Plain, " went back "), line)),
-            Fate::Rewritten => pieces.push(arrow(subject.with(Slot::Plain, " was rewritten "), line)),
-            Fate::Born => pieces.push(subject.with(Slot::Plain, " has its first commits")),
-            Fate::Untold => pieces.push(id(subject.with(Slot::Plain, " at "), line.head.now.as_ref())),
-            Fate::Unborn => pieces.push(subject.with(Slot::Plain, " still has no commit")),
-            Fate::Deleted => pieces.push(subject.with(Slot::Plain, " was deleted")),
+            BranchFate::Rewound => pieces.push(arrow(subject.with(Slot::Plain, " went back "), line)),
+            BranchFate::Rewritten => pieces.push(arrow(subject.with(Slot::Plain, " was rewritten "), line)),
+            BranchFate::Born => pieces.push(subject.with(Slot::Plain, " has its first commits")),
+            BranchFate::Untold => pieces.push(id(subject.with(Slot::Plain, " at "), line.head.now.as_ref())),
+            BranchFate::Unborn => pieces.push(subject.with(Slot::Plain, " still has no commit")),
+            BranchFate::Deleted => pieces.push(subject.with(Slot::Plain, " was deleted")),
         }
         pieces
     } else {
         left(line, &then)
     };
-    Row::new("branch", line.verdict, pieces)
+    ReportRow::new("branch", line.verdict, pieces)
 }
 
 /// The phrases when another branch is checked out.
-fn left(line: &Branch, then: &Line) -> Vec<Line> {
-    let mut switched = Line::plain("switched from ");
+fn left(line: &Branch, then: &TextLine) -> Vec<TextLine> {
+    let mut switched = TextLine::plain("switched from ");
     switched.append(then);
     switched.push(Slot::Plain, " to ");
     switched.append(&name(line.name.now.as_ref()));
     let mut pieces = vec![switched];
     let fate = |words: &str| then.clone().with(Slot::Plain, words);
     match line.fate {
-        Fate::None | Fate::Unborn | Fate::Untold => {}
-        Fate::Same => pieces.push(fate(" is unchanged")),
-        Fate::Born => pieces.push(fate(" has its first commits")),
-        Fate::Forward => pieces.push(id(fate(" moved on to "), line.tip.as_ref())),
-        Fate::Rewound => pieces.push(id(fate(" went back to "), line.tip.as_ref())),
-        Fate::Rewritten => pieces.push(id(fate(" was rewritten to "), line.tip.as_ref())),
-        Fate::Deleted => pieces.push(fate(" was deleted")),
-        Fate::Renamed => {
+        BranchFate::None | BranchFate::Unborn | BranchFate::Untold => {}
+        BranchFate::Same => pieces.push(fate(" is unchanged")),
+        BranchFate::Born => pieces.push(fate(" has its first commits")),
+        BranchFate::Forward => pieces.push(id(fate(" moved on to "), line.tip.as_ref())),
+        BranchFate::Rewound => pieces.push(id(fate(" went back to "), line.tip.as_ref())),
+        BranchFate::Rewritten => pieces.push(id(fate(" was rewritten to "), line.tip.as_ref())),
+        BranchFate::Deleted => pieces.push(fate(" was deleted")),
+        BranchFate::Renamed => {
             let mut piece = fate(" was renamed to ");
             piece.append(&name(line.renamed_to.as_ref()));
             pieces.push(piece);
         }
     }
-    if line.head.then.is_some() && line.fate != Fate::None {
-        let mut piece = id(Line::new(), line.head.then.as_ref());
+    if line.head.then.is_some() && line.fate != BranchFate::None {
+        let mut piece = id(TextLine::new(), line.head.then.as_ref());
         if line.merged_into.is_empty() {
             piece.push(Slot::Plain, " is in no other branch");
         } else {
@@ -116,13 +116,13 @@ fn left(line: &Branch, then: &Line) -> Vec<Line> {
 }
 
 /// `6 commits`, `at least 10000 commits`.
-fn words(count: Count, noun: &str) -> String {
+fn words(count: BoundedCount, noun: &str) -> String {
     let at_least = if count.at_least { "at least " } else { "" };
-    format!("{at_least}{}", count::Count::new(usize(count.count), noun))
+    format!("{at_least}{}", count::CountedNoun::new(usize(count.count), noun))
 }
 
-pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<Row> {
-    let again = count::Count::new(usize(line.matched.count), "commit");
+pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<ReportRow> {
+    let again = count::CountedNoun::new(usize(line.matched.count), "commit");
     let are = if line.matched.count == 1 { "is" } else { "are" };
     let first = match line.how {
         History::Same => return None,
@@ -142,16 +142,18 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<Row> {
         History::Unknown if line.shallow => Some("this clone is too shallow to compare".to_owned()),
         History::Unknown => Some("too many commits to compare".to_owned()),
     };
-    let mut pieces: Vec<_> = first.map(Line::plain).into_iter().collect();
+    let mut pieces: Vec<_> = first.map(TextLine::plain).into_iter().collect();
     if line.since.total.count > 0 {
         let new = if pieces.is_empty() { "commit" } else { "new commit" };
-        let authors = count::Count::new(usize(line.authors), "author");
-        pieces.push(Line::plain(words(line.since.total, new)));
-        pieces.push(Line::plain(authors.to_string()));
+        let authors = count::CountedNoun::new(usize(line.authors), "author");
+        pieces.push(TextLine::plain(words(line.since.total, new)));
+        pieces.push(TextLine::plain(authors.to_string()));
     }
-    let mut row = Row::new("commits", line.verdict, pieces);
+    let mut row = ReportRow::new("commits", line.verdict, pieces);
     for found in line.matched.first.iter().take(NAMED) {
-        let then = Line::new().with(Slot::Id, found.then.short()).with(Slot::Plain, " -> ");
+        let then = TextLine::new()
+            .with(Slot::Id, found.then.short())
+            .with(Slot::Plain, " -> ");
         row.details.push(
             then.with(Slot::Id, found.now.short())
                 .with(Slot::Plain, format!("  {}", found.subject)),
@@ -159,14 +161,14 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<Row> {
     }
     for commit in line.lost.first.iter().take(NAMED) {
         row.details.push(
-            Line::new()
+            TextLine::new()
                 .with(Slot::Removed, "- ")
                 .with(Slot::Id, commit.id.short())
                 .with(Slot::Plain, format!("  {}", commit.subject)),
         );
     }
     for commit in line.since.first.iter().take(NAMED) {
-        let mut detail = Line::new().with(Slot::Id, commit.id.short());
+        let mut detail = TextLine::new().with(Slot::Id, commit.id.short());
         detail.push(Slot::Plain, format!("  {} ", commit.subject));
         detail.append(&by(commit, now));
         row.details.push(detail);
@@ -174,27 +176,27 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<Row> {
     let more = usize(line.since.total.count).saturating_sub(NAMED);
     if more > 0 {
         row.details
-            .push(Line::new().with(Slot::Dim, format!("... {more} more")));
+            .push(TextLine::new().with(Slot::Dim, format!("... {more} more")));
     }
     Some(row)
 }
 
 /// `(Tom, 3 hours ago)`.
-pub(super) fn by(commit: &CommitInfo, now: Timestamp) -> Line {
+pub(super) fn by(commit: &CommitInfo, now: Timestamp) -> TextLine {
     let author = if commit.author.is_empty() {
         &commit.email
     } else {
         &commit.author
     };
-    Line::plain("(")
+    TextLine::plain("(")
         .with(Slot::Person, author)
         .with(Slot::Plain, ", ")
         .with(Slot::Date, age::age(commit.committed_at, now))
         .with(Slot::Plain, ")")
 }
 
-pub(super) fn upstream(line: &Upstream) -> Option<Row> {
-    let of = |name: Option<&String>| Line::new().with(Slot::Branch, name.map_or("", String::as_str));
+pub(super) fn upstream(line: &Upstream) -> Option<ReportRow> {
+    let of = |name: Option<&String>| TextLine::new().with(Slot::Branch, name.map_or("", String::as_str));
     let then = of(line.name.then.as_ref());
     let mut pieces = match line.fate {
         UpstreamFate::None => return None,
@@ -207,8 +209,8 @@ pub(super) fn upstream(line: &Upstream) -> Option<Row> {
         UpstreamFate::Rewritten => {
             let mut pieces = vec![then.with(Slot::Plain, " was rewritten")];
             if let (Some(dropped), Some(gained)) = (line.dropped, line.gained) {
-                pieces.push(Line::plain(format!("{} dropped", words(dropped, "commit"))));
-                pieces.push(Line::plain(format!("{} new", gained.count)));
+                pieces.push(TextLine::plain(format!("{} dropped", words(dropped, "commit"))));
+                pieces.push(TextLine::plain(format!("{} new", gained.count)));
             }
             pieces
         }
@@ -217,18 +219,18 @@ pub(super) fn upstream(line: &Upstream) -> Option<Row> {
     if !line.name.is_same() {
         pieces.push(match &line.name.now {
             Some(_) => {
-                let mut piece = Line::plain("upstream is now ");
+                let mut piece = TextLine::plain("upstream is now ");
                 piece.append(&of(line.name.now.as_ref()));
                 piece
             }
-            None => Line::plain("no upstream now"),
+            None => TextLine::plain("no upstream now"),
         });
     }
     for (count, word) in [(line.ahead, "ahead"), (line.behind, "behind")] {
         if let Some(count) = count.filter(|count| count.count > 0) {
             let at_least = if count.at_least { "at least " } else { "" };
-            pieces.push(Line::plain(format!("{at_least}{} {word}", count.count)));
+            pieces.push(TextLine::plain(format!("{at_least}{} {word}", count.count)));
         }
     }
-    Some(Row::new("upstream", line.verdict, pieces))
+    Some(ReportRow::new("upstream", line.verdict, pieces))
 }

@@ -10,10 +10,10 @@ mod rows;
 use super::{
     escape,
     slot::Slot,
-    text::{self, Line, Text},
+    text::{self, Text, TextLine},
 };
-use crate::model::report::{ChangeReport, Verdict};
-use rows::Row;
+use crate::model::report::{ChangeReport, ReportVerdict};
+use rows::ReportRow;
 
 /// Where the evidence begins.
 const EVIDENCE: usize = 13;
@@ -32,7 +32,7 @@ pub fn text(report: &ChangeReport, columns: usize) -> Text {
     let narrow = columns < NARROW;
     let edge = if narrow { columns } else { columns - VERDICT };
     let mut text = Text::new();
-    let mut head = Line::new().with(Slot::Heading, "Since then");
+    let mut head = TextLine::new().with(Slot::Heading, "Since then");
     if !narrow {
         head.pad_to(edge + 1);
         head.push(Slot::Heading, "verdict");
@@ -44,14 +44,14 @@ pub fn text(report: &ChangeReport, columns: usize) -> Text {
     text
 }
 
-fn push(text: &mut Text, row: &Row, columns: usize, edge: usize, narrow: bool) {
+fn push(text: &mut Text, row: &ReportRow, columns: usize, edge: usize, narrow: bool) {
     let mut lines = wrapped(&row.pieces, edge.saturating_sub(EVIDENCE));
     let verdict = (slot(row.verdict), row.verdict.word());
     if narrow {
-        lines.push(Line::new().with(verdict.0, verdict.1));
+        lines.push(TextLine::new().with(verdict.0, verdict.1));
     }
     for (at, evidence) in lines.iter().enumerate() {
-        let mut line = Line::plain("  ");
+        let mut line = TextLine::plain("  ");
         if at == 0 {
             line.push(Slot::Heading, row.label);
         }
@@ -64,7 +64,7 @@ fn push(text: &mut Text, row: &Row, columns: usize, edge: usize, narrow: bool) {
         text.push(line);
     }
     for detail in &row.details {
-        let mut line = Line::new();
+        let mut line = TextLine::new();
         line.pad_to(DETAIL);
         line.append(detail);
         text.push(line.cut(columns));
@@ -72,9 +72,9 @@ fn push(text: &mut Text, row: &Row, columns: usize, edge: usize, narrow: bool) {
 }
 
 /// Phrases set apart by commas, broken between them; one that is too long by itself is cut.
-fn wrapped(pieces: &[Line], room: usize) -> Vec<Line> {
+fn wrapped(pieces: &[TextLine], room: usize) -> Vec<TextLine> {
     let mut lines = Vec::new();
-    let mut line = Line::new();
+    let mut line = TextLine::new();
     for (at, piece) in pieces.iter().enumerate() {
         let comma = if at + 1 < pieces.len() { "," } else { "" };
         let piece = piece.cut(room.saturating_sub(comma.len())).with(Slot::Plain, comma);
@@ -90,13 +90,13 @@ fn wrapped(pieces: &[Line], room: usize) -> Vec<Line> {
     lines
 }
 
-fn slot(verdict: Verdict) -> Slot {
+fn slot(verdict: ReportVerdict) -> Slot {
     match verdict {
-        Verdict::Same | Verdict::Kept => Slot::Good,
-        Verdict::Differs => Slot::Plain,
-        Verdict::Moved => Slot::Changed,
-        Verdict::Check => Slot::Caution,
-        Verdict::Missing | Verdict::Conflict => Slot::Bad,
+        ReportVerdict::Same | ReportVerdict::Kept => Slot::Good,
+        ReportVerdict::Differs => Slot::Plain,
+        ReportVerdict::Moved => Slot::Changed,
+        ReportVerdict::Check => Slot::Caution,
+        ReportVerdict::Missing | ReportVerdict::Conflict => Slot::Bad,
     }
 }
 

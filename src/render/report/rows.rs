@@ -3,26 +3,26 @@
 use super::{files, history};
 use crate::{
     model::{
-        facts::Operation,
-        report::{Age, ChangeReport, Failure, Operations, Place, PlaceIs, Stash, Verdict},
+        facts::GitOperation,
+        report::{Age, ChangeReport, LocationVerdict, MachineLocation, Operations, PartFailure, ReportVerdict, Stash},
     },
-    render::{age, count::Count, slot::Slot, text::Line},
+    render::{age, count::CountedNoun, slot::Slot, text::TextLine},
 };
 
 /// One row.
-pub(super) struct Row {
+pub(super) struct ReportRow {
     /// What it is about.
     pub(super) label: &'static str,
     /// The evidence in phrases.
-    pub(super) pieces: Vec<Line>,
+    pub(super) pieces: Vec<TextLine>,
     /// What it comes to.
-    pub(super) verdict: Verdict,
+    pub(super) verdict: ReportVerdict,
     /// More evidence, a line each.
-    pub(super) details: Vec<Line>,
+    pub(super) details: Vec<TextLine>,
 }
 
-impl Row {
-    pub(super) fn new(label: &'static str, verdict: Verdict, pieces: Vec<Line>) -> Self {
+impl ReportRow {
+    pub(super) fn new(label: &'static str, verdict: ReportVerdict, pieces: Vec<TextLine>) -> Self {
         Self {
             label,
             pieces,
@@ -33,7 +33,7 @@ impl Row {
 }
 
 /// Every row that has something to say.
-pub(super) fn rows(report: &ChangeReport) -> Vec<Row> {
+pub(super) fn rows(report: &ChangeReport) -> Vec<ReportRow> {
     let now = report.age.now;
     let mut rows = Vec::new();
     rows.extend(age_row(&report.age));
@@ -55,8 +55,8 @@ pub(super) fn rows(report: &ChangeReport) -> Vec<Row> {
     rows
 }
 
-fn age_row(line: &Age) -> Option<Row> {
-    if line.verdict == Verdict::Same {
+fn age_row(line: &Age) -> Option<ReportRow> {
+    if line.verdict == ReportVerdict::Same {
         return None;
     }
     let piece = if line.seconds < 0 {
@@ -69,27 +69,33 @@ fn age_row(line: &Age) -> Option<Row> {
             age::duration(limit)
         )
     };
-    Some(Row::new("age", line.verdict, vec![Line::plain(piece)]))
+    Some(ReportRow::new("age", line.verdict, vec![TextLine::plain(piece)]))
 }
 
-fn place(line: &Place) -> Option<Row> {
+fn place(line: &MachineLocation) -> Option<ReportRow> {
     let pieces = match line.is {
-        PlaceIs::Same => return None,
-        PlaceIs::OtherHost => {
+        LocationVerdict::Same => return None,
+        LocationVerdict::OtherHost => {
             let here = format!("this is {}", line.host.now);
-            vec![Line::plain(format!("saved on {}", line.host.then)), Line::plain(here)]
+            vec![
+                TextLine::plain(format!("saved on {}", line.host.then)),
+                TextLine::plain(here),
+            ]
         }
-        PlaceIs::OtherWorktree => {
+        LocationVerdict::OtherWorktree => {
             let then = format!("saved in work tree {}", line.worktree.then);
-            vec![Line::plain(then), Line::plain(format!("this is {}", line.worktree.now))]
+            vec![
+                TextLine::plain(then),
+                TextLine::plain(format!("this is {}", line.worktree.now)),
+            ]
         }
-        PlaceIs::OtherFolder => vec![Line::plain("saved in ").with(Slot::Path, &line.path.then)],
+        LocationVerdict::OtherFolder => vec![TextLine::plain("saved in ").with(Slot::Path, &line.path.then)],
     };
-    Some(Row::new("place", line.verdict, pieces))
+    Some(ReportRow::new("place", line.verdict, pieces))
 }
 
-fn operation(line: &Operations) -> Option<Row> {
-    let words = |operation: &Operation| {
+fn operation(line: &Operations) -> Option<ReportRow> {
+    let words = |operation: &GitOperation| {
         let mut words = operation.kind.word().to_owned();
         if let Some(branch) = &operation.branch {
             words = format!("{words} of {branch}");
@@ -105,21 +111,21 @@ fn operation(line: &Operations) -> Option<Row> {
         (Some(then), Some(now)) if then == now => format!("{} still in progress", words(now)),
         (_, Some(now)) => format!("{} in progress", words(now)),
     };
-    Some(Row::new("operation", line.verdict, vec![Line::plain(piece)]))
+    Some(ReportRow::new("operation", line.verdict, vec![TextLine::plain(piece)]))
 }
 
-fn stash(line: &Stash) -> Option<Row> {
+fn stash(line: &Stash) -> Option<ReportRow> {
     if line.count.is_same() {
         return None;
     }
-    let entries = Count::irregular(usize(line.count.now), "entry", "entries");
+    let entries = CountedNoun::irregular(usize(line.count.now), "entry", "entries");
     let piece = format!("{entries}, {} then", line.count.then);
-    Some(Row::new("stash", line.verdict, vec![Line::plain(piece)]))
+    Some(ReportRow::new("stash", line.verdict, vec![TextLine::plain(piece)]))
 }
 
-fn failure(failure: &Failure) -> Row {
-    let piece = Line::new().with(Slot::Bad, format!("not known: {}", failure.reason));
-    Row::new(failure.part.word(), Verdict::Check, vec![piece])
+fn failure(failure: &PartFailure) -> ReportRow {
+    let piece = TextLine::new().with(Slot::Bad, format!("not known: {}", failure.reason));
+    ReportRow::new(failure.part.word(), ReportVerdict::Check, vec![piece])
 }
 
 /// A count as the noun helper takes it.

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::model::{
-    change::{ChangeKind, Changes},
-    facts::{Bounded, Operation, OperationKind},
+    change::{ChangeCounts, ChangeKind},
+    facts::{BoundedList, GitOperation, OperationKind},
     id::Oid,
     path::RepoPath,
     report::{
-        Age, Branch, CommitInfo, CommitList, Commits, Count, Drift, Failure, Fate, Files, History, Lines, MergeVerdict,
-        Operations, Pair, Part, Place, PlaceIs, Saved, SavedFile, SavedState, Stash, Upstream, UpstreamFate, WorkTree,
+        Age, BoundedCount, Branch, BranchFate, CommitInfo, CommitList, Commits, Drift, FileReport, History, Lines,
+        LocationVerdict, MachineLocation, MergeVerdict, Operations, PartFailure, ReportPart, SavedAndCurrent,
+        SavedFile, SavedFiles, SavedState, Stash, UncommittedChanges, Upstream, UpstreamFate,
     },
     time::Timestamp,
 };
@@ -23,8 +24,8 @@ fn oid(letter: char) -> Oid {
     Oid::new(letter.to_string().repeat(40)).unwrap()
 }
 
-fn pair<T: Clone>(value: T) -> Pair<T> {
-    Pair {
+fn pair<T: Clone>(value: T) -> SavedAndCurrent<T> {
+    SavedAndCurrent {
         then: value.clone(),
         now: value,
     }
@@ -41,8 +42,8 @@ fn commit(letter: char, subject: &str, author: &str, ago: i64) -> CommitInfo {
     }
 }
 
-fn bounded<T>(count: u64) -> Bounded<T> {
-    Bounded {
+fn bounded<T>(count: u64) -> BoundedList<T> {
+    BoundedList {
         count,
         first: Vec::new(),
     }
@@ -54,30 +55,30 @@ fn quiet() -> ChangeReport {
     ChangeReport {
         drift: Drift::default(),
         age: Age {
-            verdict: Verdict::Same,
+            verdict: ReportVerdict::Same,
             saved_at: at(3600),
             now: at(0),
             seconds: 3600,
             limit: None,
         },
-        place: Place {
-            verdict: Verdict::Same,
-            is: PlaceIs::Same,
+        place: MachineLocation {
+            verdict: ReportVerdict::Same,
+            is: LocationVerdict::Same,
             host: pair("here".into()),
             worktree: pair("main".into()),
             path: pair("/p".into()),
         },
         branch: Some(Branch {
-            verdict: Verdict::Same,
+            verdict: ReportVerdict::Same,
             name: pair(Some("main".into())),
             head: pair(Some(oid('a'))),
-            fate: Fate::Same,
+            fate: BranchFate::Same,
             tip: Some(oid('a')),
             renamed_to: None,
             merged_into: Vec::new(),
         }),
         commits: Some(Commits {
-            verdict: Verdict::Same,
+            verdict: ReportVerdict::Same,
             how: History::Same,
             base: None,
             since: no_commits(),
@@ -86,16 +87,16 @@ fn quiet() -> ChangeReport {
             lost: no_commits(),
             shallow: false,
         }),
-        files: Some(Files {
-            verdict: Verdict::Same,
-            committed: Changes::default(),
-            uncommitted: Changes::default(),
-            since_saved: Some(Changes::default()),
+        files: Some(FileReport {
+            verdict: ReportVerdict::Same,
+            committed: ChangeCounts::default(),
+            uncommitted: ChangeCounts::default(),
+            since_saved: Some(ChangeCounts::default()),
             not_compared: bounded(0),
         }),
         saved: None,
-        worktree: Some(WorkTree {
-            verdict: Verdict::Same,
+        worktree: Some(UncommittedChanges {
+            verdict: ReportVerdict::Same,
             staged: bounded(0),
             modified: bounded(0),
             deleted: bounded(0),
@@ -107,11 +108,11 @@ fn quiet() -> ChangeReport {
         }),
         upstream: None,
         operation: Some(Operations {
-            verdict: Verdict::Same,
+            verdict: ReportVerdict::Same,
             is: pair(None),
         }),
         stash: Some(Stash {
-            verdict: Verdict::Same,
+            verdict: ReportVerdict::Same,
             count: pair(0),
         }),
         failed: Vec::new(),
@@ -120,7 +121,7 @@ fn quiet() -> ChangeReport {
 
 fn saved_file(state: SavedState, path: &str) -> SavedFile {
     SavedFile {
-        verdict: Verdict::Check,
+        verdict: ReportVerdict::Check,
         state,
         saved_as: ChangeKind::Modified,
         path: path.into(),
@@ -134,19 +135,19 @@ fn saved_file(state: SavedState, path: &str) -> SavedFile {
 /// Much changed, with names that would harm a terminal.
 fn busy() -> ChangeReport {
     let mut report = quiet();
-    report.place.is = PlaceIs::OtherHost;
-    report.place.verdict = Verdict::Differs;
+    report.place.is = LocationVerdict::OtherHost;
+    report.place.verdict = ReportVerdict::Differs;
     report.place.host.then = "laptop-17".into();
     let branch = report.branch.as_mut().unwrap();
-    branch.verdict = Verdict::Moved;
-    branch.fate = Fate::Forward;
+    branch.verdict = ReportVerdict::Moved;
+    branch.fate = BranchFate::Forward;
     branch.head.now = Some(oid('b'));
     let commits = report.commits.as_mut().unwrap();
-    commits.verdict = Verdict::Moved;
+    commits.verdict = ReportVerdict::Moved;
     commits.how = History::Forward;
     commits.authors = 2;
     commits.since = CommitList {
-        total: Count {
+        total: BoundedCount {
             count: 10_000,
             at_least: true,
         },
@@ -155,7 +156,7 @@ fn busy() -> ChangeReport {
             .collect(),
     };
     let files = report.files.as_mut().unwrap();
-    files.verdict = Verdict::Moved;
+    files.verdict = ReportVerdict::Moved;
     files.committed.all.count = 12;
     files.since_saved.as_mut().unwrap().all.count = 13;
     let mut conflict = saved_file(SavedState::Conflict, "src/parser.rs");
@@ -167,8 +168,8 @@ fn busy() -> ChangeReport {
         "src/a/very/long/path/to/a/file/that/does/not/fit.rs",
     );
     moved.now = Some(RepoPath::from("lib/new\nname.rs"));
-    report.saved = Some(Saved {
-        verdict: Verdict::Conflict,
+    report.saved = Some(SavedFiles {
+        verdict: ReportVerdict::Conflict,
         count: 12,
         same: 1,
         committed: 0,
@@ -183,24 +184,24 @@ fn busy() -> ChangeReport {
             .collect(),
     });
     let tree = report.worktree.as_mut().unwrap();
-    tree.verdict = Verdict::Kept;
+    tree.verdict = ReportVerdict::Kept;
     tree.untracked.count = 1;
     tree.not_in_checkpoint.count = 1;
     report.upstream = Some(Upstream {
-        verdict: Verdict::Missing,
+        verdict: ReportVerdict::Missing,
         fate: UpstreamFate::Gone,
         name: pair(Some("origin/main".into())),
-        head: Pair::default(),
+        head: SavedAndCurrent::default(),
         gained: None,
         dropped: None,
         ahead: None,
         behind: None,
     });
     report.operation = Some(Operations {
-        verdict: Verdict::Check,
-        is: Pair {
+        verdict: ReportVerdict::Check,
+        is: SavedAndCurrent {
             then: None,
-            now: Some(Operation {
+            now: Some(GitOperation {
                 kind: OperationKind::Rebase,
                 branch: Some("topic".into()),
                 step: Some(2),
@@ -208,8 +209,8 @@ fn busy() -> ChangeReport {
             }),
         },
     });
-    report.failed = vec![Failure {
-        part: Part::Stash,
+    report.failed = vec![PartFailure {
+        part: ReportPart::Stash,
         reason: "cannot read\nit".into(),
     }];
     report

@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn all_files_are_listed_and_all_definitions_used() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/schemas");
-        let mut files: Vec<_> = std::fs::read_dir(folder)
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/schemas");
+        let mut files: Vec<_> = std::fs::read_dir(directory)
             .expect("the sources are here")
             .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
             .filter(|name| name != "common")

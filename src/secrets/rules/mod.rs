@@ -26,7 +26,7 @@ pub(super) struct Rule {
     /// How many bytes before the keyword a match may begin; 0: exactly at the keyword.
     pub(super) back: usize,
     /// What the secret must be like beyond the pattern.
-    pub(super) check: Check,
+    pub(super) check: RuleCheck,
     /// Least Shannon entropy of the secret in bits a byte; 0: any.
     pub(super) bits: f32,
     /// Regular expression over bytes, ASCII classes. The secret is its first capture group, or the whole match.
@@ -61,7 +61,7 @@ pub(super) enum Edge {
 
 /// A condition that a regular expression cannot say well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum RuleCheck {
     /// None.
     Any,
     /// No variable, template or mask such as `${PASSWORD}`, `<token>`, `your-key` or `xxxx`.
@@ -84,7 +84,7 @@ pub(super) enum Check {
     Bare,
 }
 
-impl Check {
+impl RuleCheck {
     /// Whether findings of rules with this check only warn.
     pub(super) fn only_warns(self) -> bool {
         matches!(self, Self::Quoted | Self::Bare)
@@ -110,8 +110,8 @@ macro_rules! table {
     };
     (@nocase) => { false };
     (@nocase nocase) => { true };
-    (@check) => { crate::secrets::rules::Check::Any };
-    (@check $check:ident) => { crate::secrets::rules::Check::$check };
+    (@check) => { crate::secrets::rules::RuleCheck::Any };
+    (@check $check:ident) => { crate::secrets::rules::RuleCheck::$check };
 }
 use table;
 

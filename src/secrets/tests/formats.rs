@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::engine::{Engine, build};
-use super::super::rules::{Check, TABLES};
+use super::super::rules::{RuleCheck, TABLES};
 use super::super::{Severity, kinds, marker};
 use super::table::SAMPLES;
 use super::{left_over, make, scanner, secrets};
@@ -175,16 +175,16 @@ fn generic_assignments_of_no_secret_are_silent() {
 fn the_table_counts_every_check() {
     // A check that no row uses would be dead weight.
     for check in [
-        Check::Any,
-        Check::Literal,
-        Check::Value,
-        Check::Word,
-        Check::Mixed,
-        Check::Random,
-        Check::Basic,
-        Check::KeyBody,
-        Check::Quoted,
-        Check::Bare,
+        RuleCheck::Any,
+        RuleCheck::Literal,
+        RuleCheck::Value,
+        RuleCheck::Word,
+        RuleCheck::Mixed,
+        RuleCheck::Random,
+        RuleCheck::Basic,
+        RuleCheck::KeyBody,
+        RuleCheck::Quoted,
+        RuleCheck::Bare,
     ] {
         assert!(
             TABLES

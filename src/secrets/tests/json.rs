@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{JsonFinding, Mode, OwnRule, Scanner, Settings, Severity};
+use super::super::{JsonFinding, OwnRule, RedactionMode, RedactionSettings, Scanner, Severity};
 use super::{make, scanner};
 
 fn redact(template: &str, seed: u64) -> (Value, Vec<JsonFinding>) {
@@ -155,9 +155,9 @@ fn json_inside_json_is_understood() {
 fn warn_mode_leaves_the_value_and_hides_secrets_in_pointers() {
     let mut value: Value = serde_json::from_str(&make(r#"{"ghp_{w36}": "AKIA{L16}"}"#, 1).text).unwrap();
     let before = value.clone();
-    let warn = Scanner::new(&Settings {
-        mode: Mode::Warn,
-        ..Settings::default()
+    let warn = Scanner::new(&RedactionSettings {
+        mode: RedactionMode::Warn,
+        ..RedactionSettings::default()
     })
     .unwrap();
     let found = warn.redact_json(&mut value);
@@ -182,9 +182,9 @@ fn own_rules_see_the_value_alone() {
         kind: "code".to_owned(),
         pattern: "^[0-9]{6}$".to_owned(),
     }];
-    let scanner = Scanner::new(&Settings {
+    let scanner = Scanner::new(&RedactionSettings {
         rules,
-        ..Settings::default()
+        ..RedactionSettings::default()
     })
     .unwrap();
     let mut value = json!({ "otp": "123456", "n": 123_456, "text": "at 123456" });

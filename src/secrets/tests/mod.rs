@@ -10,10 +10,10 @@ mod settings;
 mod stream;
 mod table;
 
-use super::{Finding, Scanner, Settings, Severity};
+use super::{Finding, RedactionSettings, Scanner, Severity};
 
 fn scanner() -> Scanner {
-    Scanner::new(&Settings::default()).unwrap()
+    Scanner::new(&RedactionSettings::default()).unwrap()
 }
 
 /// Only the findings that are replaced.

@@ -112,9 +112,9 @@ fn minified_code_has_no_finding() {
     assert!(secrets(&text).is_empty());
 }
 
-/// All files below a folder, if there is one.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else {
+/// All files below a directory, if there is one.
+fn files_below(directory: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries {
@@ -131,8 +131,8 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn this_project_holds_no_secret() {
     let mut files = Vec::new();
-    for folder in ["src", "tests", "fixtures", "scripts"] {
-        files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    for directory in ["src", "tests", "fixtures", "scripts"] {
+        files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory), &mut files);
     }
     assert!(files.len() > 20);
     let scanner = scanner();

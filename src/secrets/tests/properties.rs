@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::rules::{Check, Edge, Rule, TABLES};
-use super::super::{Mode, OwnRule, Scanner, Settings, Severity};
+use super::super::rules::{Edge, Rule, RuleCheck, TABLES};
+use super::super::{OwnRule, RedactionMode, RedactionSettings, Scanner, Severity};
 use super::table::SAMPLES;
 use super::{make, scanner};
 
@@ -77,7 +77,7 @@ proptest! {
         Just("a+"), Just("."), Just(".*"), Just("(?s).+"), Just("[^ ]{3}"), Just("x(y?)z*"), Just(r"\bk\w+\b"), Just("REDACTED"), Just(r"\[.*\]"), Just("\\xc3"), Just("$")
     ]) {
         let rules = vec![OwnRule { kind: "own-1".to_owned(), pattern: pattern.to_owned() }];
-        let scanner = Scanner::new(&Settings { rules, ..Settings::default() }).unwrap();
+        let scanner = Scanner::new(&RedactionSettings { rules, ..RedactionSettings::default() }).unwrap();
         let (redacted, _) = scanner.redact_text(&text);
         let again = scanner.redact_text(&redacted).0.into_owned();
         prop_assert_eq!(&again, &redacted);
@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn warn_mode_finds_the_same_and_changes_nothing(text in text()) {
-        let warn = Scanner::new(&Settings { mode: Mode::Warn, ..Settings::default() }).unwrap();
+        let warn = Scanner::new(&RedactionSettings { mode: RedactionMode::Warn, ..RedactionSettings::default() }).unwrap();
         let (kept, warned) = warn.redact_text(&text);
         prop_assert_eq!(kept, text.as_str());
         let found = scanner().redact_text(&text).1;
@@ -114,7 +114,7 @@ proptest! {
 fn time_grows_with_length_and_no_faster() {
     let scanner = scanner();
     let mut slow = Vec::new();
-    let may_read_far = |rule: &&Rule| rule.check != Check::Any || rule.nocase || rule.edge == Edge::Token;
+    let may_read_far = |rule: &&Rule| rule.check != RuleCheck::Any || rule.nocase || rule.edge == Edge::Token;
     for rule in TABLES.iter().flat_map(|table| table.iter()).filter(may_read_far) {
         let word = rule.keywords[0];
         for tail in ["", "=", "a", "\" "] {

@@ -1,6 +1,6 @@
 //! Modes, the allow-list, rules of one's own, and what is refused.
 
-use super::super::{Error, Mode, OwnRule, Scanner, Settings, Severity, count_kinds, kinds, marker};
+use super::super::{Error, OwnRule, RedactionMode, RedactionSettings, Scanner, Severity, count_kinds, kinds, marker};
 use super::make;
 
 fn with(allow: &[&str], rules: &[(&str, &str)]) -> Result<Scanner, Error> {
@@ -11,8 +11,8 @@ fn with(allow: &[&str], rules: &[(&str, &str)]) -> Result<Scanner, Error> {
             pattern: (*pattern).to_owned(),
         })
         .collect();
-    Scanner::new(&Settings {
-        mode: Mode::On,
+    Scanner::new(&RedactionSettings {
+        mode: RedactionMode::On,
         allow: allow.iter().map(|entry| (*entry).to_owned()).collect(),
         rules,
     })
@@ -21,16 +21,16 @@ fn with(allow: &[&str], rules: &[(&str, &str)]) -> Result<Scanner, Error> {
 #[test]
 fn modes_are_read_as_git_reads_booleans() {
     for (text, mode) in [
-        ("on", Mode::On),
-        ("TRUE", Mode::On),
-        ("warn", Mode::Warn),
-        ("off", Mode::Off),
-        ("false", Mode::Off),
-        ("no", Mode::Off),
+        ("on", RedactionMode::On),
+        ("TRUE", RedactionMode::On),
+        ("warn", RedactionMode::Warn),
+        ("off", RedactionMode::Off),
+        ("false", RedactionMode::Off),
+        ("no", RedactionMode::Off),
     ] {
         assert_eq!(text.parse(), Ok(mode));
     }
-    let error = "sometimes".parse::<Mode>().unwrap_err();
+    let error = "sometimes".parse::<RedactionMode>().unwrap_err();
     assert_eq!(
         error.to_string(),
         "unknown redaction mode 'sometimes': use on, warn or off"
@@ -40,12 +40,12 @@ fn modes_are_read_as_git_reads_booleans() {
 #[test]
 fn off_looks_at_nothing() {
     let made = make("ghp_{w36}", 1);
-    let scanner = Scanner::new(&Settings {
-        mode: Mode::Off,
-        ..Settings::default()
+    let scanner = Scanner::new(&RedactionSettings {
+        mode: RedactionMode::Off,
+        ..RedactionSettings::default()
     })
     .unwrap();
-    assert_eq!(scanner.mode(), Mode::Off);
+    assert_eq!(scanner.mode(), RedactionMode::Off);
     assert_eq!(scanner.redact_text(&made.text), (made.text.as_str().into(), Vec::new()));
     assert_eq!(scanner.scan(made.text.as_bytes()), []);
     assert_eq!(scanner.redact_bytes(made.text.as_bytes()).1, []);

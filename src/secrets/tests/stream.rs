@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{ChunkRedactor, Finding, Mode, Scanner, Settings, Severity};
+use super::super::{ChunkRedactor, Finding, RedactionMode, RedactionSettings, Scanner, Severity};
 use super::table::SAMPLES;
 use super::{make, scanner};
 
@@ -93,9 +93,9 @@ fn output_comes_while_input_comes() {
 
 #[test]
 fn off_passes_all_through_at_once() {
-    let scanner = Scanner::new(&Settings {
-        mode: Mode::Off,
-        ..Settings::default()
+    let scanner = Scanner::new(&RedactionSettings {
+        mode: RedactionMode::Off,
+        ..RedactionSettings::default()
     })
     .unwrap();
     let mut out = Vec::new();

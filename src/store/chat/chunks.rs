@@ -1,4 +1,4 @@
-//! The folder `chat` beside a document: messages in numbered chunks, a line each, and the pictures of messages by their
+//! The directory `chat` beside a document: messages in numbered chunks, a line each, and the pictures of messages by their
 //! digest.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ const BYTES: usize = 256 << 10;
 
 /// The messages saved beside a document.
 #[derive(Debug)]
-pub struct Saved<'r> {
+pub struct SavedMessages<'r> {
     repo: &'r Repository,
     /// The chunks in order.
     chunks: Vec<(String, ObjectId)>,
@@ -33,7 +33,7 @@ pub struct Saved<'r> {
     pub messages: u64,
 }
 
-impl<'r> Saved<'r> {
+impl<'r> SavedMessages<'r> {
     /// The chat of a checkpoint.
     pub fn of(repo: &'r Repository, document: &Document) -> Result<Self, Fault> {
         let id = document.trees.get(FOLDER).map(checkpoint::object_id);
@@ -41,16 +41,16 @@ impl<'r> Saved<'r> {
         Self::at(repo, id, messages)
     }
 
-    /// The chat in a folder, of which the document says that it has so many messages.
-    pub fn at(repo: &'r Repository, folder: Option<ObjectId>, messages: u64) -> Result<Self, Fault> {
+    /// The chat in a directory, of which the document says that it has so many messages.
+    pub fn at(repo: &'r Repository, directory: Option<ObjectId>, messages: u64) -> Result<Self, Fault> {
         let mut out = Self {
             repo,
             chunks: Vec::new(),
             files: BTreeMap::new(),
             messages,
         };
-        if let Some(id) = folder {
-            for (name, _, id) in checkpoint::folder(repo, id, "the chat")? {
+        if let Some(id) = directory {
+            for (name, _, id) in checkpoint::directory(repo, id, "the chat")? {
                 if name.strip_suffix(".jsonl").is_some() {
                     out.chunks.push((name, id));
                 } else {
@@ -72,7 +72,7 @@ impl<'r> Saved<'r> {
         from: u64,
         mut each: impl FnMut(u64, Message) -> Result<(), E>,
     ) -> Result<(), E> {
-        // Counted from the end, because the newest are what is nearly always wanted.
+        // Counted from the end, because the latest are what is nearly always wanted.
         let mut first = self.chunks.len();
         let mut position = self.messages;
         let mut read = Vec::new();
@@ -123,7 +123,7 @@ fn lines(chunk: &[u8]) -> usize {
 
 /// What appending did.
 #[derive(Debug, Default)]
-pub struct Appended {
+pub struct AppendOutcome {
     /// The bytes of the new lines.
     pub bytes: u64,
     /// How many messages were appended.
@@ -139,13 +139,13 @@ pub fn append<'m>(
     messages: impl Iterator<Item = &'m Message>,
     document: &mut Document,
     siblings: &mut Siblings,
-) -> Result<Result<Appended, Fault>, Error> {
+) -> Result<Result<AppendOutcome, Fault>, Error> {
     let before = document.chat.as_ref().map_or(0, |chat| chat.messages);
-    let saved = match Saved::at(repo, previous, before) {
+    let saved = match SavedMessages::at(repo, previous, before) {
         Ok(saved) => saved,
         Err(fault) => return Ok(Err(fault)),
     };
-    let mut out = Appended::default();
+    let mut out = AppendOutcome::default();
     let mut messages = messages.peekable();
     if messages.peek().is_none() {
         return Ok(Ok(out));
@@ -213,7 +213,7 @@ impl Chunks {
         }
         let mut entries = self.full.clone();
         entries.push((name(entries.len()), writer.write(Kind::Blob, &self.open)?));
-        document.chat = Some(document::Chat {
+        document.chat = Some(document::ChatInfo {
             messages: self.messages,
             tokens: None,
             chunks: entries.len() as u64,

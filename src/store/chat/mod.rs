@@ -5,7 +5,7 @@
 //! line it took from the file, as it does for drafts, so a save that was killed takes nothing twice.
 
 mod chunks;
-mod waiting;
+mod pending;
 
-pub use chunks::{Appended, Chunks, Saved, append, read_text};
-pub use waiting::{Entry, Waiting, add, forget, read, remove, take_out, waits};
+pub use chunks::{AppendOutcome, Chunks, SavedMessages, append, read_text};
+pub use pending::{PendingChat, PendingMessage, add, forget, read, remove, take_out, waits};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{Error, Repository};
-pub use table::{Kind, SETTINGS, Setting};
+pub use table::{SETTINGS, Setting, SettingKind};
 
 /// What happens to secrets in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Settings {
 
 /// A setting with the value in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Current {
+pub struct SettingValue {
     /// The setting.
     pub setting: Setting,
     /// Its values as written, those of a list without the cleared ones; the last one counts otherwise.
@@ -67,7 +67,7 @@ pub struct Current {
 impl Settings {
     /// Reads them all; a value that cannot be used is [`Error::Setting`].
     pub fn read(repo: &Repository) -> Result<Self, Error> {
-        let found = Found::of(repo)?;
+        let found = ConfigValues::of(repo)?;
         let redact = match found.last("redact", word)?.as_str() {
             "off" => Redact::Off,
             "warn" => Redact::Warn,
@@ -117,15 +117,15 @@ pub fn lookup(repo: &Repository) -> impl Fn(&str) -> Option<String> + Send + 'st
 }
 
 /// All settings with their values in force, in the order of the table. Fails on a value that cannot be used.
-pub fn list(repo: &Repository) -> Result<Vec<Current>, Error> {
+pub fn list(repo: &Repository) -> Result<Vec<SettingValue>, Error> {
     Settings::read(repo)?;
-    let found = Found::of(repo)?;
+    let found = ConfigValues::of(repo)?;
     SETTINGS
         .iter()
         .map(|setting| {
             let values = found.values(setting);
             let place = values.last().and_then(|value| value.place.clone());
-            Ok(Current {
+            Ok(SettingValue {
                 setting: *setting,
                 values: found.list(setting.name)?,
                 place,
@@ -154,17 +154,17 @@ pub fn unknown(repo: &Repository) -> Vec<(String, String)> {
 }
 
 /// A value with where it stands; the default stands nowhere.
-struct Value {
+struct ConfigValue {
     text: String,
     place: Option<String>,
 }
 
 /// The values of every setting, in the order in which they are read.
-struct Found {
-    values: Vec<(&'static str, Value)>,
+struct ConfigValues {
+    values: Vec<(&'static str, ConfigValue)>,
 }
 
-impl Found {
+impl ConfigValues {
     fn of(repo: &Repository) -> Result<Self, Error> {
         let config = repo.config_snapshot();
         let mut values = Vec::new();
@@ -181,7 +181,7 @@ impl Found {
                     };
                     values.push((
                         setting.name,
-                        Value {
+                        ConfigValue {
                             text,
                             place: Some(place),
                         },
@@ -189,7 +189,7 @@ impl Found {
                 }
                 // `[checkpoint] redact` without a value means that it is on, as for git's own.
                 if section.value_implicit(setting.name) == Some(None) {
-                    let value = Value {
+                    let value = ConfigValue {
                         text: "true".to_owned(),
                         place: Some(place(section.meta())),
                     };
@@ -201,13 +201,13 @@ impl Found {
     }
 
     /// The setting's default and then the values found.
-    fn values(&self, setting: &'static Setting) -> Vec<Value> {
-        let default = |text: &str| Value {
+    fn values(&self, setting: &'static Setting) -> Vec<ConfigValue> {
+        let default = |text: &str| ConfigValue {
             text: text.to_owned(),
             place: None,
         };
         let mut values: Vec<_> = match setting.kind {
-            Kind::List | Kind::Words => setting
+            SettingKind::List | SettingKind::Words => setting
                 .default
                 .split(' ')
                 .filter(|text| !text.is_empty())
@@ -216,7 +216,7 @@ impl Found {
             _ => vec![default(setting.default)],
         };
         let found = self.values.iter().filter(|(name, _)| *name == setting.name);
-        values.extend(found.map(|(_, value)| Value {
+        values.extend(found.map(|(_, value)| ConfigValue {
             text: value.text.clone(),
             place: value.place.clone(),
         }));
@@ -224,9 +224,9 @@ impl Found {
     }
 
     /// The last value, parsed.
-    fn last<T>(&self, name: &str, parse: impl Fn(&str, Kind) -> Result<T, String>) -> Result<T, Error> {
+    fn last<T>(&self, name: &str, parse: impl Fn(&str, SettingKind) -> Result<T, String>) -> Result<T, Error> {
         let setting = setting(name);
-        let value = self.values(setting).pop().unwrap_or(Value {
+        let value = self.values(setting).pop().unwrap_or(ConfigValue {
             text: String::new(),
             place: None,
         });
@@ -243,14 +243,14 @@ impl Found {
     /// The values of a list; of another setting its last value.
     fn list(&self, name: &str) -> Result<Vec<String>, Error> {
         let setting = setting(name);
-        if !matches!(setting.kind, Kind::List | Kind::Words) {
+        if !matches!(setting.kind, SettingKind::List | SettingKind::Words) {
             return Ok(vec![self.last(name, text)?]);
         }
         let mut list = Vec::new();
         for value in self.values(setting) {
             match setting.kind {
                 _ if value.text.trim().is_empty() => list.clear(),
-                Kind::Words => {
+                SettingKind::Words => {
                     let words = value.text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
                     list.extend(words.map(str::to_owned));
                 }
@@ -287,13 +287,13 @@ fn place(meta: &gix::config::file::Metadata) -> String {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "one of several parsers")]
-fn text(value: &str, _: Kind) -> Result<String, String> {
+fn text(value: &str, _: SettingKind) -> Result<String, String> {
     Ok(value.to_owned())
 }
 
 /// One of the words, or git's words for yes and no where `on` and `off` are among them.
-fn word(value: &str, kind: Kind) -> Result<String, String> {
-    let Kind::Word(words) = kind else {
+fn word(value: &str, kind: SettingKind) -> Result<String, String> {
+    let SettingKind::Word(words) = kind else {
         return Ok(value.to_owned());
     };
     let lower = value.to_ascii_lowercase();
@@ -373,10 +373,10 @@ mod tests {
         assert!(SETTINGS.is_sorted_by(|one, other| one.name < other.name));
         for setting in SETTINGS {
             let fine = match setting.kind {
-                Kind::Size | Kind::Count => size(setting.default).is_ok(),
-                Kind::Span => span(setting.default).is_ok(),
-                Kind::Word(_) => word(setting.default, setting.kind).is_ok(),
-                Kind::Text | Kind::List | Kind::Words => true,
+                SettingKind::Size | SettingKind::Count => size(setting.default).is_ok(),
+                SettingKind::Span => span(setting.default).is_ok(),
+                SettingKind::Word(_) => word(setting.default, setting.kind).is_ok(),
+                SettingKind::Text | SettingKind::List | SettingKind::Words => true,
             };
             assert!(fine, "{}", setting.name);
         }

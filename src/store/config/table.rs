@@ -2,7 +2,7 @@
 
 /// What a setting's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     /// Bytes, with git's suffixes `k`, `m`, `g`.
     Size,
     /// A number, with the same suffixes.
@@ -25,7 +25,7 @@ pub struct Setting {
     /// The name after `checkpoint.`.
     pub name: &'static str,
     /// What its value is.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// The value it has when nobody sets it; of lists, values separated by spaces.
     pub default: &'static str,
     /// What it is for, in one line.
@@ -36,151 +36,151 @@ pub struct Setting {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "allowHome",
-        kind: Kind::Word(&["off", "on"]),
+        kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "save even when the repository is the home folder or the root of the file system",
     },
     Setting {
         name: "autoPrune",
-        kind: Kind::Word(&["off", "on"]),
+        kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "prune by itself after each save, by the rules of checkpoint.keep*",
     },
     Setting {
         name: "commitNotes",
-        kind: Kind::Word(&["off", "on"]),
+        kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "the hooks note on each commit, in refs/notes/checkpoints, which checkpoint was made for it",
     },
     Setting {
         name: "commitTrailer",
-        kind: Kind::Word(&["off", "on"]),
+        kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "the hook commit-msg puts the trailer Checkpoint-Id, the session's newest checkpoint, into messages",
     },
     Setting {
         name: "compactAt",
-        kind: Kind::Count,
+        kind: SettingKind::Count,
         default: "100000",
         doc: "compact the chat when it has this many tokens; 0 never does",
     },
     Setting {
         name: "compactCommand",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         default: "",
         doc: "program that summarises the chat, read from its standard input",
     },
     Setting {
         name: "compactTimeout",
-        kind: Kind::Span,
+        kind: SettingKind::Span,
         default: "30s",
         doc: "how long checkpoint.compactCommand may take before it is ended and nothing is compacted",
     },
     Setting {
         name: "exclude",
-        kind: Kind::List,
+        kind: SettingKind::List,
         default: ".env* *.pem *.key id_*",
         doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
     },
     Setting {
         name: "graph",
-        kind: Kind::Word(&["auto", "ascii", "unicode"]),
+        kind: SettingKind::Word(&["auto", "ascii", "unicode"]),
         default: "auto",
         doc: "the characters that graphs are drawn with",
     },
     Setting {
         name: "interruptedAfter",
-        kind: Kind::Span,
+        kind: SettingKind::Span,
         default: "30m",
         doc: "an active session without a watcher counts as interrupted after this time of silence",
     },
     Setting {
         name: "keepCompleted",
-        kind: Kind::Word(&["auto", "on", "off"]),
+        kind: SettingKind::Word(&["auto", "on", "off"]),
         default: "auto",
         doc: "whether a prune leaves completed sessions alone (on), removes them (off), or treats them as any other",
     },
     Setting {
         name: "keepFailed",
-        kind: Kind::Word(&["auto", "on", "off"]),
+        kind: SettingKind::Word(&["auto", "on", "off"]),
         default: "auto",
         doc: "whether a prune leaves failed sessions alone (on), removes them (off), or treats them as any other",
     },
     Setting {
         name: "keepFor",
-        kind: Kind::Span,
+        kind: SettingKind::Span,
         default: "0",
         doc: "a prune drops checkpoints older than this; 0 drops none for their age",
     },
     Setting {
         name: "keepLast",
-        kind: Kind::Count,
+        kind: SettingKind::Count,
         default: "0",
         doc: "a prune drops all but this many checkpoints of each session; 0 drops none for their number",
     },
     Setting {
         name: "keepSessions",
-        kind: Kind::Count,
+        kind: SettingKind::Count,
         default: "0",
         doc: "a prune removes all but this many sessions, the newest; 0 removes none for their number",
     },
     Setting {
         name: "lockTimeout",
-        kind: Kind::Span,
+        kind: SettingKind::Span,
         default: "30s",
         doc: "how long to wait for another process that saves or restores",
     },
     Setting {
         name: "maxFetchSize",
-        kind: Kind::Size,
+        kind: SettingKind::Size,
         default: "4g",
         doc: "a fetch that receives more, or a fetched checkpoint whose files are larger, is refused",
     },
     Setting {
         name: "maxFileSize",
-        kind: Kind::Size,
+        kind: SettingKind::Size,
         default: "50m",
         doc: "untracked files above this size are not saved",
     },
     Setting {
         name: "maxTotalSize",
-        kind: Kind::Size,
+        kind: SettingKind::Size,
         default: "1g",
         doc: "untracked files are not saved beyond this size of all together",
     },
     Setting {
         name: "pager",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         default: "",
         doc: "pager for list, log, show and diff; GIT_PAGER goes before it, core.pager and PAGER come after",
     },
     Setting {
         name: "redact",
-        kind: Kind::Word(&["on", "warn", "off"]),
+        kind: SettingKind::Word(&["on", "warn", "off"]),
         default: "on",
         doc: "what to do with secrets in records: replace them, only warn, or nothing",
     },
     Setting {
         name: "redactAllow",
-        kind: Kind::List,
+        kind: SettingKind::List,
         default: "",
         doc: "regular expressions of texts that are no secrets",
     },
     Setting {
         name: "redactRule",
-        kind: Kind::List,
+        kind: SettingKind::List,
         default: "",
         doc: "further secrets, each as NAME=REGEX",
     },
     Setting {
         name: "saveEvery",
-        kind: Kind::Count,
+        kind: SettingKind::Count,
         default: "0",
         doc: "save by itself after this many changes of the draft; 0 never does",
     },
     Setting {
         name: "saveOn",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         default: "",
         doc: "events that save by themselves, by the names of their triggers",
     },

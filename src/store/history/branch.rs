@@ -1,8 +1,8 @@
 //! What became of a branch and of its upstream.
 
-use super::rewrite::{Limits, counted};
+use super::rewrite::{RewriteLimits, counted};
 use super::{Error, ObjectId, Repository, is_rename};
-use crate::model::report::{Count, Fate, UpstreamFate};
+use crate::model::report::{BoundedCount, BranchFate, UpstreamFate};
 use crate::store::{facts, graph, refs};
 
 /// Branches whose reflogs are searched for a rename.
@@ -12,7 +12,7 @@ const SEARCHED: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
     /// What became of it.
-    pub fate: Fate,
+    pub fate: BranchFate,
     /// The commit it points to; of a renamed branch the commit of the new one.
     pub tip: Option<ObjectId>,
     /// Its new full name.
@@ -27,33 +27,37 @@ pub fn branch_of(
     name: &str,
     then: Option<ObjectId>,
     since: i64,
-    limits: Limits,
+    limits: RewriteLimits,
 ) -> Result<Tip, Error> {
     let tip = facts::resolve(repo, name)?;
     let Some(now) = tip else {
         if let Some((renamed_to, tip)) = renamed(repo, name, since)? {
             return Ok(Tip {
-                fate: Fate::Renamed,
+                fate: BranchFate::Renamed,
                 tip: Some(tip),
                 renamed_to: Some(renamed_to),
             });
         }
         let unborn = then.is_none() && refs::head(repo)?.branch.as_deref() == Some(name);
         return Ok(Tip {
-            fate: if unborn { Fate::Unborn } else { Fate::Deleted },
+            fate: if unborn {
+                BranchFate::Unborn
+            } else {
+                BranchFate::Deleted
+            },
             tip: None,
             renamed_to: None,
         });
     };
     let fate = match then {
-        None => Fate::Born,
-        Some(then) if then == now => Fate::Same,
+        None => BranchFate::Born,
+        Some(then) if then == now => BranchFate::Same,
         Some(then) => {
             let relation = graph::relation(repo, then, now, limits.walked)?;
             match (relation.ahead.is_empty(), relation.behind.is_empty()) {
-                (true, _) => Fate::Forward,
-                (_, true) => Fate::Rewound,
-                _ => Fate::Rewritten,
+                (true, _) => BranchFate::Forward,
+                (_, true) => BranchFate::Rewound,
+                _ => BranchFate::Rewritten,
             }
         }
     };
@@ -93,7 +97,7 @@ pub fn containing(
     commit: ObjectId,
     upstream: Option<&str>,
     except: Option<&str>,
-    limits: Limits,
+    limits: RewriteLimits,
 ) -> Result<Vec<String>, Error> {
     let head = refs::head(repo)?;
     let mut tips: Vec<(String, ObjectId)> = Vec::new();
@@ -124,15 +128,15 @@ pub fn containing(
 
 /// An upstream of then, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UpstreamNow {
+pub struct UpstreamState {
     /// What became of it.
     pub fate: UpstreamFate,
     /// The commit it points to.
     pub tip: Option<ObjectId>,
     /// Commits gained.
-    pub gained: Option<Count>,
+    pub gained: Option<BoundedCount>,
     /// Commits lost.
-    pub dropped: Option<Count>,
+    pub dropped: Option<BoundedCount>,
 }
 
 /// What became of the upstream with this short name, which pointed to `then`.
@@ -140,8 +144,8 @@ pub fn upstream_of(
     repo: &Repository,
     name: &str,
     then: Option<ObjectId>,
-    limits: Limits,
-) -> Result<UpstreamNow, Error> {
+    limits: RewriteLimits,
+) -> Result<UpstreamState, Error> {
     let mut tip = None;
     for prefix in ["refs/remotes/", "refs/heads/", "refs/"] {
         tip = facts::resolve(repo, &format!("{prefix}{name}"))?;
@@ -149,7 +153,7 @@ pub fn upstream_of(
             break;
         }
     }
-    let now = |fate, gained, dropped| UpstreamNow {
+    let now = |fate, gained, dropped| UpstreamState {
         fate,
         tip,
         gained,

@@ -10,13 +10,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use gix::bstr::{BStr, ByteSlice};
 
-pub use branch::{Tip, UpstreamNow, branch_of, containing, upstream_of};
-pub use rewrite::{Limits, follow};
+pub use branch::{Tip, UpstreamState, branch_of, containing, upstream_of};
+pub use rewrite::{RewriteLimits, follow};
 
 use super::checkpoint::oid;
 use super::{Error, ObjectId, Repository, tree};
 use crate::model::path::RepoPath;
-use crate::model::report::{CommitInfo, CommitList, Count};
+use crate::model::report::{BoundedCount, CommitInfo, CommitList};
 use crate::model::time::Timestamp;
 
 /// Commits that a list names; further ones are only counted.
@@ -30,7 +30,7 @@ const SUBJECT: usize = 500;
 
 /// The parts of a commit that matter here. Read leniently: whatever git accepted must be shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct CommitParts {
     pub(crate) tree: Option<ObjectId>,
     pub(crate) parents: Vec<ObjectId>,
     pub(crate) author: Person,
@@ -54,7 +54,7 @@ impl Person {
 }
 
 /// Reads a commit.
-pub(crate) fn parsed(repo: &Repository, id: ObjectId) -> Result<Parsed, Error> {
+pub(crate) fn parsed(repo: &Repository, id: ObjectId) -> Result<CommitParts, Error> {
     let object = tree::find(repo, id)?;
     if object.kind != gix::objs::Kind::Commit {
         let why = format!("it is a {}, not a commit", object.kind);
@@ -63,8 +63,8 @@ pub(crate) fn parsed(repo: &Repository, id: ObjectId) -> Result<Parsed, Error> {
     Ok(parse(&object.data))
 }
 
-fn parse(data: &[u8]) -> Parsed {
-    let mut commit = Parsed {
+fn parse(data: &[u8]) -> CommitParts {
+    let mut commit = CommitParts {
         tree: None,
         parents: Vec::new(),
         author: Person::default(),
@@ -147,7 +147,7 @@ pub fn commit_info(repo: &Repository, id: ObjectId) -> Result<CommitInfo, Error>
     Ok(info(id, parsed(repo, id)?))
 }
 
-fn info(id: ObjectId, commit: Parsed) -> CommitInfo {
+fn info(id: ObjectId, commit: CommitParts) -> CommitInfo {
     CommitInfo {
         id: oid(id),
         authored_at: commit.author.at(),
@@ -162,7 +162,7 @@ fn info(id: ObjectId, commit: Parsed) -> CommitInfo {
 pub fn commit_list(repo: &Repository, ids: &[ObjectId], complete: bool) -> Result<CommitList, Error> {
     let first = ids.iter().take(LISTED).map(|id| commit_info(repo, *id));
     Ok(CommitList {
-        total: Count {
+        total: BoundedCount {
             count: ids.len() as u64,
             at_least: !complete,
         },
@@ -184,7 +184,7 @@ pub fn authors(repo: &Repository, ids: &[ObjectId]) -> Result<u64, Error> {
     Ok(found.len() as u64)
 }
 
-/// For each of `paths` the first of `commits` (newest first) that changed it, as far as it is among the first `limit`.
+/// For each of `paths` the first of `commits` (latest first) that changed it, as far as it is among the first `limit`.
 ///
 /// A merge counts for a path that is in it as in none of its parents.
 pub fn last_touched(
@@ -238,7 +238,7 @@ fn changed_among(
 }
 
 /// What a commit is compared with: its parents, or for a root the empty tree.
-fn parents(commit: &Parsed) -> Vec<Option<ObjectId>> {
+fn parents(commit: &CommitParts) -> Vec<Option<ObjectId>> {
     if commit.parents.is_empty() {
         return vec![None];
     }

@@ -1,29 +1,29 @@
 //! From one commit to another: what was added, and what became of commits that are not in the new history any more.
 //!
-//! A commit is recognised in another form by its patch id, several as one by the patch id of their sum, and else by
+//! A commit is recognized in another form by its patch id, several as one by the patch id of their sum, and else by
 //! author and time of writing, which amending and rebasing keep.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Parsed, authors, commit_list, parents, parsed};
-use crate::model::facts::Bounded;
-use crate::model::report::{Commits, Count, History, Match, MatchedBy, Verdict};
+use super::{CommitParts, authors, commit_list, parents, parsed};
+use crate::model::facts::BoundedList;
+use crate::model::report::{BoundedCount, CommitMatch, Commits, History, MatchedBy, ReportVerdict};
 use crate::store::checkpoint::oid;
-use crate::store::graph::{self, Relation};
-use crate::store::patch_id::{Header, MAX_FILES, PatchId, patch_id};
-use crate::store::tree::{self, Diff};
+use crate::store::graph::{self, CommitRelation};
+use crate::store::patch_id::{MAX_FILES, PatchHeader, PatchId, patch_id};
+use crate::store::tree::{self, TreeDiff};
 use crate::store::{Error, ObjectId, Repository};
 
 /// How much work may be done.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct RewriteLimits {
     /// Commits looked at in one walk through the history.
     pub walked: usize,
     /// Commits on each side that are compared to find rewritten ones.
     pub matched: usize,
 }
 
-/// What happened between the commit of then and the commit of now; also the new commits, newest first.
+/// What happened between the commit of then and the commit of now; also the new commits, latest first.
 ///
 /// `same_branch` is whether both are of the same branch: then commits that are there again were rebased, else picked.
 pub fn follow(
@@ -31,7 +31,7 @@ pub fn follow(
     then: Option<ObjectId>,
     now: Option<ObjectId>,
     same_branch: bool,
-    limits: Limits,
+    limits: RewriteLimits,
 ) -> Result<(Commits, Vec<ObjectId>), Error> {
     let nothing = |how, verdict| Commits {
         verdict,
@@ -39,13 +39,13 @@ pub fn follow(
         base: None,
         since: super::CommitList::default(),
         authors: 0,
-        matched: Bounded::default(),
+        matched: BoundedList::default(),
         lost: super::CommitList::default(),
         shallow: false,
     };
     let (then, now) = match (then, now) {
-        (None, None) => return Ok((nothing(History::Same, Verdict::Same), Vec::new())),
-        (Some(then), Some(now)) if then == now => return Ok((nothing(History::Same, Verdict::Same), Vec::new())),
+        (None, None) => return Ok((nothing(History::Same, ReportVerdict::Same), Vec::new())),
+        (Some(then), Some(now)) if then == now => return Ok((nothing(History::Same, ReportVerdict::Same), Vec::new())),
         (None, Some(now)) => {
             let (new, complete) = graph::reachable(repo, now, limits.walked)?;
             let since = commit_list(repo, &new, complete)?;
@@ -54,7 +54,7 @@ pub fn follow(
                 Commits {
                     since,
                     authors,
-                    ..nothing(History::Born, Verdict::Moved)
+                    ..nothing(History::Born, ReportVerdict::Moved)
                 },
                 new,
             ));
@@ -65,7 +65,7 @@ pub fn follow(
             return Ok((
                 Commits {
                     lost,
-                    ..nothing(History::Unborn, Verdict::Check)
+                    ..nothing(History::Unborn, ReportVerdict::Check)
                 },
                 Vec::new(),
             ));
@@ -75,9 +75,9 @@ pub fn follow(
     let relation = graph::relation(repo, then, now, limits.walked)?;
     let how = outline(&relation);
     let found = if how == History::Diverged {
-        Rewritten::find(repo, &relation, then, same_branch, limits.matched)?
+        RewriteSearch::find(repo, &relation, then, same_branch, limits.matched)?
     } else {
-        Rewritten::default()
+        RewriteSearch::default()
     };
     let how = if how == History::Diverged {
         found.how(same_branch)
@@ -100,15 +100,15 @@ pub fn follow(
     let lost: Vec<_> = relation.ahead.iter().copied().filter(|id| !is_kept(id)).collect();
     let verdict = match how {
         History::Forward | History::Amended | History::Rebased | History::Squashed | History::CherryPicked => {
-            Verdict::Moved
+            ReportVerdict::Moved
         }
-        _ => Verdict::Check,
+        _ => ReportVerdict::Check,
     };
     let matched = found
         .matches
         .iter()
         .map(|found| found.shown(repo))
-        .collect::<Result<Bounded<_>, _>>()?;
+        .collect::<Result<BoundedList<_>, _>>()?;
     let commits = Commits {
         verdict,
         how,
@@ -123,7 +123,7 @@ pub fn follow(
 }
 
 /// What the shape of the history says.
-fn outline(relation: &Relation) -> History {
+fn outline(relation: &CommitRelation) -> History {
     match (relation.base, relation.ahead.is_empty(), relation.behind.is_empty()) {
         (Some(_), true, _) => History::Forward,
         (Some(_), _, true) => History::Rewound,
@@ -134,15 +134,15 @@ fn outline(relation: &Relation) -> History {
 }
 
 /// A commit of then and its form of now.
-struct Found {
+struct RewrittenCommit {
     then: ObjectId,
     now: ObjectId,
     by: MatchedBy,
 }
 
-impl Found {
-    fn shown(&self, repo: &Repository) -> Result<Match, Error> {
-        Ok(Match {
+impl RewrittenCommit {
+    fn shown(&self, repo: &Repository) -> Result<CommitMatch, Error> {
+        Ok(CommitMatch {
             then: oid(self.then),
             now: oid(self.now),
             by: self.by,
@@ -152,8 +152,8 @@ impl Found {
 }
 
 #[derive(Default)]
-struct Rewritten {
-    matches: Vec<Found>,
+struct RewriteSearch {
+    matches: Vec<RewrittenCommit>,
     /// Merges among the old commits: a rebase drops them.
     merges: HashSet<ObjectId>,
     /// Whether every old commit that is no merge was recognised.
@@ -163,15 +163,15 @@ struct Rewritten {
 }
 
 /// A commit with what it changes.
-struct Change {
+struct CommitChange {
     id: ObjectId,
-    commit: Parsed,
-    diffs: Vec<Diff>,
-    header: Option<Header>,
+    commit: CommitParts,
+    diffs: Vec<TreeDiff>,
+    header: Option<PatchHeader>,
     patch: Option<PatchId>,
 }
 
-impl Change {
+impl CommitChange {
     fn read(repo: &Repository, id: ObjectId) -> Result<Self, Error> {
         let commit = parsed(repo, id)?;
         // A merge has no patch id, nor has a change of very many files.
@@ -181,7 +181,7 @@ impl Change {
         };
         Ok(Self {
             id,
-            header: Header::of(&diffs),
+            header: PatchHeader::of(&diffs),
             commit,
             diffs,
             patch: None,
@@ -209,20 +209,20 @@ impl Change {
     }
 }
 
-impl Rewritten {
+impl RewriteSearch {
     fn find(
         repo: &Repository,
-        relation: &Relation,
+        relation: &CommitRelation,
         then: ObjectId,
         same_branch: bool,
         limit: usize,
     ) -> Result<Self, Error> {
-        let read = |ids: &[ObjectId]| -> Result<Vec<Change>, Error> {
-            ids.iter().take(limit).map(|id| Change::read(repo, *id)).collect()
+        let read = |ids: &[ObjectId]| -> Result<Vec<CommitChange>, Error> {
+            ids.iter().take(limit).map(|id| CommitChange::read(repo, *id)).collect()
         };
         let (mut old, mut new) = (read(&relation.ahead)?, read(&relation.behind)?);
         let mut found = Self::default();
-        let mut headers: HashMap<Header, Vec<usize>> = HashMap::new();
+        let mut headers: HashMap<PatchHeader, Vec<usize>> = HashMap::new();
         for (at, change) in new.iter().enumerate() {
             if let Some(header) = &change.header {
                 headers.entry(header.clone()).or_default().push(at);
@@ -248,7 +248,7 @@ impl Rewritten {
         found.find_squashed(repo, relation, then, &old, &mut new, &headers)?;
         found.find_by_author(&old, &new, &used, same_branch);
         let known: HashSet<_> = found.matches.iter().map(|found| found.then).collect();
-        let single = |change: &&Change| !change.is_merge();
+        let single = |change: &&CommitChange| !change.is_merge();
         found.all = relation.complete
             && relation.ahead.len() <= limit
             && !found.matches.is_empty()
@@ -264,33 +264,33 @@ impl Rewritten {
     }
 
     fn push(&mut self, then: ObjectId, now: ObjectId, by: MatchedBy) {
-        self.matches.push(Found { then, now, by });
+        self.matches.push(RewrittenCommit { then, now, by });
     }
 
     /// Whether one new commit makes the change of several old ones: of all, or of a run of those not yet recognised.
     fn find_squashed(
         &mut self,
         repo: &Repository,
-        relation: &Relation,
+        relation: &CommitRelation,
         then: ObjectId,
-        old: &[Change],
-        new: &mut [Change],
-        headers: &HashMap<Header, Vec<usize>>,
+        old: &[CommitChange],
+        new: &mut [CommitChange],
+        headers: &HashMap<PatchHeader, Vec<usize>>,
     ) -> Result<(), Error> {
         let known: HashSet<_> = self.matches.iter().map(|found| found.then).collect();
-        let open = |change: &Change| !known.contains(&change.id) && !change.is_merge();
+        let open = |change: &CommitChange| !known.contains(&change.id) && !change.is_merge();
         if !old.iter().any(open) {
             return Ok(());
         }
-        let by_id: HashMap<ObjectId, &Change> = old.iter().map(|change| (change.id, change)).collect();
-        // The old side along first parents, newest first.
+        let by_id: HashMap<ObjectId, &CommitChange> = old.iter().map(|change| (change.id, change)).collect();
+        // The old side along first parents, latest first.
         let mut chain = Vec::new();
         let mut at = Some(then);
         while let Some(change) = at.and_then(|id| by_id.get(&id)) {
             chain.push(*change);
             at = change.commit.parents.first().copied();
         }
-        let mut runs: Vec<(Option<ObjectId>, &[&Change])> = vec![(relation.base, &chain)];
+        let mut runs: Vec<(Option<ObjectId>, &[&CommitChange])> = vec![(relation.base, &chain)];
         for run in chain
             .split(|change| !open(change))
             .filter(|run| run.len() > 1 && run.len() < chain.len())
@@ -301,11 +301,11 @@ impl Rewritten {
             ));
         }
         for (before, run) in runs {
-            let Some(newest) = run.first().filter(|_| run.len() > 1) else {
+            let Some(latest) = run.first().filter(|_| run.len() > 1) else {
                 continue;
             };
-            let sum = tree::raw_up_to(repo, before, newest.commit.tree, MAX_FILES)?.unwrap_or_default();
-            let Some(candidates) = Header::of(&sum).and_then(|header| headers.get(&header)) else {
+            let sum = tree::raw_up_to(repo, before, latest.commit.tree, MAX_FILES)?.unwrap_or_default();
+            let Some(candidates) = PatchHeader::of(&sum).and_then(|header| headers.get(&header)) else {
                 continue;
             };
             let wanted = patch_id(repo, &sum)?;
@@ -322,11 +322,11 @@ impl Rewritten {
         Ok(())
     }
 
-    fn find_by_author(&mut self, old: &[Change], new: &[Change], used: &[bool], same_branch: bool) {
+    fn find_by_author(&mut self, old: &[CommitChange], new: &[CommitChange], used: &[bool], same_branch: bool) {
         let known: HashSet<_> = self.matches.iter().flat_map(|found| [found.then, found.now]).collect();
         // Scripts commit several times a second, so the same author and second is not enough: both must also touch
         // a path in common, and have the same subject unless one was amended where it stood.
-        let mut forms: Vec<&Change> = new
+        let mut forms: Vec<&CommitChange> = new
             .iter()
             .zip(used)
             .filter(|(change, used)| !**used && !known.contains(&change.id))
@@ -337,7 +337,7 @@ impl Rewritten {
             .rev()
             .filter(|change| !known.contains(&change.id) && !change.is_merge())
         {
-            let is_form = |form: &&Change| {
+            let is_form = |form: &&CommitChange| {
                 let amended = same_branch && form.commit.parents == change.commit.parents;
                 form.commit.author == change.commit.author
                     && (amended || form.commit.subject == change.commit.subject)
@@ -364,7 +364,7 @@ impl Rewritten {
     }
 }
 
-impl Limits {
+impl RewriteLimits {
     /// As much as a person waits for: 10,000 commits walked take 0.1 s, comparing 300 with 300 about as long.
     pub const INTERACTIVE: Self = Self {
         walked: 10_000,
@@ -373,8 +373,8 @@ impl Limits {
 }
 
 /// The number of a list that the walk may have cut short.
-pub(super) fn counted(ids: &[ObjectId], complete: bool) -> Count {
-    Count {
+pub(super) fn counted(ids: &[ObjectId], complete: bool) -> BoundedCount {
+    BoundedCount {
         count: ids.len() as u64,
         at_least: !complete,
     }

@@ -8,7 +8,7 @@ use gix::merge::blob::platform::builtin_merge::Pick;
 use gix::merge::blob::{Platform, Resolution, ResourceKind, pipeline};
 use gix::objs::tree::EntryKind;
 
-use super::Options;
+use super::MergeOptions;
 use crate::store::{Error, ObjectId, Repository};
 
 /// What stands beside the markers of a conflict.
@@ -23,13 +23,13 @@ pub struct Labels<'a> {
 }
 
 /// The state that merges of several files share.
-pub(super) struct Blobs {
+pub(super) struct MergeCache {
     platform: Platform,
     options: gix::merge::blob::platform::merge::Options,
 }
 
 /// What came out.
-pub(super) enum Merged {
+pub(super) enum MergeOutcome {
     /// Both sides fit.
     Clean(ObjectId),
     /// Both sides between markers.
@@ -38,7 +38,7 @@ pub(super) enum Merged {
     Binary,
 }
 
-impl Blobs {
+impl MergeCache {
     pub(super) fn new(repo: &Repository) -> Result<Self, Error> {
         let mut platform = repo
             .merge_resource_cache(pipeline::WorktreeRoots::default())
@@ -56,8 +56,8 @@ impl Blobs {
         repo: &Repository,
         names: [&BStr; 3],
         ids: [Option<ObjectId>; 3],
-        options: Options<'_>,
-    ) -> Result<Merged, Error> {
+        options: MergeOptions<'_>,
+    ) -> Result<MergeOutcome, Error> {
         let path = names[1];
         let failed = || Error::gix(format!("merge '{path}'"));
         let kinds = [
@@ -119,15 +119,15 @@ impl Blobs {
         let [base, ours, theirs] = ids;
         let id = match pick {
             Pick::Buffer => repo.write_blob(&bytes).map_err(failed())?.detach(),
-            _ if resolution == Resolution::Conflict => return Ok(Merged::Binary),
+            _ if resolution == Resolution::Conflict => return Ok(MergeOutcome::Binary),
             Pick::Ancestor => base.or(ours).unwrap_or_else(|| ObjectId::null(repo.object_hash())),
             Pick::Ours => ours.unwrap_or_else(|| ObjectId::null(repo.object_hash())),
             Pick::Theirs => theirs.unwrap_or_else(|| ObjectId::null(repo.object_hash())),
         };
         Ok(if resolution == Resolution::Conflict {
-            Merged::Marked(id)
+            MergeOutcome::Marked(id)
         } else {
-            Merged::Clean(id)
+            MergeOutcome::Clean(id)
         })
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! `base` and `theirs` are what a checkpoint holds (the tree of its HEAD and its files), `ours` is the present. Only the
 //! paths that differ between base and theirs are looked at, so a "conflict" here is one that bringing these changes back
-//! would give. Both sides' renames are followed, exact ones and similar ones; renamed folders are not (a new file stays
+//! would give. Both sides' renames are followed, exact ones and similar ones; renamed directories are not (a new file stays
 //! where it was saved). Not gix's merge of whole trees: that compares every renamed file of the project's history since,
 //! and a decision could not be told for each path.
 
 mod content;
-mod likeness;
+mod similarity;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ use gix::objs::tree::EntryKind;
 pub use content::Labels;
 
 use super::checkpoint::object_id;
-use super::tree::{self, Diff, Side};
+use super::tree::{self, TreeDiff, TreeItem};
 use super::{Error, ObjectId, Repository};
-use crate::model::change::Entry;
+use crate::model::change::TreeEntryInfo;
 use crate::model::path::RepoPath;
 use crate::model::report::MergeVerdict;
 
@@ -36,10 +36,10 @@ pub struct Trees {
 
 /// How to merge.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct MergeOptions<'a> {
     /// What stands beside conflict markers.
     pub labels: Labels<'a>,
-    /// Whether the user's own merge drivers may run. They write files beside the work tree's, so a report says no, and
+    /// Whether the user's own merge drivers may run. They write files beside the working tree's, so a report says no, and
     /// a path with such a driver is merged as text.
     pub drivers: bool,
     /// Files that may be read while looking for the new name of a changed file; 0 follows exact renames alone.
@@ -58,26 +58,26 @@ pub struct PathMerge {
     /// Whether both sides fit together.
     pub verdict: MergeVerdict,
     /// What has to be done to ours.
-    pub result: Outcome,
+    pub result: PathMergeOutcome,
     /// A path of ours that goes away with it: the old name of a file that theirs renamed.
     pub removes: Option<RepoPath>,
     /// Why the content could not be merged, with [`MergeVerdict::Unknown`].
     pub failure: Option<String>,
     /// What stood in base.
-    pub base: Option<Entry>,
+    pub base: Option<TreeEntryInfo>,
     /// What stands in ours.
-    pub ours: Option<Entry>,
+    pub ours: Option<TreeEntryInfo>,
     /// What stands in theirs.
-    pub theirs: Option<Entry>,
+    pub theirs: Option<TreeEntryInfo>,
 }
 
 /// What a merge does to a path of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PathMergeOutcome {
     /// Nothing: it is as it has to be, or a conflict leaves it as it is.
     Keep,
     /// This is put there. With a conflict in the content, the blob holds both sides between markers.
-    Write(Entry),
+    Write(TreeEntryInfo),
     /// It is deleted.
     Delete,
 }
@@ -86,14 +86,18 @@ pub enum Outcome {
 ///
 /// Gives one item for each path, in the order of the saved paths. A file whose content cannot be read, because a partial
 /// clone lacks it or it is damaged, spoils its own item alone.
-pub fn three_way(reader: &tree::Reader<'_>, trees: Trees, options: Options<'_>) -> Result<Vec<PathMerge>, Error> {
+pub fn three_way(
+    reader: &tree::TreeReader<'_>,
+    trees: Trees,
+    options: MergeOptions<'_>,
+) -> Result<Vec<PathMerge>, Error> {
     let repo = reader.repo();
     let theirs = tree::pair_exact(reader.raw(trees.base, trees.theirs)?);
     if theirs.is_empty() {
         return Ok(Vec::new());
     }
-    let theirs = likeness::pair(repo, theirs, options.rename_candidates, |_| true);
-    let ours: BTreeMap<BString, Diff> = reader
+    let theirs = similarity::pair(repo, theirs, options.rename_candidates, |_| true);
+    let ours: BTreeMap<BString, TreeDiff> = reader
         .raw(trees.base, trees.ours)?
         .into_iter()
         .map(|diff| (diff.path.clone(), diff))
@@ -131,9 +135,9 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
     let mut editor = gix::objs::tree::Editor::new(root, &repo.objects, hash);
     let failed = || Error::gix("build the merged tree");
     let split = |path: &RepoPath| -> Vec<BString> { path.as_bytes().split_str(b"/").map(BString::from).collect() };
-    // Deletions first: a file may take the place of a folder whose files go away.
+    // Deletions first: a file may take the place of a directory whose files go away.
     for path in merged {
-        if path.result == Outcome::Delete {
+        if path.result == PathMergeOutcome::Delete {
             editor.remove(split(&path.path)).map_err(failed())?;
         }
         if let Some(old) = &path.removes {
@@ -141,7 +145,7 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
         }
     }
     for path in merged {
-        if let Outcome::Write(entry) = &path.result {
+        if let PathMergeOutcome::Write(entry) = &path.result {
             let kind = match entry.mode {
                 0o100_755 => EntryKind::BlobExecutable,
                 0o120_000 => EntryKind::Link,
@@ -161,9 +165,9 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
 /// Where ours moved the files that theirs changed.
 fn moved(
     repo: &Repository,
-    theirs: &[Diff],
-    ours: &BTreeMap<BString, Diff>,
-    options: Options<'_>,
+    theirs: &[TreeDiff],
+    ours: &BTreeMap<BString, TreeDiff>,
+    options: MergeOptions<'_>,
 ) -> BTreeMap<BString, BString> {
     let gone = |path: &BString| ours.get(path).is_some_and(|diff| diff.new.is_none());
     let sources: BTreeSet<&BString> = theirs
@@ -177,58 +181,59 @@ fn moved(
     }
     // All deleted files take part: one that theirs left alone may be the better match for an added file.
     let paired = tree::pair_exact(ours.values().cloned().collect());
-    let paired = likeness::pair(repo, paired, options.rename_candidates, |path| sources.contains(path));
+    let paired = similarity::pair(repo, paired, options.rename_candidates, |path| sources.contains(path));
     paired
         .into_iter()
         .filter_map(|diff| Some((diff.from?, diff.path)))
         .collect()
 }
 
-fn old_path(diff: &Diff) -> &BString {
+fn old_path(diff: &TreeDiff) -> &BString {
     diff.from.as_ref().unwrap_or(&diff.path)
 }
 
 struct Merge<'a> {
     repo: &'a Repository,
-    options: Options<'a>,
+    options: MergeOptions<'a>,
     /// What ours changed against base, by path.
-    ours: BTreeMap<BString, Diff>,
+    ours: BTreeMap<BString, TreeDiff>,
     /// New names of files in ours, by the name in base.
     moved: BTreeMap<BString, BString>,
     /// Made when the first content has to be merged: it reads the index.
-    blobs: Option<content::Blobs>,
+    blobs: Option<content::MergeCache>,
     /// Why the content of the path at hand could not be merged.
     failure: Option<String>,
 }
 
 impl Merge<'_> {
     /// What ours has at a path where base has `base`.
-    fn ours_at(&self, path: &BStr, base: Option<Side>) -> Option<Side> {
+    fn ours_at(&self, path: &BStr, base: Option<TreeItem>) -> Option<TreeItem> {
         self.ours.get(path).map_or(base, |diff| diff.new)
     }
 
-    fn path(&mut self, change: &Diff) -> PathMerge {
+    fn path(&mut self, change: &TreeDiff) -> PathMerge {
         let mut merged = self.decide(change);
         merged.failure = self.failure.take();
         merged
     }
 
-    fn decide(&mut self, change: &Diff) -> PathMerge {
+    fn decide(&mut self, change: &TreeDiff) -> PathMerge {
         let old = old_path(change);
         let here = self.ours_at(old.as_bstr(), change.old);
-        let made = |path: &BString, ours: Option<Side>, (verdict, result): (MergeVerdict, Outcome)| PathMerge {
-            saved: RepoPath::new(change.path.to_vec()),
-            from: change.from.as_ref().map(|from| RepoPath::new(from.to_vec())),
-            path: RepoPath::new(path.to_vec()),
-            verdict,
-            result,
-            removes: None,
-            failure: None,
-            base: change.old.map(Entry::from),
-            ours: ours.map(Entry::from),
-            theirs: change.new.map(Entry::from),
-        };
-        let keep = |verdict| (verdict, Outcome::Keep);
+        let made =
+            |path: &BString, ours: Option<TreeItem>, (verdict, result): (MergeVerdict, PathMergeOutcome)| PathMerge {
+                saved: RepoPath::new(change.path.to_vec()),
+                from: change.from.as_ref().map(|from| RepoPath::new(from.to_vec())),
+                path: RepoPath::new(path.to_vec()),
+                verdict,
+                result,
+                removes: None,
+                failure: None,
+                base: change.old.map(TreeEntryInfo::from),
+                ours: ours.map(TreeEntryInfo::from),
+                theirs: change.new.map(TreeEntryInfo::from),
+            };
+        let keep = |verdict| (verdict, PathMergeOutcome::Keep);
         let Some(from) = &change.from else {
             let Some(to) = self.moved.get(old).filter(|_| here.is_none()).cloned() else {
                 let merged = self.sides([old; 3], change.old, here, change.new);
@@ -258,7 +263,11 @@ impl Merge<'_> {
             (Some(_), None) => {
                 let (verdict, result) = self.sides([old, old, &change.path], change.old, here, change.new);
                 // What is kept of ours still moves to the new name.
-                let result = if result == Outcome::Keep { written(here) } else { result };
+                let result = if result == PathMergeOutcome::Keep {
+                    written(here)
+                } else {
+                    result
+                };
                 let removes = Some(RepoPath::new(from.to_vec()));
                 PathMerge {
                     removes,
@@ -272,23 +281,27 @@ impl Merge<'_> {
     fn sides(
         &mut self,
         names: [&BString; 3],
-        base: Option<Side>,
-        ours: Option<Side>,
-        theirs: Option<Side>,
-    ) -> (MergeVerdict, Outcome) {
-        let equal = |a: Option<Side>, b: Option<Side>| match (a, b) {
+        base: Option<TreeItem>,
+        ours: Option<TreeItem>,
+        theirs: Option<TreeItem>,
+    ) -> (MergeVerdict, PathMergeOutcome) {
+        let equal = |a: Option<TreeItem>, b: Option<TreeItem>| match (a, b) {
             (Some(a), Some(b)) => a.id == b.id && a.mode.kind() == b.mode.kind(),
             (a, b) => a.is_none() && b.is_none(),
         };
         if equal(ours, theirs) {
-            return (MergeVerdict::Clean, Outcome::Keep);
+            return (MergeVerdict::Clean, PathMergeOutcome::Keep);
         }
         if equal(ours, base) {
             return (MergeVerdict::Clean, written(theirs));
         }
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             // Of ours deleted and theirs changed, theirs is put there, as git does.
-            let result = if ours.is_some() { Outcome::Keep } else { written(theirs) };
+            let result = if ours.is_some() {
+                PathMergeOutcome::Keep
+            } else {
+                written(theirs)
+            };
             return (MergeVerdict::ModifyDelete, result);
         };
         if !(ours.mode.is_blob() && theirs.mode.is_blob()) {
@@ -298,7 +311,7 @@ impl Merge<'_> {
             } else {
                 MergeVerdict::Structure
             };
-            return (verdict, Outcome::Keep);
+            return (verdict, PathMergeOutcome::Keep);
         }
         let base = base.filter(|base| base.mode.is_blob());
         let mode = match base {
@@ -312,31 +325,31 @@ impl Merge<'_> {
         } else {
             let ids = [base.map(|base| base.id), Some(ours.id), Some(theirs.id)];
             match self.content(names, ids) {
-                Ok(content::Merged::Clean(id)) => (MergeVerdict::Clean, id),
-                Ok(content::Merged::Binary) => return (MergeVerdict::Binary, Outcome::Keep),
-                Ok(content::Merged::Marked(id)) if base.is_none() => (MergeVerdict::AddAdd, id),
-                Ok(content::Merged::Marked(id)) => (MergeVerdict::Content, id),
+                Ok(content::MergeOutcome::Clean(id)) => (MergeVerdict::Clean, id),
+                Ok(content::MergeOutcome::Binary) => return (MergeVerdict::Binary, PathMergeOutcome::Keep),
+                Ok(content::MergeOutcome::Marked(id)) if base.is_none() => (MergeVerdict::AddAdd, id),
+                Ok(content::MergeOutcome::Marked(id)) => (MergeVerdict::Content, id),
                 Err(error) => {
                     self.failure = Some(error.to_string());
-                    return (MergeVerdict::Unknown, Outcome::Keep);
+                    return (MergeVerdict::Unknown, PathMergeOutcome::Keep);
                 }
             }
         };
         if id == ours.id && mode.kind() == ours.mode.kind() {
-            return (verdict, Outcome::Keep);
+            return (verdict, PathMergeOutcome::Keep);
         }
-        (verdict, written(Some(Side { mode, id })))
+        (verdict, written(Some(TreeItem { mode, id })))
     }
 
-    fn content(&mut self, names: [&BString; 3], ids: [Option<ObjectId>; 3]) -> Result<content::Merged, Error> {
+    fn content(&mut self, names: [&BString; 3], ids: [Option<ObjectId>; 3]) -> Result<content::MergeOutcome, Error> {
         let blobs = match &mut self.blobs {
             Some(blobs) => blobs,
-            none => none.insert(content::Blobs::new(self.repo)?),
+            none => none.insert(content::MergeCache::new(self.repo)?),
         };
         blobs.merge(self.repo, names.map(|name| name.as_bstr()), ids, self.options)
     }
 
-    /// Takes back what cannot be put there: two files at one path, or a file where a folder has to be.
+    /// Takes back what cannot be put there: two files at one path, or a file where a directory has to be.
     fn check_structure(&self, merged: &mut [PathMerge]) {
         let mut seen: BTreeMap<RepoPath, usize> = BTreeMap::new();
         for path in merged.iter() {
@@ -344,12 +357,12 @@ impl Merge<'_> {
         }
         for path in merged.iter_mut().filter(|path| seen[&path.path] > 1) {
             path.verdict = MergeVerdict::Structure;
-            path.result = Outcome::Keep;
+            path.result = PathMergeOutcome::Keep;
             path.removes = None;
         }
         let mut deleted: BTreeSet<Vec<u8>> = BTreeSet::new();
         for path in merged.iter() {
-            if path.result == Outcome::Delete {
+            if path.result == PathMergeOutcome::Delete {
                 deleted.insert(path.path.as_bytes().to_vec());
             }
             deleted.extend(path.removes.iter().map(|old| old.as_bytes().to_vec()));
@@ -368,7 +381,7 @@ impl Merge<'_> {
             .filter(|path| !deleted.contains(path))
             .collect();
         for path in merged.iter_mut() {
-            if !matches!(path.result, Outcome::Write(_)) || path.ours.is_some() && path.removes.is_none() {
+            if !matches!(path.result, PathMergeOutcome::Write(_)) || path.ours.is_some() && path.removes.is_none() {
                 continue;
             }
             let name = path.path.as_bytes();
@@ -384,13 +397,15 @@ impl Merge<'_> {
                 .any(|(at, _)| kept.contains(&name[..at]));
             if has_children || has_parent {
                 path.verdict = MergeVerdict::Structure;
-                path.result = Outcome::Keep;
+                path.result = PathMergeOutcome::Keep;
                 path.removes = None;
             }
         }
     }
 }
 
-fn written(side: Option<Side>) -> Outcome {
-    side.map_or(Outcome::Delete, |side| Outcome::Write(Entry::from(side)))
+fn written(side: Option<TreeItem>) -> PathMergeOutcome {
+    side.map_or(PathMergeOutcome::Delete, |side| {
+        PathMergeOutcome::Write(TreeEntryInfo::from(side))
+    })
 }

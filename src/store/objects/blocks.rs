@@ -1,7 +1,7 @@
 //! Packs and their indexes read piece by piece into memory of bounded size.
 //!
 //! gix maps them, and each byte touched in a map costs 64 KiB of memory, as the system brings in the pages around it:
-//! the trees of fifty folders, scattered over a pack of 50 MiB, took 20 MiB so. A piece read here costs its own length,
+//! the trees of fifty directories, scattered over a pack of 50 MiB, took 20 MiB so. A piece read here costs its own length,
 //! and the oldest pieces go.
 
 use std::collections::HashMap;
@@ -19,29 +19,29 @@ const KEPT: usize = 1024 * 1024;
 const OPEN: usize = 16;
 
 /// A piece.
-type Block = Rc<Vec<u8>>;
+type FileBlock = Rc<Vec<u8>>;
 
 /// Files, by numbers of the caller's choice, read piece by piece.
 pub(super) struct Blocks {
     /// With their lengths. The one used last comes last; `None` for one that cannot be opened.
     open: Vec<(usize, Option<(File, u64)>)>,
-    kept: Kept<Block>,
+    kept: BlockCache<FileBlock>,
     /// The pieces that were asked for last, of an even and of an odd number: mostly they are the next ones, too.
-    last: [Option<(usize, u64, Block)>; 2],
+    last: [Option<(usize, u64, FileBlock)>; 2],
 }
 
 impl Blocks {
     pub(super) fn new() -> Self {
         Self {
             open: Vec::new(),
-            kept: Kept::new(KEPT),
+            kept: BlockCache::new(KEPT),
             last: [None, None],
         }
     }
 
     /// The piece that has the byte at an offset of the file, and where in it that byte is. `None` beyond the end, or when
     /// the file cannot be read.
-    pub(super) fn at(&mut self, number: usize, path: &Path, offset: u64) -> Option<(Block, usize)> {
+    pub(super) fn at(&mut self, number: usize, path: &Path, offset: u64) -> Option<(FileBlock, usize)> {
         let within = usize::try_from(offset % BLOCK as u64).ok()?;
         let start = offset - within as u64;
         let last = self.last[number % 2]
@@ -104,14 +104,14 @@ impl Blocks {
 }
 
 /// What was read or made, by file and offset. When there is enough of the new ones, the old ones go.
-pub(super) struct Kept<V> {
+pub(super) struct BlockCache<V> {
     new: HashMap<(usize, u64), (V, usize)>,
     old: HashMap<(usize, u64), (V, usize)>,
     size: usize,
     enough: usize,
 }
 
-impl<V: Clone> Kept<V> {
+impl<V: Clone> BlockCache<V> {
     /// Keeps values of `enough` bytes at least, and twice as much at most.
     pub(super) fn new(enough: usize) -> Self {
         Self {
@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn files_are_read_across_pieces_and_up_to_their_end() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a folder");
         let content: Vec<u8> = (0..=250).cycle().take(3 * BLOCK + 5).collect();
-        let paths: Vec<_> = (0..2 * OPEN).map(|n| folder.path().join(n.to_string())).collect();
+        let paths: Vec<_> = (0..2 * OPEN).map(|n| directory.path().join(n.to_string())).collect();
         for path in &paths {
             std::fs::write(path, &content).expect("written");
         }
@@ -169,13 +169,13 @@ mod tests {
         assert!(blocks.at(0, &paths[0], content.len() as u64).is_none());
         assert!(blocks.at(0, &paths[0], 1 << 40).is_none());
         assert_eq!(blocks.length(0, &paths[0]), Some(content.len() as u64));
-        assert!(blocks.length(99, &folder.path().join("none")).is_none());
-        assert!(blocks.at(99, &folder.path().join("none"), 0).is_none());
+        assert!(blocks.length(99, &directory.path().join("none")).is_none());
+        assert!(blocks.at(99, &directory.path().join("none"), 0).is_none());
     }
 
     #[test]
     fn what_is_kept_is_bounded_and_what_is_used_stays() {
-        let mut kept = Kept::new(100);
+        let mut kept = BlockCache::new(100);
         for offset in 0..100 {
             kept.put(0, offset, &offset, 10);
             assert_eq!(kept.get(0, 0), Some(0), "used again and again");

@@ -12,7 +12,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::deflate;
-use super::pack::{self, Entry};
+use super::pack::{self, IndexEntry};
 use super::seal::TempFile;
 use crate::os::Sharing;
 use crate::store::Error;
@@ -31,14 +31,14 @@ pub(super) struct Mark {
 
 /// The pack being written.
 pub(super) struct Body {
-    folder: PathBuf,
+    directory: PathBuf,
     sharing: Sharing,
     /// The tail of the pack that is not in the file yet; all of it while there is no file.
     tail: Vec<u8>,
     file: Option<TempFile>,
     /// The bytes in the file.
     flushed: u64,
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     by_id: HashMap<ObjectId, usize>,
     /// Whether a write failed, after which the file's contents are unknown.
     broken: bool,
@@ -46,9 +46,9 @@ pub(super) struct Body {
 
 impl Body {
     /// An empty pack that will be put into `folder`.
-    pub(super) fn new(folder: PathBuf, sharing: Sharing) -> Self {
+    pub(super) fn new(directory: PathBuf, sharing: Sharing) -> Self {
         Self {
-            folder,
+            directory,
             sharing,
             tail: pack::head(0).to_vec(),
             file: None,
@@ -87,7 +87,7 @@ impl Body {
         }
         let offset = self.len();
         self.put(entry)?;
-        self.note(Entry { id, crc32, offset });
+        self.note(IndexEntry { id, crc32, offset });
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Body {
         self.rollback(mark.length)
     }
 
-    fn note(&mut self, entry: Entry) {
+    fn note(&mut self, entry: IndexEntry) {
         self.by_id.insert(entry.id, self.entries.len());
         self.entries.push(entry);
     }
@@ -123,7 +123,7 @@ impl Body {
         if self.contains(&id) {
             return self.rollback(offset);
         }
-        self.note(Entry { id, crc32, offset });
+        self.note(IndexEntry { id, crc32, offset });
         Ok(())
     }
 
@@ -156,12 +156,12 @@ impl Body {
 
     fn flush(&mut self) -> Result<(), Error> {
         if self.broken {
-            return Err(Error::io("write", &self.folder)(io::Error::other(
+            return Err(Error::io("write", &self.directory)(io::Error::other(
                 "an earlier write failed",
             )));
         }
         if self.file.is_none() {
-            self.file = Some(TempFile::create(&self.folder, self.sharing)?);
+            self.file = Some(TempFile::create(&self.directory, self.sharing)?);
         }
         let temp = self.file.as_mut().expect("created above");
         let written = temp.file().write_all(&self.tail);
@@ -190,7 +190,7 @@ impl Body {
 
     /// Where the pack is being written, for messages.
     pub(super) fn place(&self) -> &Path {
-        self.file.as_ref().map_or(&self.folder, TempFile::path)
+        self.file.as_ref().map_or(&self.directory, TempFile::path)
     }
 
     fn bytes(&self, start: u64, end: u64) -> io::Result<Vec<u8>> {
@@ -210,7 +210,7 @@ impl Body {
 
     /// Ends the pack: gives the temporary file, complete but for its durability, its entries and its checksum, or
     /// `None` if nothing was written.
-    pub(super) fn close(mut self, hash: gix::hash::Kind) -> Result<Option<Closed>, Error> {
+    pub(super) fn close(mut self, hash: gix::hash::Kind) -> Result<Option<FinishedPack>, Error> {
         if self.entries.is_empty() {
             return Ok(None);
         }
@@ -233,7 +233,7 @@ impl Body {
         self.tail.extend_from_slice(checksum.as_slice());
         self.flush()?;
         let file = self.file.take().expect("a flush creates the file");
-        Ok(Some(Closed {
+        Ok(Some(FinishedPack {
             file,
             entries: std::mem::take(&mut self.entries),
             checksum,
@@ -258,8 +258,8 @@ fn rehash(file: &mut File, head: &[u8], length: u64, hasher: &mut gix::hash::Has
 }
 
 /// A pack with all its bytes in a temporary file.
-pub(super) struct Closed {
+pub(super) struct FinishedPack {
     pub(super) file: TempFile,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<IndexEntry>,
     pub(super) checksum: ObjectId,
 }

@@ -13,10 +13,10 @@ use flate2::Crc;
 use gix::odb::pack::index;
 
 use super::body::Body;
-use super::pack::{self, Entry};
+use super::pack::{self, IndexEntry};
 use super::{name, seal};
 use crate::os;
-use crate::store::{Error, Repository, lock, place};
+use crate::store::{Error, Repository, lock, paths};
 
 /// More packs of ours than this are too many. Well below git's 50, as the user's own count as well.
 const TOO_MANY: usize = 16;
@@ -34,27 +34,27 @@ const GC_LIMIT: Duration = Duration::from_secs(12 * 3600);
 
 /// What [`consolidate`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Consolidated {
+pub struct ConsolidationOutcome {
     /// Packs removed, because an earlier call had merged them.
     pub merged: usize,
 }
 
-struct Candidate {
+struct SmallPack {
     base: PathBuf,
     size: u64,
 }
 
-/// Merges our packs if there are more than 16 of them. A cheap look at the folder otherwise.
+/// Merges our packs if there are more than 16 of them. A cheap look at the directory otherwise.
 ///
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
 /// they have listed already), and with packs under a `.keep`. Call it when no lock is held: merging takes time that
 /// other processes should not wait for. The merged packs go with a later call, at least a second
-/// after: somebody reading the folder meanwhile sees the new one or the old ones, not neither.
-pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
-    let folder = place::objects_dir(repo).join("pack");
+/// after: somebody reading the directory meanwhile sees the new one or the old ones, not neither.
+pub fn consolidate(repo: &Repository) -> Result<ConsolidationOutcome, Error> {
+    let directory = paths::objects_dir(repo).join("pack");
     let note = note(repo);
-    let none = Consolidated { merged: 0 };
-    let listed = indexes(&folder)?;
+    let none = ConsolidationOutcome { merged: 0 };
+    let listed = indexes(&directory)?;
     // Which of them are ours is not worth finding out when all together are few.
     let may_be_many = || listed.len() > TOO_MANY && ours(listed).len() > TOO_MANY;
     if !(note.exists() || may_be_many()) || maintained(repo) {
@@ -64,16 +64,16 @@ pub fn consolidate(repo: &Repository) -> Result<Consolidated, Error> {
         Err(Error::Busy { .. }) => return Ok(none),
         lock => lock?,
     };
-    let merged = match remove_superseded(&folder, &note)? {
-        Removed::NotYet => return Ok(none),
-        Removed::Some(merged) => merged,
+    let merged = match remove_superseded(&directory, &note)? {
+        RemovalOutcome::NotYet => return Ok(none),
+        RemovalOutcome::Some(merged) => merged,
     };
     // Again under the lock: another process may have been at it.
-    let found = ours(indexes(&folder)?);
+    let found = ours(indexes(&directory)?);
     if found.len() > TOO_MANY {
-        merge(repo, &folder, &note, choose(&found))?;
+        merge(repo, &directory, &note, choose(&found))?;
     }
-    Ok(Consolidated { merged })
+    Ok(ConsolidationOutcome { merged })
 }
 
 /// Where the names of merged packs stand until they are removed: the new one, then the old ones, a line each.
@@ -81,20 +81,20 @@ fn note(repo: &Repository) -> PathBuf {
     repo.common_dir().join("checkpoint").join("superseded")
 }
 
-enum Removed {
+enum RemovalOutcome {
     NotYet,
     Some(usize),
 }
 
 /// Removes the packs that an earlier call merged.
-fn remove_superseded(folder: &Path, note: &Path) -> Result<Removed, Error> {
+fn remove_superseded(directory: &Path, note: &Path) -> Result<RemovalOutcome, Error> {
     let text = match os::read_regular(note) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::Some(0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RemovalOutcome::Some(0)),
         Err(error) => return Err(Error::io("read", note)(error)),
     };
     if os::age(note).is_some_and(|age| age < GRACE) {
-        return Ok(Removed::NotYet);
+        return Ok(RemovalOutcome::NotYet);
     }
     let text = String::from_utf8_lossy(&text);
     let mut lines = text.lines().filter(|line| name::is_ours(line));
@@ -102,37 +102,37 @@ fn remove_superseded(folder: &Path, note: &Path) -> Result<Removed, Error> {
     // Without the new one, the old ones may be all there is: a gc has been at work, and takes care of them as well.
     if lines
         .next()
-        .is_some_and(|new| folder.join(new).with_extension("idx").exists())
+        .is_some_and(|new| directory.join(new).with_extension("idx").exists())
     {
         for old in lines {
-            seal::remove(&folder.join(old))?;
+            seal::remove(&directory.join(old))?;
             count += 1;
         }
     }
     fs::remove_file(note).map_err(Error::io("remove", note))?;
-    Ok(Removed::Some(count))
+    Ok(RemovalOutcome::Some(count))
 }
 
 /// Copies the packs into a new one and notes them down.
-fn merge(repo: &Repository, folder: &Path, note: &Path, chosen: &[Candidate]) -> Result<(), Error> {
-    let sharing = place::sharing(repo);
-    let mut body = Body::new(folder.to_owned(), sharing);
+fn merge(repo: &Repository, directory: &Path, note: &Path, chosen: &[SmallPack]) -> Result<(), Error> {
+    let sharing = paths::sharing(repo);
+    let mut body = Body::new(directory.to_owned(), sharing);
     let mut old = String::new();
     for candidate in chosen.iter().filter(|_| chosen.len() > 1) {
         match copy(&candidate.base, repo.object_hash(), &mut body)? {
-            Copied::All => {
+            CopyOutcome::All => {
                 old.extend(candidate.base.file_name().and_then(|name| name.to_str()));
                 old.push('\n');
             }
             // Damage is for `verify` to tell; copying it would spread it.
-            Copied::Unusable => {}
+            CopyOutcome::Unusable => {}
         }
     }
     let Some(closed) = body.close(repo.object_hash())? else {
         return Ok(());
     };
-    let keep = seal::place(closed, folder, sharing)?;
-    place::private_dir(repo)?;
+    let keep = seal::place(closed, directory, sharing)?;
+    paths::private_dir(repo)?;
     // A note cut off by a kill names fewer packs, and those stay until they are merged again.
     let written = os::private_file(note, sharing).and_then(|mut file| {
         file.set_len(0)?;
@@ -142,15 +142,15 @@ fn merge(repo: &Repository, folder: &Path, note: &Path, chosen: &[Candidate]) ->
 }
 
 /// The indexes of all packs.
-fn indexes(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = match fs::read_dir(folder) {
+fn indexes(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(Error::io("read", directory)(error)),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let path = entry.map_err(Error::io("read", folder))?.path();
+        let path = entry.map_err(Error::io("read", directory))?.path();
         if path.extension().is_some_and(|extension| extension == "idx") {
             found.push(path);
         }
@@ -159,7 +159,7 @@ fn indexes(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Our packs without a `.keep`, smallest first.
-fn ours(indexes: Vec<PathBuf>) -> Vec<Candidate> {
+fn ours(indexes: Vec<PathBuf>) -> Vec<SmallPack> {
     let mut found = Vec::new();
     for path in indexes {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
@@ -168,7 +168,7 @@ fn ours(indexes: Vec<PathBuf>) -> Vec<Candidate> {
         }
         // Gone in between is as good as never seen.
         if let Ok(metadata) = fs::metadata(path.with_extension("pack")) {
-            found.push(Candidate {
+            found.push(SmallPack {
                 base: path.with_extension(""),
                 size: metadata.len(),
             });
@@ -179,7 +179,7 @@ fn ours(indexes: Vec<PathBuf>) -> Vec<Candidate> {
 }
 
 /// The smallest packs, as many as it takes for the next one to be at least twice as large as all of them.
-fn choose(found: &[Candidate]) -> &[Candidate] {
+fn choose(found: &[SmallPack]) -> &[SmallPack] {
     let small = found.partition_point(|candidate| candidate.size <= LARGE_PACK);
     let mut total = 0;
     let mut count = 0;
@@ -194,23 +194,23 @@ fn choose(found: &[Candidate]) -> &[Candidate] {
     &found[..count]
 }
 
-enum Copied {
+enum CopyOutcome {
     All,
     Unusable,
 }
 
 /// Appends the entries of the pack at `base` to `body`, each checked against its checksum.
-fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, Error> {
+fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<CopyOutcome, Error> {
     let path = base.with_extension("pack");
     let Ok(index) = index::File::at(base.with_extension("idx"), hash) else {
-        return Ok(Copied::Unusable);
+        return Ok(CopyOutcome::Unusable);
     };
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<IndexEntry> = Vec::new();
     for entry in index.iter() {
         let Some(crc32) = entry.crc32 else {
-            return Ok(Copied::Unusable);
+            return Ok(CopyOutcome::Unusable);
         };
-        entries.push(Entry {
+        entries.push(IndexEntry {
             id: entry.oid,
             crc32,
             offset: entry.pack_offset,
@@ -218,13 +218,13 @@ fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, E
     }
     entries.sort_unstable_by_key(|entry| entry.offset);
     let Ok(file) = File::open(&path) else {
-        return Ok(Copied::Unusable);
+        return Ok(CopyOutcome::Unusable);
     };
     let length = file.metadata().map_err(Error::io("read", &path))?.len();
     let Some(end) = length.checked_sub(hash.len_in_bytes() as u64) else {
-        return Ok(Copied::Unusable);
+        return Ok(CopyOutcome::Unusable);
     };
-    let mut file = Source {
+    let mut file = PackSource {
         file: BufReader::with_capacity(BUFFER, file),
         at: 0,
         length,
@@ -235,24 +235,24 @@ fn copy(base: &Path, hash: gix::hash::Kind, body: &mut Body) -> Result<Copied, E
         let Some(bytes) = file.entry(entry, end) else {
             // Nothing of a damaged pack is to go into the new one.
             body.reset(start)?;
-            return Ok(Copied::Unusable);
+            return Ok(CopyOutcome::Unusable);
         };
         body.append_known(entry.id, &bytes, entry.crc32)?;
     }
-    Ok(Copied::All)
+    Ok(CopyOutcome::All)
 }
 
 /// A pack that is read from its beginning to its end.
-struct Source {
+struct PackSource {
     file: BufReader<File>,
     /// Where it is read next.
     at: u64,
     length: u64,
 }
 
-impl Source {
+impl PackSource {
     /// The bytes of an entry, which lies behind the last one, if they are what the index says and no delta.
-    fn entry(&mut self, entry: &Entry, end: u64) -> Option<Vec<u8>> {
+    fn entry(&mut self, entry: &IndexEntry, end: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(end.min(self.length).checked_sub(entry.offset)?).ok()?;
         let skipped = i64::try_from(entry.offset.checked_sub(self.at)?).ok()?;
         let mut bytes = vec![0; length];
@@ -268,7 +268,7 @@ impl Source {
 
 /// Whether git is at work on the packs.
 fn maintained(repo: &Repository) -> bool {
-    let maintenance = place::objects_dir(repo).join("maintenance.lock");
+    let maintenance = paths::objects_dir(repo).join("maintenance.lock");
     maintenance.exists() || collected(&repo.common_dir().join("gc.pid"))
 }
 

@@ -21,7 +21,7 @@ const WIDEST: usize = 32;
 const AT_ONCE: u32 = 32;
 
 /// The index of a pack.
-pub(super) struct Index {
+pub(super) struct PackIndex {
     number: usize,
     path: PathBuf,
     width: usize,
@@ -30,7 +30,7 @@ pub(super) struct Index {
     counts: Vec<u32>,
 }
 
-impl Index {
+impl PackIndex {
     /// Reads its head. `None` when it cannot be read, is of another version or shorter than what it says.
     pub(super) fn open(blocks: &mut Blocks, number: usize, path: &Path, hash: gix::hash::Kind) -> Option<Self> {
         let mut head = [0; HEAD];
@@ -137,12 +137,12 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pack::{self, Entry};
+    use super::super::pack::{self, IndexEntry};
     use super::*;
 
     /// An index of ids with offsets, its own checksum apart.
     fn written(listed: &[(ObjectId, u64)]) -> Vec<u8> {
-        let entries = listed.iter().map(|(id, offset)| Entry {
+        let entries = listed.iter().map(|(id, offset)| IndexEntry {
             id: *id,
             crc32: 0,
             offset: *offset,
@@ -157,17 +157,17 @@ mod tests {
     }
 
     /// An index of these bytes, and what it is read with.
-    fn open(path: &Path, bytes: &[u8]) -> (Blocks, Option<Index>) {
+    fn open(path: &Path, bytes: &[u8]) -> (Blocks, Option<PackIndex>) {
         std::fs::write(path, bytes).expect("written");
         let mut blocks = Blocks::new();
-        let index = Index::open(&mut blocks, 0, path, gix::hash::Kind::Sha1);
+        let index = PackIndex::open(&mut blocks, 0, path, gix::hash::Kind::Sha1);
         (blocks, index)
     }
 
     #[test]
     fn ids_are_found_wherever_they_stand() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("idx");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("idx");
         let far = |n: u64| if n.is_multiple_of(5) { n << 31 } else { n * 3 + 12 };
         // Spread as hashes are, and all with one beginning, where no guess is right.
         let spread: Vec<_> = (0..20_000).map(|n| (id(n), far(n))).collect();
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn an_index_that_is_none_or_cut_off_leads_nowhere() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("idx");
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().join("idx");
         let listed: Vec<_> = (0..300).map(|n| (id(n), n << 30)).collect();
         let bytes = written(&listed);
         let least = HEAD + 28 * listed.len() + 40;

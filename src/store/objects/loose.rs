@@ -11,15 +11,15 @@ use flate2::{Decompress, FlushDecompress, Status};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::Present;
+use super::ObjectPresence;
 use super::deflate::{CHUNK, read_some};
 use crate::os;
-use crate::store::{Repository, place};
+use crate::store::{Repository, paths};
 
-/// Where an object lies in an object folder if it is loose.
-pub(super) fn path(folder: &Path, id: &ObjectId) -> PathBuf {
+/// Where an object lies in an object directory if it is loose.
+pub(super) fn path(directory: &Path, id: &ObjectId) -> PathBuf {
     let hex = id.to_string();
-    [folder, Path::new(&hex[..2]), Path::new(&hex[2..])].iter().collect()
+    [directory, Path::new(&hex[..2]), Path::new(&hex[2..])].iter().collect()
 }
 
 /// Whether the loose object at `path` is whole and has this id; an error if there is none to read.
@@ -50,10 +50,10 @@ pub(super) fn read(path: &Path, id: &ObjectId) -> io::Result<Result<(Kind, Vec<u
     })
 }
 
-/// The kind and contents of an object that lies loose and whole in the repository's own folder; whether there is such a
+/// The kind and contents of an object that lies loose and whole in the repository's own directory; whether there is such a
 /// file at all.
 pub(in crate::store) fn own(repo: &Repository, id: &ObjectId) -> (Option<(Kind, Vec<u8>)>, bool) {
-    match read(&path(&place::objects_dir(repo), id), id) {
+    match read(&path(&paths::objects_dir(repo), id), id) {
         Ok(found) => (found.ok(), true),
         Err(error) => (None, error.kind() != io::ErrorKind::NotFound),
     }
@@ -62,9 +62,9 @@ pub(in crate::store) fn own(repo: &Repository, id: &ObjectId) -> (Option<(Kind, 
 /// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
 pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
     // Alternates are other repositories, and these to be checked.
-    let read = read(&path(&place::objects_dir(repo), id), id).ok()?;
+    let read = read(&path(&paths::objects_dir(repo), id), id).ok()?;
     let why = read.err()?;
-    let packed = Present::new(repo).is_ok_and(|present| present.is_packed(id));
+    let packed = ObjectPresence::new(repo).is_ok_and(|present| present.is_packed(id));
     (!packed).then_some(why)
 }
 

@@ -15,7 +15,7 @@ mod name;
 mod offsets;
 mod pack;
 mod packed;
-mod present;
+mod presence;
 mod seal;
 mod sealed;
 mod stream;
@@ -30,16 +30,16 @@ use flate2::{Compression, Crc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Error, Repository, place};
-use crate::os::{Leftover, Sharing, trace};
+use super::{Error, Repository, paths};
+use crate::os::{CleanupFailure, Sharing, trace};
 use body::Body;
-pub use consolidate::{Consolidated, consolidate};
+pub use consolidate::{ConsolidationOutcome, consolidate};
 pub(super) use loose::{damaged_loose, own as own_loose};
-pub(super) use packed::Packed;
-pub(super) use present::Present;
-pub use sealed::Sealed;
+pub(super) use packed::PackReader;
+pub(super) use presence::ObjectPresence;
+pub use sealed::SealedObjects;
 pub use stream::StreamError;
-pub use strict::{Strict, Unsound};
+pub use strict::{ObjectProblem, StrictReader};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
@@ -50,22 +50,22 @@ const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
 pub struct Writer {
     hash: gix::hash::Kind,
     level: Compression,
-    target: Target,
-    kept: Mutex<Kept>,
+    target: WriteTarget,
+    kept: Mutex<ObjectCache>,
 }
 
-enum Target {
+enum WriteTarget {
     /// Nothing is stored.
     Memory,
     /// One pack in `folder`.
-    Pack(Box<Pack>),
+    Pack(Box<PackWriter>),
 }
 
-struct Pack {
-    folder: PathBuf,
+struct PackWriter {
+    directory: PathBuf,
     sharing: Sharing,
     body: Mutex<Body>,
-    present: Mutex<Present>,
+    present: Mutex<ObjectPresence>,
     /// The objects that may be relied on; `None` when all are to be written.
     trusted: Option<Mutex<HashSet<ObjectId>>>,
     relied_on: Mutex<HashSet<ObjectId>>,
@@ -73,7 +73,7 @@ struct Pack {
 
 /// Objects in memory: of a pack the trees, commits and tags, so that they can be read before the pack is in place.
 #[derive(Default)]
-struct Kept {
+struct ObjectCache {
     objects: HashMap<ObjectId, (Kind, Vec<u8>)>,
     blobs: usize,
 }
@@ -83,7 +83,7 @@ impl Writer {
     ///
     /// That an object is there already is no reason not to write it: what no ref names may go at any moment, with a
     /// `git repack -ad` that has looked at the refs a moment ago. Only those that the caller [`trust`](Self::trust)s and
-    /// that are stored soundly are left out; [`Sealed::relied_on`] names them.
+    /// that are stored soundly are left out; [`SealedObjects::relied_on`] names them.
     pub fn durable(repo: &Repository) -> Result<Self, Error> {
         Self::to_pack(repo, true)
     }
@@ -94,14 +94,14 @@ impl Writer {
     }
 
     fn to_pack(repo: &Repository, may_trust: bool) -> Result<Self, Error> {
-        let folder = place::objects_dir(repo).join("pack");
-        let sharing = place::sharing(repo);
-        let pack = Pack {
-            body: Mutex::new(Body::new(folder.clone(), sharing)),
-            present: Mutex::new(Present::new(repo)?),
+        let directory = paths::objects_dir(repo).join("pack");
+        let sharing = paths::sharing(repo);
+        let pack = PackWriter {
+            body: Mutex::new(Body::new(directory.clone(), sharing)),
+            present: Mutex::new(ObjectPresence::new(repo)?),
             trusted: may_trust.then(Mutex::default),
             relied_on: Mutex::default(),
-            folder,
+            directory,
             sharing,
         };
         let level = repo.pack_compression().map_or(6, |level| level.level().unsigned_abs());
@@ -109,7 +109,7 @@ impl Writer {
         Ok(Self {
             hash: repo.object_hash(),
             level,
-            target: Target::Pack(Box::new(pack)),
+            target: WriteTarget::Pack(Box::new(pack)),
             kept: Mutex::default(),
         })
     }
@@ -121,7 +121,7 @@ impl Writer {
         Self {
             hash: repo.object_hash(),
             level,
-            target: Target::Memory,
+            target: WriteTarget::Memory,
             kept: Mutex::default(),
         }
     }
@@ -129,7 +129,7 @@ impl Writer {
     /// Says that these objects are reachable from a ref that stands, so that no collection of garbage takes them, and
     /// need not be written again where they are stored soundly.
     pub fn trust(&self, ids: impl IntoIterator<Item = ObjectId>) {
-        if let Target::Pack(pack) = &self.target
+        if let WriteTarget::Pack(pack) = &self.target
             && let Some(trusted) = &pack.trusted
         {
             lock(trusted).extend(ids);
@@ -137,8 +137,13 @@ impl Writer {
     }
 
     /// Stores an object that the repository has, unless it is to be relied on. `Ok` has what is wrong with it.
-    pub fn copy(&self, from: &mut Strict<'_>, id: ObjectId, kind: Kind) -> Result<Result<(), Unsound>, Error> {
-        let Target::Pack(pack) = &self.target else {
+    pub fn copy(
+        &self,
+        from: &mut StrictReader<'_>,
+        id: ObjectId,
+        kind: Kind,
+    ) -> Result<Result<(), ObjectProblem>, Error> {
+        let WriteTarget::Pack(pack) = &self.target else {
             return Ok(Ok(()));
         };
         if pack.has(&id) {
@@ -161,8 +166,8 @@ impl Writer {
     /// Stores an object whose id the caller knows from [`hash_only`](Self::hash_only).
     pub fn write_as(&self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
         match &self.target {
-            Target::Memory => self.keep(id, kind, data),
-            Target::Pack(pack) => {
+            WriteTarget::Memory => self.keep(id, kind, data),
+            WriteTarget::Pack(pack) => {
                 if pack.has(&id) {
                     return Ok(());
                 }
@@ -171,7 +176,7 @@ impl Writer {
                 }
                 let mut entry = Vec::new();
                 pack::entry_header(kind, data.len() as u64, &mut entry);
-                deflate::compress(self.level, data, &mut entry).map_err(Error::io("compress", &pack.folder))?;
+                deflate::compress(self.level, data, &mut entry).map_err(Error::io("compress", &pack.directory))?;
                 lock(&pack.body).append(id, &entry)?;
             }
         }
@@ -182,8 +187,8 @@ impl Writer {
     /// no for a writer that relies on nothing.
     pub fn is_there(&self, id: &ObjectId) -> bool {
         match &self.target {
-            Target::Memory => false,
-            Target::Pack(pack) => pack.trusted.is_some() && lock(&pack.present).lists(id),
+            WriteTarget::Memory => false,
+            WriteTarget::Pack(pack) => pack.trusted.is_some() && lock(&pack.present).lists(id),
         }
     }
 
@@ -191,7 +196,7 @@ impl Writer {
     ///
     /// Other threads wait meanwhile, so small files are better read and given to [`write`](Self::write).
     pub fn write_stream(&self, kind: Kind, length: u64, source: &mut dyn Read) -> Result<ObjectId, StreamError> {
-        let Target::Pack(pack) = &self.target else {
+        let WriteTarget::Pack(pack) = &self.target else {
             return self.hash_stream(kind, length, source);
         };
         let mut body = lock(&pack.body);
@@ -279,8 +284,8 @@ impl Writer {
     /// writer itself. One that is trusted counts as relied on.
     pub fn has(&self, repo: &Repository, id: &ObjectId) -> bool {
         match &self.target {
-            Target::Memory => repo.has_object(id) || self.contains(id),
-            Target::Pack(pack) => pack.has(id),
+            WriteTarget::Memory => repo.has_object(id) || self.contains(id),
+            WriteTarget::Pack(pack) => pack.has(id),
         }
     }
 
@@ -290,8 +295,8 @@ impl Writer {
     /// For many objects that a trusted one names: nothing is asked of the single ones, in most cases.
     pub fn in_packs(&self, marks: &[u64], ids: impl FnOnce() -> Option<Vec<ObjectId>>) -> Option<Vec<u64>> {
         match &self.target {
-            Target::Memory => Some(marks.to_vec()),
-            Target::Pack(pack) => {
+            WriteTarget::Memory => Some(marks.to_vec()),
+            WriteTarget::Pack(pack) => {
                 let mut present = lock(&pack.present);
                 if present.stand(marks) {
                     return Some(marks.to_vec());
@@ -303,7 +308,7 @@ impl Writer {
 
     /// Whether this writer was given the object and has it, in its pack or in memory.
     pub fn contains(&self, id: &ObjectId) -> bool {
-        let packed = matches!(&self.target, Target::Pack(pack) if lock(&pack.body).contains(id));
+        let packed = matches!(&self.target, WriteTarget::Pack(pack) if lock(&pack.body).contains(id));
         packed || lock(&self.kept).objects.contains_key(id)
     }
 
@@ -313,8 +318,8 @@ impl Writer {
             return Ok(Some((*kind, data.clone())));
         }
         match &self.target {
-            Target::Memory => Ok(None),
-            Target::Pack(pack) => lock(&pack.body).read(id),
+            WriteTarget::Memory => Ok(None),
+            WriteTarget::Pack(pack) => lock(&pack.body).read(id),
         }
     }
 
@@ -333,17 +338,17 @@ impl Writer {
     /// Makes the objects durable and visible. Without new objects nothing touches the disk.
     ///
     /// On an error nothing is visible and no file of ours is left.
-    pub fn finish(self) -> Result<Sealed, Error> {
-        let Target::Pack(pack) = self.target else {
-            return Ok(Sealed {
+    pub fn finish(self) -> Result<SealedObjects, Error> {
+        let WriteTarget::Pack(pack) = self.target else {
+            return Ok(SealedObjects {
                 keep: None,
                 relied_on: Vec::new(),
                 written: Vec::new(),
                 bytes: 0,
             });
         };
-        let Pack {
-            folder,
+        let PackWriter {
+            directory,
             sharing,
             body,
             relied_on,
@@ -365,11 +370,11 @@ impl Writer {
         let keep = match body.close(self.hash)? {
             Some(closed) => {
                 bytes = closed.file.len()?;
-                Some(seal::place(closed, &folder, sharing)?)
+                Some(seal::place(closed, &directory, sharing)?)
             }
             None => None,
         };
-        Ok(Sealed {
+        Ok(SealedObjects {
             keep,
             relied_on,
             written,
@@ -392,7 +397,7 @@ impl Writer {
     }
 }
 
-impl Pack {
+impl PackWriter {
     fn has(&self, id: &ObjectId) -> bool {
         // The lock on the pack is not held while the repository is searched.
         let written = lock(&self.body).contains(id);
@@ -432,6 +437,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Removes what killed saves left among the packs of this repository. Costs one look at the folder. Gives what could not
 /// be removed.
-pub fn sweep(repo: &Repository) -> Result<Vec<Leftover>, Error> {
-    seal::sweep(&place::objects_dir(repo).join("pack"))
+pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
+    seal::sweep(&paths::objects_dir(repo).join("pack"))
 }

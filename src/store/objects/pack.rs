@@ -7,7 +7,7 @@ use gix::objs::Kind;
 
 /// What the index says about one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     /// The object.
     pub id: ObjectId,
     /// The checksum over the entry as it lies in the pack.
@@ -65,7 +65,7 @@ pub(super) fn parse_entry_header(bytes: &[u8]) -> Option<(Kind, u64, usize)> {
 
 /// The index of a pack with these entries and this checksum, less the index's own checksum, which the caller appends.
 /// Entries are sorted by id in place.
-pub(super) fn index(entries: &mut [Entry], pack_checksum: &ObjectId) -> Vec<u8> {
+pub(super) fn index(entries: &mut [IndexEntry], pack_checksum: &ObjectId) -> Vec<u8> {
     entries.sort_unstable_by_key(|entry| entry.id);
     let width = pack_checksum.as_slice().len();
     let mut out = Vec::with_capacity(8 + 1024 + entries.len() * (width + 8) + 2 * width);
@@ -133,7 +133,7 @@ mod tests {
     fn large_offsets_take_the_second_table() {
         let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
         let mut entries =
-            [(9, 0x7fff_ffff), (3, 0x8000_0000), (200, 5_000_000_000), (1, 12)].map(|(byte, offset)| Entry {
+            [(9, 0x7fff_ffff), (3, 0x8000_0000), (200, 5_000_000_000), (1, 12)].map(|(byte, offset)| IndexEntry {
                 id: id(byte),
                 crc32: u32::from(byte),
                 offset,

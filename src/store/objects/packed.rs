@@ -1,7 +1,7 @@
 //! Objects read from packs directly, for commands that read many of them one after the other.
 //!
 //! git stores a commit or a tree as what differs from another one, and that one likewise. gix begins anew for each, and
-//! asks all object folders; here what was made is kept for the next one, so that each costs one inflation, as in git. gix
+//! asks all object directories; here what was made is kept for the next one, so that each costs one inflation, as in git. gix
 //! maps packs besides, which takes much memory; here they are read piece by piece. For whatever is not in a pack, not
 //! whole or unusually large the answer is `None`, and the caller asks the repository, which finds it or says what is
 //! wrong.
@@ -16,10 +16,10 @@ use gix::hashtable;
 use gix::objs::Kind;
 use gix::odb::pack::data::{Entry, entry::Header};
 
-use super::blocks::{Blocks, Kept};
+use super::blocks::{BlockCache, Blocks};
 use super::delta::applied;
-use super::lookup::Index;
-use super::{name, present, strict::indexes};
+use super::lookup::PackIndex;
+use super::{name, presence, strict::indexes};
 use crate::os;
 use crate::store::Repository;
 
@@ -36,32 +36,32 @@ const ROOM: usize = 512;
 const HEADER: usize = 10 + 32;
 
 /// Reads objects. Knows the packs there were when it was made.
-pub(in crate::store) struct Packed {
+pub(in crate::store) struct PackReader {
     hash: gix::hash::Kind,
     /// The one that had the last object comes first.
-    packs: Vec<Arc<Pack>>,
+    packs: Vec<Arc<OpenPack>>,
     inflater: Decompress,
     /// What is inflated into, with room to spare.
     scratch: Vec<u8>,
     /// The files: of the pack with a number n the index has the number 2n, the data 2n + 1.
     blocks: Blocks,
     /// What objects were made from, by pack and offset.
-    bases: Kept<Object>,
+    bases: BlockCache<Object>,
 }
 
-struct Pack {
+struct OpenPack {
     number: usize,
     path: PathBuf,
     data: PathBuf,
     /// Read when it is needed; `None` in it when it cannot be.
-    index: OnceLock<Option<Index>>,
+    index: OnceLock<Option<PackIndex>>,
     /// Whether it is one of ours, which hold no deltas.
     ours: OnceLock<bool>,
 }
 
-impl Pack {
-    fn index(&self, blocks: &mut Blocks, hash: gix::hash::Kind) -> Option<&Index> {
-        let open = || Index::open(blocks, self.number * 2, &self.path, hash);
+impl OpenPack {
+    fn index(&self, blocks: &mut Blocks, hash: gix::hash::Kind) -> Option<&PackIndex> {
+        let open = || PackIndex::open(blocks, self.number * 2, &self.path, hash);
         self.index.get_or_init(open).as_ref()
     }
 
@@ -72,16 +72,18 @@ impl Pack {
 }
 
 /// Where objects are: the number of the pack, and the offset.
-type Places = hashtable::HashMap<ObjectId, (usize, u64)>;
+type PackOffsets = hashtable::HashMap<ObjectId, (usize, u64)>;
 
 type Object = (Kind, Rc<Vec<u8>>);
 
-impl Packed {
+impl PackReader {
     /// Reads the list of packs.
     pub(in crate::store) fn new(repo: &Repository) -> Self {
-        let folders = present::folders(repo).unwrap_or_default();
-        let paths = folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
-        let packs = paths.enumerate().map(|(number, path)| Pack {
+        let directories = presence::directories(repo).unwrap_or_default();
+        let paths = directories
+            .iter()
+            .flat_map(|directory| indexes(&directory.join("pack")));
+        let packs = paths.enumerate().map(|(number, path)| OpenPack {
             number,
             data: path.with_extension("pack"),
             path,
@@ -91,14 +93,14 @@ impl Packed {
         Self::of(repo.object_hash(), packs.map(Arc::new).collect())
     }
 
-    fn of(hash: gix::hash::Kind, packs: Vec<Arc<Pack>>) -> Self {
+    fn of(hash: gix::hash::Kind, packs: Vec<Arc<OpenPack>>) -> Self {
         Self {
             hash,
             packs,
             inflater: Decompress::new(true),
             scratch: Vec::new(),
             blocks: Blocks::new(),
-            bases: Kept::new(KEPT),
+            bases: BlockCache::new(KEPT),
         }
     }
 
@@ -109,9 +111,9 @@ impl Packed {
 
     /// Looks for all of these at once: with a thousand packs, to look through all of them for each takes longer than
     /// everything else.
-    fn look_for(&mut self, ids: &[ObjectId]) -> Places {
+    fn look_for(&mut self, ids: &[ObjectId]) -> PackOffsets {
         let wanted: hashtable::HashSet<ObjectId> = ids.iter().copied().collect();
-        let mut places = Places::default();
+        let mut places = PackOffsets::default();
         for pack in &self.packs {
             let number = pack.number;
             let Some(index) = pack.index(&mut self.blocks, self.hash) else {
@@ -149,7 +151,7 @@ impl Packed {
         // By number, whichever had the last object.
         let mut packs = self.packs.clone();
         packs.sort_by_key(|pack| pack.number);
-        os::in_halves(ids, |ids| {
+        os::parallel_map(ids, |ids| {
             let mut packed = Self::of(hash, packs.clone());
             let mut one = |id: &ObjectId| {
                 let (number, offset) = *places.get(id)?;
@@ -278,8 +280,8 @@ mod tests {
 
     /// A repository with a pack of some objects, their ids and bytes, and the pack's path.
     fn packed() -> (tempfile::TempDir, Repository, Vec<(ObjectId, Vec<u8>)>, PathBuf) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let repo = gix::init_bare(folder.path()).expect("a repository");
+        let directory = tempfile::tempdir().expect("a folder");
+        let repo = gix::init_bare(directory.path()).expect("a repository");
         let writer = Writer::durable(&repo).expect("a writer");
         let lengths = [0, 1, 100, 9000, 40_000];
         let bytes = lengths.map(|length| {
@@ -289,14 +291,14 @@ mod tests {
         });
         let objects = bytes.map(|bytes| (writer.write(Kind::Blob, &bytes).expect("written"), bytes));
         drop(writer.finish().expect("finished"));
-        let path = indexes(&folder.path().join("objects/pack")).remove(0);
-        (folder, repo, objects.to_vec(), path.with_extension("pack"))
+        let path = indexes(&directory.path().join("objects/pack")).remove(0);
+        (directory, repo, objects.to_vec(), path.with_extension("pack"))
     }
 
     #[test]
     fn what_is_in_a_pack_is_read_from_it() {
-        let (_folder, repo, objects, _) = packed();
-        let mut packed = Packed::new(&repo);
+        let (_directory, repo, objects, _) = packed();
+        let mut packed = PackReader::new(&repo);
         for (id, bytes) in &objects {
             let (kind, found) = packed.object(id).expect("found");
             assert_eq!((kind, &*found), (Kind::Blob, bytes));
@@ -307,14 +309,14 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_not_read() {
-        let (_folder, repo, objects, path) = packed();
+        let (_directory, repo, objects, path) = packed();
         let whole = std::fs::read(&path).expect("read");
         for place in 12..whole.len() - 20 {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x55;
             std::fs::remove_file(&path).expect("removed");
             std::fs::write(&path, bytes).expect("written");
-            let mut packed = Packed::new(&repo);
+            let mut packed = PackReader::new(&repo);
             // A flipped kind is no kind, or one that is not asked for.
             let mut found = objects.iter().filter_map(|(id, _)| packed.object(id));
             let blobs = found.by_ref().filter(|(kind, _)| *kind == Kind::Blob);

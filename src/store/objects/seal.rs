@@ -1,7 +1,7 @@
 //! Putting a finished pack into the repository, durably, and what a killed process leaves behind.
 //!
 //! Order: pack and index written and synced under temporary names, a `.keep` beside the final name, both renamed, the
-//! folder synced. Until the index has its name git sees nothing; from then until our ref stands, the `.keep` stops a
+//! directory synced. Until the index has its name git sees nothing; from then until our ref stands, the `.keep` stops a
 //! `gc --prune=now` from throwing the unnamed objects away. Every file of ours that is not final is locked by its
 //! living owner, so a lock that can be had proves that its owner is gone and the file may go too.
 
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 
-use super::body::Closed;
+use super::body::FinishedPack;
 use super::{name, pack};
-use crate::os::{self, Leftover, Sharing};
+use crate::os::{self, CleanupFailure, Sharing};
 use crate::store::Error;
 
 /// Starts the names of our temporary files. Not `tmp_`: `git gc --prune=now` removes those of living processes.
@@ -22,7 +22,7 @@ const TEMP_PREFIX: &str = "checkpoint_tmp_";
 /// What our `.keep` files say, for people who wonder.
 const KEEP_TEXT: &[u8] = b"git-checkpoint: objects of a save that is not finished\n";
 
-/// A temporary file in a folder of packs, removed on drop unless it was given its final name.
+/// A temporary file in a directory of packs, removed on drop unless it was given its final name.
 pub(super) struct TempFile {
     file: File,
     path: PathBuf,
@@ -31,10 +31,10 @@ pub(super) struct TempFile {
 
 impl TempFile {
     /// Creates a read-only file, open for reading and writing here, and locks it.
-    pub(super) fn create(folder: &Path, sharing: Sharing) -> Result<Self, Error> {
+    pub(super) fn create(directory: &Path, sharing: Sharing) -> Result<Self, Error> {
         loop {
-            let token = os::random_token().map_err(Error::io("create a file in", folder))?;
-            let path = folder.join(format!("{TEMP_PREFIX}{token}"));
+            let token = os::random_token().map_err(Error::io("create a file in", directory))?;
+            let path = directory.join(format!("{TEMP_PREFIX}{token}"));
             match create_locked(&path, 0o444) {
                 Ok(Some(file)) => {
                     let temp = Self {
@@ -50,8 +50,8 @@ impl TempFile {
                 // A sweeper was faster than our lock, and the file is gone.
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_dir() => {
-                    os::create_dir_durable(folder, sharing).map_err(Error::io("create", folder))?;
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !directory.is_dir() => {
+                    os::create_dir_durable(directory, sharing).map_err(Error::io("create", directory))?;
                 }
                 Err(error) => return Err(Error::io("create", path)(error)),
             }
@@ -113,13 +113,13 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
 }
 
 /// A `.keep` of ours. Dropping it removes the file, which tells git that the pack is like any other.
-pub(super) struct Keep {
+pub(super) struct KeepFile {
     _file: File,
     path: PathBuf,
     armed: bool,
 }
 
-impl Keep {
+impl KeepFile {
     fn create(path: &Path) -> Result<Self, Error> {
         loop {
             let Some(mut file) = create_locked(path, 0o600).map_err(Error::io("create", path))? else {
@@ -137,19 +137,19 @@ impl Keep {
     }
 
     /// Removes it.
-    pub(super) fn release(mut self) -> Option<Leftover> {
+    pub(super) fn release(mut self) -> Option<CleanupFailure> {
         self.armed = false;
-        Leftover::of(fs::remove_file(&self.path), &self.path)
+        CleanupFailure::of(fs::remove_file(&self.path), &self.path)
     }
 
-    /// The name of the pack it protects, without folder and extension.
+    /// The name of the pack it protects, without directory and extension.
     pub(super) fn pack_name(&self) -> String {
         let stem = self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         stem.unwrap_or_default()
     }
 }
 
-impl Drop for Keep {
+impl Drop for KeepFile {
     fn drop(&mut self) {
         if self.armed {
             // What failed is told already, and the next save sweeps this.
@@ -175,8 +175,8 @@ impl Drop for Undo<'_> {
 }
 
 /// Makes a pack durable and visible, under a `.keep`.
-pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<Keep, Error> {
-    let Closed {
+pub(super) fn place(closed: FinishedPack, directory: &Path, sharing: Sharing) -> Result<KeepFile, Error> {
+    let FinishedPack {
         mut file,
         mut entries,
         checksum,
@@ -184,7 +184,7 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
     let mut bytes = pack::index(&mut entries, &checksum);
     let own = hash(checksum.kind(), &bytes)?;
     bytes.extend_from_slice(own.as_slice());
-    let mut index = TempFile::create(folder, sharing)?;
+    let mut index = TempFile::create(directory, sharing)?;
     index.file.write_all(&bytes).map_err(Error::io("write", &index.path))?;
     // Both at once: the file system has one journal, and one commit of it then serves both.
     let (pack_synced, index_synced) = std::thread::scope(|scope| {
@@ -201,15 +201,15 @@ pub(super) fn place(closed: Closed, folder: &Path, sharing: Sharing) -> Result<K
             "a thread failed",
         )))
     })?;
-    let base = folder.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", folder))?);
-    let keep = Keep::create(&base.with_extension("keep"))?;
+    let base = directory.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", directory))?);
+    let keep = KeepFile::create(&base.with_extension("keep"))?;
     let mut undo = Undo {
         base: &base,
         armed: true,
     };
     file.rename(&base.with_extension("pack"))?;
     index.rename(&base.with_extension("idx"))?;
-    os::sync_dir(folder).map_err(Error::io("write to the disk", folder))?;
+    os::sync_dir(directory).map_err(Error::io("write to the disk", directory))?;
     undo.armed = false;
     drop(undo);
     Ok(keep)
@@ -221,31 +221,31 @@ fn hash(kind: gix::hash::Kind, bytes: &[u8]) -> Result<ObjectId, Error> {
     hasher.try_finalize().map_err(Error::gix("hash the pack"))
 }
 
-/// Removes what killed processes of ours left in a folder of packs. Anything else, and anything of a living process,
+/// Removes what killed processes of ours left in a directory of packs. Anything else, and anything of a living process,
 /// stays. Gives what could not be removed.
-pub(super) fn sweep(folder: &Path) -> Result<Vec<Leftover>, Error> {
+pub(super) fn sweep(directory: &Path) -> Result<Vec<CleanupFailure>, Error> {
     let mut left = Vec::new();
-    let entries = match fs::read_dir(folder) {
+    let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(left),
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(Error::io("read", directory)(error)),
     };
     let entries: Vec<_> = entries
         .map(|entry| Ok(entry?.file_name()))
         .collect::<io::Result<_>>()
-        .map_err(Error::io("read", folder))?;
+        .map_err(Error::io("read", directory))?;
     let indexes: HashSet<&[u8]> = entries
         .iter()
         .filter_map(|name| name.as_encoded_bytes().strip_suffix(b".idx"))
         .collect();
     for name in &entries {
-        let path = folder.join(name);
+        let path = directory.join(name);
         let Some(name) = name.to_str() else {
             continue;
         };
         if name.starts_with(TEMP_PREFIX) {
             if let Some(_lock) = abandoned(&path) {
-                left.extend(Leftover::of(fs::remove_file(&path), &path));
+                left.extend(CleanupFailure::of(fs::remove_file(&path), &path));
             }
         } else if let Some(stem) = name.strip_suffix(".keep") {
             if name::is_ours(stem) {
@@ -269,23 +269,23 @@ fn abandoned(path: &Path) -> Option<File> {
 }
 
 /// Removes a `.keep` on a pack of ours whose owner is gone. One with another text is somebody's wish.
-fn sweep_keep(path: &Path) -> Option<Leftover> {
+fn sweep_keep(path: &Path) -> Option<CleanupFailure> {
     let mut file = abandoned(path)?;
     let mut text = Vec::new();
     // Empty after a power cut: it is not synced, because it only matters while its owner lives.
     if file.read_to_end(&mut text).is_ok() && (text.is_empty() || text == KEEP_TEXT) {
         let headless = sweep_headless(&path.with_extension("pack"));
-        return headless.or_else(|| Leftover::of(fs::remove_file(path), path));
+        return headless.or_else(|| CleanupFailure::of(fs::remove_file(path), path));
     }
     None
 }
 
 /// Removes a pack of ours that has no index and whose owner is gone.
-fn sweep_headless(pack: &Path) -> Option<Leftover> {
+fn sweep_headless(pack: &Path) -> Option<CleanupFailure> {
     if let Some(_lock) = abandoned(pack)
         && !pack.with_extension("idx").exists()
     {
-        return Leftover::of(fs::remove_file(pack), pack);
+        return CleanupFailure::of(fs::remove_file(pack), pack);
     }
     None
 }

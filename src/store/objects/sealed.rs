@@ -3,21 +3,21 @@
 use gix::ObjectId;
 
 use super::seal;
-use crate::os::Leftover;
+use crate::os::CleanupFailure;
 
 /// The objects of an operation, durable, and protected from a gc while this is held.
 ///
 /// Call [`release`](Self::release) once a ref names them. Dropped without it, the objects are left to the next gc; so
 /// after a lost race keep this until the repeated attempt is done, because that one finds the objects and relies on them.
 #[must_use]
-pub struct Sealed {
-    pub(super) keep: Option<seal::Keep>,
+pub struct SealedObjects {
+    pub(super) keep: Option<seal::KeepFile>,
     pub(super) relied_on: Vec<ObjectId>,
     pub(super) written: Vec<ObjectId>,
     pub(super) bytes: u64,
 }
 
-impl Sealed {
+impl SealedObjects {
     /// The size of the pack, in bytes; 0 when nothing was written.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -27,8 +27,8 @@ impl Sealed {
     ///
     /// What was saved is saved: should the file that protects it resist, this is no failure but to be told. The next save
     /// sweeps it.
-    pub fn release(self) -> Option<Leftover> {
-        self.keep.and_then(seal::Keep::release)
+    pub fn release(self) -> Option<CleanupFailure> {
+        self.keep.and_then(seal::KeepFile::release)
     }
 
     /// The objects that were there already, in no order. A `gc --prune=now` that began before our ref was in place

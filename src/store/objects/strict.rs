@@ -3,7 +3,7 @@
 //! An id is the hash of an object's contents, and says nothing of how these are kept. So of a loose object the whole
 //! file is checked, of a packed one its entry against the checksum in the index of the pack, and the pack against what
 //! its index says of it. The checksums over whole packs take as long as reading them: those of our own packs are
-//! [`checked`](Strict::own_packs) once.
+//! [`checked`](StrictReader::own_packs) once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,13 +15,13 @@ use gix::objs::Kind;
 use gix::odb::pack::{data, index};
 
 use super::deflate::{CHUNK, read_some};
-use super::{loose, name, offsets, present};
+use super::{loose, name, offsets, presence};
 use crate::os;
 use crate::store::{Error, Repository};
 
 /// What is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unsound {
+pub enum ObjectProblem {
     /// It is not there.
     Missing,
     /// It cannot be read, or is something else.
@@ -29,13 +29,13 @@ pub enum Unsound {
 }
 
 /// Reads objects strictly. Knows the packs there were when it was made.
-pub struct Strict<'r> {
+pub struct StrictReader<'r> {
     repo: &'r Repository,
-    folders: Vec<PathBuf>,
-    packs: Vec<Pack>,
+    directories: Vec<PathBuf>,
+    packs: Vec<StrictPack>,
 }
 
-struct Pack {
+struct StrictPack {
     index: index::File,
     data: Option<data::File>,
     /// Where each entry begins, in the order of the index.
@@ -46,52 +46,58 @@ struct Pack {
     fault: Option<String>,
 }
 
-impl<'r> Strict<'r> {
+impl<'r> StrictReader<'r> {
     /// Reads the list of packs.
     pub fn new(repo: &'r Repository) -> Result<Self, Error> {
-        let folders = present::folders(repo)?;
+        let directories = presence::directories(repo)?;
         let hash = repo.object_hash();
-        let packs = folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
-        let packs = packs.filter_map(|path| Pack::open(&path, hash)).collect();
-        Ok(Self { repo, folders, packs })
+        let packs = directories
+            .iter()
+            .flat_map(|directory| indexes(&directory.join("pack")));
+        let packs = packs.filter_map(|path| StrictPack::open(&path, hash)).collect();
+        Ok(Self {
+            repo,
+            directories,
+            packs,
+        })
     }
 
     /// The contents of an object of this kind.
-    pub fn read(&mut self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Unsound> {
+    pub fn read(&mut self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, ObjectProblem> {
         let packed = self.packed(&id)?;
         if !packed {
-            for path in self.folders.iter().map(|folder| loose::path(folder, &id)) {
+            for path in self.directories.iter().map(|directory| loose::path(directory, &id)) {
                 match loose::read(&path, &id) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(Unsound::Corrupt(os::reason(&error))),
-                    Ok(read) => return of_kind(read.map_err(Unsound::Corrupt)?, kind),
+                    Err(error) => return Err(ObjectProblem::Corrupt(os::reason(&error))),
+                    Ok(read) => return of_kind(read.map_err(ObjectProblem::Corrupt)?, kind),
                 }
             }
         }
         // Also in memory, or in a pack that came since.
         let object = match self.repo.try_find_object(id) {
             Ok(Some(object)) => object,
-            Ok(None) => return Err(Unsound::Missing),
-            Err(error) => return Err(Unsound::Corrupt(error.to_string())),
+            Ok(None) => return Err(ObjectProblem::Missing),
+            Err(error) => return Err(ObjectProblem::Corrupt(error.to_string())),
         };
         let found = gix::objs::compute_hash(self.repo.object_hash(), object.kind, &object.data)
-            .map_err(|_| Unsound::Corrupt("its bytes are part of a collision attack".to_owned()))?;
+            .map_err(|_| ObjectProblem::Corrupt("its bytes are part of a collision attack".to_owned()))?;
         if found != id {
-            return Err(Unsound::Corrupt("its bytes have another id".to_owned()));
+            return Err(ObjectProblem::Corrupt("its bytes have another id".to_owned()));
         }
         let object = object.detach();
         of_kind((object.kind, object.data), kind)
     }
 
     /// Whether a pack has it, after checking its entry in each pack that has.
-    fn packed(&mut self, id: &ObjectId) -> Result<bool, Unsound> {
+    fn packed(&mut self, id: &ObjectId) -> Result<bool, ObjectProblem> {
         let mut found = false;
         let mut wrong = None;
         for pack in &mut self.packs {
             let Some(at) = pack.index.lookup(id) else { continue };
             match pack.check(at) {
                 Ok(()) => found = true,
-                Err(why) => wrong = Some(Unsound::Corrupt(why)),
+                Err(why) => wrong = Some(ObjectProblem::Corrupt(why)),
             }
         }
         match wrong {
@@ -108,7 +114,10 @@ impl<'r> Strict<'r> {
                 .and_then(|stem| stem.to_str())
                 .is_some_and(name::is_ours)
         };
-        let paths = self.folders.iter().flat_map(|folder| indexes(&folder.join("pack")));
+        let paths = self
+            .directories
+            .iter()
+            .flat_map(|directory| indexes(&directory.join("pack")));
         let mut wrong = Vec::new();
         for path in paths.filter(is_ours) {
             for file in [path.with_extension("pack"), path] {
@@ -125,15 +134,15 @@ impl<'r> Strict<'r> {
     }
 }
 
-fn of_kind((found, data): (Kind, Vec<u8>), kind: Kind) -> Result<Vec<u8>, Unsound> {
+fn of_kind((found, data): (Kind, Vec<u8>), kind: Kind) -> Result<Vec<u8>, ObjectProblem> {
     if found == kind {
         Ok(data)
     } else {
-        Err(Unsound::Corrupt(format!("it is a {found}, not a {kind}")))
+        Err(ObjectProblem::Corrupt(format!("it is a {found}, not a {kind}")))
     }
 }
 
-impl Pack {
+impl StrictPack {
     /// `None` for an index that cannot be used, whose objects are then missing.
     fn open(path: &Path, hash: gix::hash::Kind) -> Option<Self> {
         let index = index::File::at(path, hash).ok()?;
@@ -195,9 +204,9 @@ impl Pack {
     }
 }
 
-/// The indexes in a folder of packs.
-pub(super) fn indexes(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// The indexes in a directory of packs.
+pub(super) fn indexes(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "idx"))

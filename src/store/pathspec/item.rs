@@ -1,7 +1,7 @@
-//! One pathspec, made relative to the root of the work tree and matched by git's own rules.
+//! One pathspec, made relative to the root of the working tree and matched by git's own rules.
 //!
 //! The words and the wildcards are read by gix. What it makes of the path is not git's: a path that leads to the root
-//! matches nothing there, and a folder whose name has wildcards is not found by its name.
+//! matches nothing there, and a directory whose name has wildcards is not found by its name.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ const WILD: &[u8] = b"*?[\\";
 
 /// A pathspec.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
-    /// Relative to the root of the work tree; empty: everything.
+pub(super) struct Pathspec {
+    /// Relative to the root of the working tree; empty: everything.
     text: Vec<u8>,
-    /// So much of the text is the folder the pathspec was given in: no pattern, and of no other case.
+    /// So much of the text is the directory the pathspec was given in: no pattern, and of no other case.
     prefix: usize,
     /// So much of it is before the first wildcard.
     plain: usize,
@@ -34,9 +34,9 @@ pub(super) struct Item {
     folds: bool,
 }
 
-impl Item {
+impl Pathspec {
     /// Makes it of a pathspec that was given in `folder`, below the absolute `root`. `None` when it leads outside.
-    pub(super) fn new(pattern: &Pattern, folder: &Path, root: &Path) -> Option<Self> {
+    pub(super) fn new(pattern: &Pattern, directory: &Path, root: &Path) -> Option<Self> {
         let mut given = pattern.path().to_vec();
         if pattern.signature.contains(MagicSignature::MUST_BE_DIR) {
             given.push(b'/');
@@ -48,7 +48,7 @@ impl Item {
             let (cleaned, _) = cleaned(&given[1..], 0)?;
             (inside(&cleaned, root)?, 0)
         } else {
-            let mut whole = folder.as_os_str().as_encoded_bytes().to_vec();
+            let mut whole = directory.as_os_str().as_encoded_bytes().to_vec();
             if !whole.is_empty() {
                 whole.push(b'/');
             }
@@ -77,8 +77,8 @@ impl Item {
         self.text.is_empty()
     }
 
-    /// Whether it matches a path, or with `is_folder` a folder's.
-    pub(super) fn matches(&self, path: &[u8], is_folder: bool) -> bool {
+    /// Whether it matches a path, or with `is_folder` a directory's.
+    pub(super) fn matches(&self, path: &[u8], is_directory: bool) -> bool {
         let text = self.text.as_slice();
         if self.folds && !path.starts_with(&text[..self.prefix]) {
             return false;
@@ -91,7 +91,7 @@ impl Item {
             if ends && self.same(text, start) {
                 return true;
             }
-        } else if is_folder && text.strip_suffix(b"/").is_some_and(|text| self.same(text, path)) {
+        } else if is_directory && text.strip_suffix(b"/").is_some_and(|text| self.same(text, path)) {
             return true;
         }
         self.plain < text.len() && self.matches_pattern(path)
@@ -115,10 +115,10 @@ impl Item {
         gix::glob::wildmatch(pattern.as_bstr(), rest.as_bstr(), mode)
     }
 
-    /// Whether it can match anything in a folder, named with `/` at the end. Right where it says no.
-    pub(super) fn may_match_below(&self, folder: &[u8]) -> bool {
-        let length = self.plain.min(folder.len());
-        self.same(&self.text[..length], &folder[..length])
+    /// Whether it can match anything in a directory, named with `/` at the end. Right where it says no.
+    pub(super) fn may_match_below(&self, directory: &[u8]) -> bool {
+        let length = self.plain.min(directory.len());
+        self.same(&self.text[..length], &directory[..length])
     }
 
     fn same(&self, one: &[u8], other: &[u8]) -> bool {

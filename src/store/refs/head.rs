@@ -6,14 +6,14 @@ use std::io;
 
 use gix::ObjectId;
 
-use super::{Damage, files, reftable};
+use super::{RefDamage, files, reftable};
 use crate::os;
 use crate::store::{Error, Repository, git, uses_reftable};
 
 /// How many symbolic refs may lead from one to the next, as in git.
 const STEPS: usize = 5;
 
-/// `HEAD` of a work tree.
+/// `HEAD` of a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The full name of the branch (`refs/heads/main`); `None` when detached.
@@ -45,9 +45,9 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             of_ref(repo, &name)?
         };
         match value {
-            Some(Err(Damage::Symbolic(target))) => {
+            Some(Err(RefDamage::Symbolic(target))) => {
                 if target.is_empty() || target.contains("..") {
-                    let damage = Damage::Garbage;
+                    let damage = RefDamage::Garbage;
                     return Err(Error::Damaged { name, damage });
                 }
                 branch.get_or_insert_with(|| target.clone());
@@ -58,7 +58,7 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             None => return Ok(Head { branch, id: None }),
         }
     }
-    let damage = Damage::Symbolic(name);
+    let damage = RefDamage::Symbolic(name);
     Err(Error::Damaged {
         name: "HEAD".to_owned(),
         damage,
@@ -66,12 +66,12 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
 }
 
 /// The file itself, or the link that very old versions of git made of it.
-fn of_file(repo: &Repository) -> Result<Option<files::Value>, Error> {
+fn of_file(repo: &Repository) -> Result<Option<files::RefValue>, Error> {
     let path = repo.git_dir().join("HEAD");
     if let Ok(target) = std::fs::read_link(&path)
         && let Some(target) = target.to_str().filter(|target| target.starts_with("refs/"))
     {
-        return Ok(Some(Err(Damage::Symbolic(target.to_owned()))));
+        return Ok(Some(Err(RefDamage::Symbolic(target.to_owned()))));
     }
     match os::read_regular(&path) {
         Ok(bytes) => Ok(Some(files::parse(&bytes, repo.object_hash()))),
@@ -80,8 +80,8 @@ fn of_file(repo: &Repository) -> Result<Option<files::Value>, Error> {
     }
 }
 
-/// A ref that all work trees share, or one of this work tree's own.
-fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::Value>, Error> {
+/// A ref that all working trees share, or one of this working tree's own.
+fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::RefValue>, Error> {
     match super::check_name(name) {
         Ok(()) => files::read(repo, name),
         Err(_) => Ok(files::read_loose(repo.object_hash(), &repo.git_dir().join(name))),

@@ -12,9 +12,9 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice;
 
 use super::files::parse;
-use super::{Edit, Expected, files, lockfile, reflog, swap};
+use super::{ExpectedValue, RefUpdate, files, lockfile, reflog, swap};
 use crate::os;
-use crate::store::{Error, Repository, Signature, place};
+use crate::store::{Error, Repository, Signature, paths};
 
 /// The first line of version 1.
 const HEAD: &str = "git-checkpoint refs 1";
@@ -27,11 +27,11 @@ fn path(repo: &Repository) -> PathBuf {
 
 /// Whether there may be something to recover.
 pub(super) fn pending(repo: &Repository) -> Result<bool, Error> {
-    let folder = lockfile::notes(repo);
-    let noted = match fs::read_dir(&folder) {
+    let directory = lockfile::notes(repo);
+    let noted = match fs::read_dir(&directory) {
         Ok(mut entries) => entries.next().is_some(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(place::obstacle(&folder).unwrap_or_else(|| Error::io("read", folder)(error))),
+        Err(error) => return Err(paths::obstacle(&directory).unwrap_or_else(|| Error::io("read", directory)(error))),
     };
     Ok(noted || path(repo).exists())
 }
@@ -39,10 +39,10 @@ pub(super) fn pending(repo: &Repository) -> Result<bool, Error> {
 /// Notes down a change, durably: each edit with the ref's present value.
 pub(super) fn write<'a>(
     repo: &Repository,
-    edits: impl Iterator<Item = (&'a Edit, Option<ObjectId>)>,
+    edits: impl Iterator<Item = (&'a RefUpdate, Option<ObjectId>)>,
     who: &Signature,
 ) -> Result<(), Error> {
-    let folder = place::private_dir(repo)?;
+    let directory = paths::private_dir(repo)?;
     let path = path(repo);
     let mut text = format!("{HEAD}\nwho ").into_bytes();
     who.write_to(&mut text).map_err(Error::io("write", &path))?;
@@ -55,11 +55,11 @@ pub(super) fn write<'a>(
     let sum = checksum(repo, &text)?;
     text.extend_from_slice(format!("end {sum}\n").as_bytes());
     let put = || {
-        let mut file = os::private_file(&path, place::sharing(repo))?;
+        let mut file = os::private_file(&path, paths::sharing(repo))?;
         file.set_len(0)?;
         file.write_all(&text)?;
         file.sync_all()?;
-        os::sync_dir(&folder)
+        os::sync_dir(&directory)
     };
     let put = put();
     if put.is_err() {
@@ -73,15 +73,15 @@ fn checksum(repo: &Repository, text: &[u8]) -> Result<ObjectId, Error> {
 }
 
 /// Removes the journal: the change is complete, or was taken back.
-pub(super) fn remove(repo: &Repository) -> Option<os::Leftover> {
+pub(super) fn remove(repo: &Repository) -> Option<os::CleanupFailure> {
     let path = path(repo);
-    os::Leftover::of(fs::remove_file(&path), &path)
+    os::CleanupFailure::of(fs::remove_file(&path), &path)
 }
 
 /// Removes the journal, where nothing else may be done before it is gone.
 pub(super) fn clear(repo: &Repository) -> Result<(), Error> {
     match remove(repo) {
-        Some(os::Leftover { action, path, source }) => Err(Error::io(action, path)(source)),
+        Some(os::CleanupFailure { action, path, source }) => Err(Error::io(action, path)(source)),
         None => Ok(()),
     }
 }
@@ -122,7 +122,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
 }
 
 /// Makes the changes that are still to be made. A ref that somebody has changed since stays as it is.
-fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Error> {
+fn complete(repo: &Repository, edits: &[RefUpdate], who: &Signature) -> Result<(), Error> {
     for edit in edits {
         match swap::apply(repo, std::slice::from_ref(edit), who, WAIT) {
             Ok(_) => {}
@@ -131,7 +131,7 @@ fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Er
                     reflog::remove(repo, &edit.name)?;
                 }
                 // It may be here again because just this failed before.
-                swap::sync_folder(repo, &edit.name)?;
+                swap::sync_directory(repo, &edit.name)?;
             }
             Err(Error::Moved { name, .. } | Error::Damaged { name, .. } | Error::InTheWay { name, .. }) => {
                 debug_assert_eq!(name, edit.name, "the edit at hand");
@@ -143,7 +143,7 @@ fn complete(repo: &Repository, edits: &[Edit], who: &Signature) -> Result<(), Er
 }
 
 /// What the journal says; `None` if it was not finished.
-fn read(repo: &Repository, text: &[u8]) -> Result<Option<(Signature, Vec<Edit>)>, Error> {
+fn read(repo: &Repository, text: &[u8]) -> Result<Option<(Signature, Vec<RefUpdate>)>, Error> {
     let Some(body) = body(repo, text)? else {
         return Ok(None);
     };
@@ -173,7 +173,7 @@ fn body<'a>(repo: &Repository, text: &'a [u8]) -> Result<Option<&'a [u8]>, Error
     Ok((end == format!("end {sum}\n").as_bytes()).then_some(body))
 }
 
-fn parse_edit(line: &[u8], hash: gix::hash::Kind) -> Option<Edit> {
+fn parse_edit(line: &[u8], hash: gix::hash::Kind) -> Option<RefUpdate> {
     let mut words = line.strip_prefix(b"edit ")?.to_str().ok()?.splitn(4, ' ');
     let name = words.next()?.to_owned();
     let value = |word: &str| {
@@ -187,8 +187,8 @@ fn parse_edit(line: &[u8], hash: gix::hash::Kind) -> Option<Edit> {
     let new = value(words.next()?)?;
     let message = words.next().unwrap_or_default().to_owned();
     super::check_name(&name).ok()?;
-    let expected = old.map_or(Expected::Absent, Expected::Is);
-    Some(Edit {
+    let expected = old.map_or(ExpectedValue::Absent, ExpectedValue::Is);
+    Some(RefUpdate {
         name,
         expected,
         new,

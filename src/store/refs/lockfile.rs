@@ -1,7 +1,7 @@
 //! git's lock file on a ref, taken so that a kill leaves nothing that blocks anybody for good.
 //!
 //! git takes a lock by creating `<ref>.lock`, and whoever is killed then leaves it for ever. So ours is first a note in
-//! a folder of ours, named after the ref and holding the ref's new contents, and then gets its second name
+//! a directory of ours, named after the ref and holding the ref's new contents, and then gets its second name
 //! `<ref>.lock` as a hard link, in one step and only if nobody has the lock. A lock file that is the same file as a note
 //! is ours beyond doubt; and as all our changes of refs are made under one kernel lock, whoever holds that one and
 //! finds a note knows its writer dead. Where hard links do not exist the note tells what the lock file would hold.
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::os;
-use crate::store::{Error, Repository, lock, place};
+use crate::store::{Error, Repository, lock, paths};
 
 /// Starts a note whose lock file is not the same file.
 const COPY: &[u8] = b"copy\n";
@@ -30,7 +30,7 @@ pub(super) struct LockFile {
     freed: bool,
 }
 
-/// The folder of the notes.
+/// The directory of the notes.
 pub(super) fn notes(repo: &Repository) -> PathBuf {
     repo.common_dir().join("checkpoint").join("swap")
 }
@@ -47,12 +47,12 @@ impl LockFile {
     ///
     /// The caller holds our lock on refs and has recovered.
     pub(super) fn acquire(repo: &Repository, name: &str, contents: &[u8], wait: Duration) -> Result<Self, Error> {
-        let sharing = place::sharing(repo);
-        let folder = notes(repo);
-        let note = folder.join(lock::file_name(name));
+        let sharing = paths::sharing(repo);
+        let directory = notes(repo);
+        let note = directory.join(lock::file_name(name));
         let target = repo.common_dir().join(name);
         let lock = lock_path(&target);
-        let mut file = create_note(repo, &folder, &note)?;
+        let mut file = create_note(repo, &directory, &note)?;
         let mut held = Self {
             note,
             lock,
@@ -92,9 +92,9 @@ impl LockFile {
             Err(error) => match error.kind() {
                 io::ErrorKind::AlreadyExists => Ok(None),
                 io::ErrorKind::NotFound => {
-                    // The folder is missing, or was removed by a git that found it empty: again, after making it.
-                    if let Some(folder) = self.lock.parent() {
-                        os::create_dir_durable(folder, sharing)?;
+                    // The directory is missing, or was removed by a git that found it empty: again, after making it.
+                    if let Some(directory) = self.lock.parent() {
+                        os::create_dir_durable(directory, sharing)?;
                     }
                     Ok(None)
                 }
@@ -123,7 +123,7 @@ impl LockFile {
     }
 
     fn explain(&self, name: &str, error: io::Error) -> Error {
-        // A ref's file where a folder is needed.
+        // A ref's file where a directory is needed.
         if matches!(
             error.kind(),
             io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists
@@ -161,8 +161,8 @@ impl LockFile {
         fill().map_err(Error::io("write", &self.lock))
     }
 
-    /// Puts the contents in place, which also frees the lock. The folder is not synced. Gives the note if it stays.
-    pub(super) fn commit(mut self) -> Result<Option<os::Leftover>, Error> {
+    /// Puts the contents in place, which also frees the lock. The directory is not synced. Gives the note if it stays.
+    pub(super) fn commit(mut self) -> Result<Option<os::CleanupFailure>, Error> {
         let renamed = fs::rename(&self.lock, &self.target);
         self.held = renamed.is_err();
         renamed.map_err(Error::io("write", &self.target))?;
@@ -170,20 +170,20 @@ impl LockFile {
     }
 
     /// Frees the lock; gives the file that could not be removed, which the next change of refs removes.
-    pub(super) fn release(mut self) -> Option<os::Leftover> {
+    pub(super) fn release(mut self) -> Option<os::CleanupFailure> {
         let left = self.free();
         self.freed = true;
         left
     }
 
-    fn free(&self) -> Option<os::Leftover> {
+    fn free(&self) -> Option<os::CleanupFailure> {
         // The lock first: a note without a lock is nothing, a lock without a note would be there for ever.
         if self.held
-            && let Some(left) = os::Leftover::of(fs::remove_file(&self.lock), &self.lock)
+            && let Some(left) = os::CleanupFailure::of(fs::remove_file(&self.lock), &self.lock)
         {
             return Some(left);
         }
-        os::Leftover::of(fs::remove_file(&self.note), &self.note)
+        os::CleanupFailure::of(fs::remove_file(&self.note), &self.note)
     }
 }
 
@@ -196,17 +196,17 @@ impl Drop for LockFile {
     }
 }
 
-fn create_note(repo: &Repository, folder: &Path, note: &Path) -> Result<File, Error> {
+fn create_note(repo: &Repository, directory: &Path, note: &Path) -> Result<File, Error> {
     let create = || OpenOptions::new().write(true).create_new(true).open(note);
     let created = match create() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            place::private_dir(repo)?;
-            place::own_folder(repo, folder.to_owned())?;
+            paths::private_dir(repo)?;
+            paths::own_directory(repo, directory.to_owned())?;
             create()
         }
         created => created,
     };
-    created.map_err(|error| place::obstacle(folder).unwrap_or_else(|| Error::io("create", note)(error)))
+    created.map_err(|error| paths::obstacle(directory).unwrap_or_else(|| Error::io("create", note)(error)))
 }
 
 /// A lock that a killed process of ours left.
@@ -239,15 +239,15 @@ impl Stale {
 
 /// The locks that killed processes left. Only for holders of our lock on refs.
 pub(super) fn stale(repo: &Repository) -> Result<Vec<Stale>, Error> {
-    let folder = notes(repo);
-    let entries = match fs::read_dir(&folder) {
+    let directory = notes(repo);
+    let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(place::obstacle(&folder).unwrap_or_else(|| Error::io("read", folder)(error))),
+        Err(error) => return Err(paths::obstacle(&directory).unwrap_or_else(|| Error::io("read", directory)(error))),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let note = entry.map_err(Error::io("read", &folder))?.path();
+        let note = entry.map_err(Error::io("read", &directory))?.path();
         if note.ends_with(NEW_NOTE) {
             fs::remove_file(&note).map_err(Error::io("remove", &note))?;
             continue;

@@ -17,27 +17,27 @@ use std::time::Duration;
 
 use gix::ObjectId;
 
-use super::objects::Present;
+use super::objects::ObjectPresence;
 use super::{Error, Repository, Signature, lock, uses_reftable};
-use crate::os::{self, Leftover};
+use crate::os::{self, CleanupFailure};
 pub use head::{Head, head};
 
 /// One change of one ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// The full name, `refs/...`, of a ref that all work trees share.
+pub struct RefUpdate {
+    /// The full name, `refs/...`, of a ref that all working trees share.
     pub name: String,
     /// What the ref must be for the change to be made.
-    pub expected: Expected,
+    pub expected: ExpectedValue,
     /// What it becomes; `None` deletes it and its reflog.
     pub new: Option<ObjectId>,
     /// The text of the reflog entry; line ends become spaces.
     pub message: String,
 }
 
-/// What an [`Edit`] requires of the ref it changes.
+/// What an [`RefUpdate`] requires of the ref it changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedValue {
     /// It does not exist.
     Absent,
     /// It is this.
@@ -50,7 +50,7 @@ pub enum Expected {
 
 /// In what way a ref is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum RefDamage {
     /// The file is empty, as a power cut leaves it.
     #[error("it is empty")]
     Empty,
@@ -69,11 +69,11 @@ pub enum Damage {
 }
 
 /// A ref's name with what it is.
-pub type Listed = (String, Result<ObjectId, Damage>);
+pub type RefListing = (String, Result<ObjectId, RefDamage>);
 
 /// One line of a reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ReflogEntry {
     /// What the ref was; `None` where the line stands for its creation.
     pub old: Option<ObjectId>,
     /// What it became.
@@ -111,7 +111,7 @@ pub(super) fn read_unproved(repo: &Repository, name: &str) -> Result<Option<Obje
 }
 
 /// The refs whose names begin with `prefix` (`refs/checkpoints/`, with the slash), sorted by name, damaged ones too.
-pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
+pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     let found = list_unproved(repo, prefix)?;
     Ok(found
         .into_iter()
@@ -120,7 +120,7 @@ pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
 }
 
 /// The same, where nobody has looked whether their objects exist: for who reads the objects anyhow.
-pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<Listed>, Error> {
+pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
     let found = if uses_reftable(repo) {
         reftable::list(repo, prefix)?
@@ -131,11 +131,11 @@ pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<Liste
 }
 
 /// What a ref says, if its object exists.
-pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, Damage> {
-    if repo.has_object(id) || Present::finds(repo, &id) {
+pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, RefDamage> {
+    if repo.has_object(id) || ObjectPresence::finds(repo, &id) {
         Ok(id)
     } else {
-        Err(Damage::Dangling(id))
+        Err(RefDamage::Dangling(id))
     }
 }
 
@@ -145,7 +145,12 @@ pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, Damage
 /// loses the race gets [`Error::Moved`], reads again and retries. When this returns, the changes are on the disk. A
 /// kill leaves none of them, or something that the next call of this or of [`recover`] completes. Gives the files of ours
 /// that could not be removed after the changes were made.
-pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
+pub fn update(
+    repo: &Repository,
+    edits: &[RefUpdate],
+    who: &Signature,
+    wait: Duration,
+) -> Result<Vec<CleanupFailure>, Error> {
     for edit in edits {
         check_name(&edit.name)?;
     }
@@ -164,7 +169,7 @@ pub fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration
 }
 
 /// Completes or takes back what a killed process of ours left of a change of refs: lock files, reflog lines, a change
-/// of several refs. Costs one look at a folder when there is nothing to do.
+/// of several refs. Costs one look at a directory when there is nothing to do.
 pub fn recover(repo: &Repository, wait: Duration) -> Result<(), Error> {
     if uses_reftable(repo) || !journal::pending(repo)? {
         return Ok(());
@@ -173,12 +178,12 @@ pub fn recover(repo: &Repository, wait: Duration) -> Result<(), Error> {
     journal::recover(repo)
 }
 
-fn hold(repo: &Repository, wait: Duration) -> Result<lock::Held, Error> {
+fn hold(repo: &Repository, wait: Duration) -> Result<lock::HeldLock, Error> {
     lock::common(repo, "refs", "the refs of checkpoints", wait)
 }
 
-/// The reflog of a ref, newest first; empty if it has none.
-pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
+/// The reflog of a ref, latest first; empty if it has none.
+pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> {
     check_name(name)?;
     if uses_reftable(repo) {
         reftable::reflog(repo, name)
@@ -220,14 +225,14 @@ pub fn forget_logs(
 /// Removes the lock files that a git that was killed left below `prefix` (with its slash): a namespace that nobody but
 /// us writes, while a lock of ours is held that whoever writes it holds. No ref of ours is called `*.lock`.
 pub fn remove_locks(repo: &Repository, prefix: &str) -> Result<(), Error> {
-    let folder = repo.common_dir().join(prefix);
-    let entries = match std::fs::read_dir(&folder) {
+    let directory = repo.common_dir().join(prefix);
+    let entries = match std::fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(Error::io("read", directory)(error)),
     };
     for entry in entries {
-        let path = entry.map_err(Error::io("read", &folder))?.path();
+        let path = entry.map_err(Error::io("read", &directory))?.path();
         if path.extension().is_some_and(|end| end == "lock") {
             std::fs::remove_file(&path).map_err(Error::io("remove", path))?;
         }
@@ -243,7 +248,7 @@ pub fn verify_present(repo: &Repository, ids: &[ObjectId]) -> Result<(), Error> 
     if ids.is_empty() {
         return Ok(());
     }
-    let mut present = Present::new(repo)?;
+    let mut present = ObjectPresence::new(repo)?;
     let gone: Vec<_> = ids.iter().filter(|id| !present.has(id)).copied().collect();
     if gone.is_empty() {
         Ok(())
@@ -252,7 +257,7 @@ pub fn verify_present(repo: &Repository, ids: &[ObjectId]) -> Result<(), Error> 
     }
 }
 
-/// Takes names of refs that all work trees share, valid for git.
+/// Takes names of refs that all working trees share, valid for git.
 fn check_name(name: &str) -> Result<(), Error> {
     let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
     let shared = name.starts_with("refs/") && !own.iter().any(|prefix| name.starts_with(prefix));

@@ -12,7 +12,7 @@ use gix::bstr::ByteSlice;
 use crate::store::{Error, Repository};
 
 /// The contents of the file, empty when there is none.
-pub(super) struct Packed {
+pub(super) struct PackedRefs {
     bytes: Vec<u8>,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn path(repo: &Repository) -> PathBuf {
     repo.common_dir().join("packed-refs")
 }
 
-impl Packed {
+impl PackedRefs {
     /// Reads the file anew each time: it is replaced by rename, and a time stamp does not tell two quick changes apart.
     pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
         let path = path(repo);
@@ -170,8 +170,8 @@ mod tests {
         ^4444444444444444444444444444444444444444\n\
         5555555555555555555555555555555555555555 refs/tags/v2\n";
 
-    fn packed() -> Packed {
-        Packed { bytes: TEXT.into() }
+    fn packed() -> PackedRefs {
+        PackedRefs { bytes: TEXT.into() }
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
         fn no_ref_is_lost_silently(at in 0..TEXT.len(), bit in 0..8_u8) {
             let mut bytes = TEXT.as_bytes().to_vec();
             bytes[at] ^= 1 << bit;
-            let names = |bytes: Vec<u8>| Packed { bytes }.with_prefix("refs/").count();
+            let names = |bytes: Vec<u8>| PackedRefs { bytes }.with_prefix("refs/").count();
             // A flip may make another name or id of a ref, which nothing in the file tells; none may go.
             proptest::prop_assert!(check(&bytes, gix::hash::Kind::Sha1).is_err() || names(bytes) == 4);
         }

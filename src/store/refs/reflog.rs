@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
 
-use super::Entry;
+use super::ReflogEntry;
 use crate::os;
-use crate::store::{Error, Repository, Signature, place};
+use crate::store::{Error, Repository, Signature, paths};
 
 /// Where a ref's log is.
 pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
@@ -22,13 +22,13 @@ pub(super) fn one_line(message: &str) -> String {
 }
 
 /// A line that was appended and can be taken back.
-pub(super) struct Appended {
+pub(super) struct ReflogAppend {
     file: File,
     length: u64,
     path: PathBuf,
 }
 
-impl Appended {
+impl ReflogAppend {
     /// Takes the line back, as the ref was not changed after all. The caller still holds the ref's lock.
     pub(super) fn undo(self) {
         if self.length == 0 {
@@ -47,7 +47,7 @@ pub(super) fn append(
     new: ObjectId,
     who: &Signature,
     message: &str,
-) -> Result<Appended, Error> {
+) -> Result<ReflogAppend, Error> {
     let path = path(repo, name);
     let mut line = format!("{} {new} ", old.unwrap_or_else(|| new.kind().null())).into_bytes();
     who.write_to(&mut line)
@@ -64,7 +64,7 @@ pub(super) fn append(
         // A power cut tore the last line. Left alone it would swallow this one.
         line.insert(0, b'\n');
     }
-    let appended = Appended { file, length, path };
+    let appended = ReflogAppend { file, length, path };
     let mut file = &appended.file;
     let mut written = file.write_all(&line).and_then(|()| file.sync_all());
     if written.is_ok() && created {
@@ -91,25 +91,25 @@ pub(super) fn replace(
     let mut line = format!("{} {id} ", id.kind().null()).into_bytes();
     let put = who.write_to(&mut line).and_then(|()| {
         line.extend_from_slice(format!("\t{}\n", one_line(message)).as_bytes());
-        os::replace(&path, &line, place::sharing(repo), true)
+        os::replace(&path, &line, paths::sharing(repo), true)
     });
     put.map_err(failed)
 }
 
 /// Opens the log, and tells whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
-    let sharing = place::sharing(repo);
+    let sharing = paths::sharing(repo);
     let mut options = OpenOptions::new();
     os::without_waiting(options.read(true).append(true));
     match options.open(path).and_then(os::regular) {
         Ok(file) => return Ok((file, false)),
-        // A folder left by refs that lay below this name.
+        // A directory left by refs that lay below this name.
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => remove_empty_dirs(path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    if let Some(folder) = path.parent() {
-        os::create_dir_durable(folder, sharing)?;
+    if let Some(directory) = path.parent() {
+        os::create_dir_durable(directory, sharing)?;
     }
     let file = os::regular(options.create(true).open(path)?)?;
     sharing.apply(&file)?;
@@ -123,7 +123,7 @@ fn ends_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Removes a folder that holds nothing but empty folders.
+/// Removes a directory that holds nothing but empty folders.
 pub(super) fn remove_empty_dirs(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -168,8 +168,8 @@ pub(super) fn remove(repo: &Repository, name: &str) -> Result<(), Error> {
     }
 }
 
-/// The entries, newest first. Lines that cannot be read are left out, as git does.
-pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
+/// The entries, latest first. Lines that cannot be read are left out, as git does.
+pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> {
     let path = path(repo, name);
     let bytes = match os::read_regular(&path) {
         Ok(bytes) => bytes,
@@ -183,14 +183,14 @@ pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
     Ok(bytes.lines().rev().filter_map(parse).collect())
 }
 
-fn parse(line: &[u8]) -> Option<Entry> {
+fn parse(line: &[u8]) -> Option<ReflogEntry> {
     let (head, message) = line.split_once_str(b"\t").unwrap_or((line, b""));
     let mut words = head.splitn(3, |&byte| byte == b' ');
     let old = ObjectId::from_hex(words.next()?).ok()?;
     let new = ObjectId::from_hex(words.next()?).ok()?;
     let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
     let message = String::from_utf8_lossy(message).into_owned();
-    Some(Entry {
+    Some(ReflogEntry {
         old: (!old.is_null()).then_some(old),
         new,
         who: who.to_owned().ok()?,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use gix::ObjectId;
 
-use super::files::Value;
-use super::{Damage, Edit, Entry};
+use super::files::RefValue;
+use super::{RefDamage, RefUpdate, ReflogEntry};
 use crate::store::{Error, Repository, Signature, Time, git};
 
 /// An object id that git printed.
@@ -20,20 +20,20 @@ pub(super) fn id(text: &str) -> Result<ObjectId, Error> {
 }
 
 /// The value of one ref.
-pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<Value>, Error> {
+pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<RefValue>, Error> {
     Ok(list(repo, name)?.remove(name))
 }
 
 /// All refs whose names begin with `prefix`.
-pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, Value>, Error> {
-    // git takes whole parts of names, or patterns that stop at a slash; so it lists the folder and we compare.
-    let folder = if prefix.ends_with('/') {
+pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
+    // git takes whole parts of names, or patterns that stop at a slash; so it lists the directory and we compare.
+    let directory = if prefix.ends_with('/') {
         prefix.trim_end_matches('/')
     } else {
-        prefix.rsplit_once('/').map_or(prefix, |(folder, _)| folder)
+        prefix.rsplit_once('/').map_or(prefix, |(directory, _)| directory)
     };
     let format = "--format=%(refname) %(objectname) %(symref)";
-    let text = git(repo).args(["for-each-ref", format, folder]).text()?;
+    let text = git(repo).args(["for-each-ref", format, directory]).text()?;
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
@@ -44,7 +44,7 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, V
             continue;
         }
         let value = match words.next().filter(|target| !target.is_empty()) {
-            Some(target) => Err(Damage::Symbolic(target.to_owned())),
+            Some(target) => Err(RefDamage::Symbolic(target.to_owned())),
             None => Ok(id(hex)?),
         };
         found.insert(name.to_owned(), value);
@@ -53,7 +53,7 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, V
 }
 
 /// Makes all changes in one transaction of git's.
-pub(super) fn update(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<(), Error> {
+pub(super) fn update(repo: &Repository, edits: &[RefUpdate], who: &Signature, wait: Duration) -> Result<(), Error> {
     let mut input = Vec::new();
     let null = repo.object_hash().null();
     for edit in edits {
@@ -101,7 +101,7 @@ pub(super) fn forget_logs(repo: &Repository, names: &[String]) -> Result<(), Err
 }
 
 /// The present value of a ref if it is as expected.
-fn check(repo: &Repository, edit: &Edit) -> Result<Option<ObjectId>, Error> {
+fn check(repo: &Repository, edit: &RefUpdate) -> Result<Option<ObjectId>, Error> {
     let value = read(repo, &edit.name)?;
     super::swap::compare(edit, value)
 }
@@ -118,8 +118,8 @@ fn date(time: Time) -> String {
     )
 }
 
-/// The reflog of a ref, newest first.
-pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error> {
+/// The reflog of a ref, latest first.
+pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> {
     if read(repo, name)?.is_none() {
         return Ok(Vec::new());
     }
@@ -127,7 +127,7 @@ pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error>
     let text = git(repo)
         .args(["reflog", "show", "--date=raw", format, name, "--"])
         .text()?;
-    let mut entries = Vec::<Entry>::new();
+    let mut entries = Vec::<ReflogEntry>::new();
     for line in text.lines() {
         let fields: Vec<_> = line.splitn(5, '\0').collect();
         let [hex, author, email, selector, message] = fields[..] else {
@@ -149,7 +149,7 @@ pub(super) fn reflog(repo: &Repository, name: &str) -> Result<Vec<Entry>, Error>
             email: email.into(),
             time,
         };
-        entries.push(Entry {
+        entries.push(ReflogEntry {
             old: None,
             new,
             who,

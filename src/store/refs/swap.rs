@@ -13,17 +13,17 @@ use std::time::Duration;
 
 use gix::ObjectId;
 
-use super::files::{self, Value};
+use super::files::{self, RefValue};
 use super::lockfile::LockFile;
-use super::packed::{self, Packed};
-use super::reflog::{self, Appended};
-use super::{Edit, Expected, journal};
-use crate::os::{self, Leftover};
+use super::packed::{self, PackedRefs};
+use super::reflog::{self, ReflogAppend};
+use super::{ExpectedValue, RefUpdate, journal};
+use crate::os::{self, CleanupFailure};
 use crate::store::{Error, Repository, Signature};
 
 /// An edit under its lock, with what its ref is now.
-struct Locked<'a> {
-    edit: &'a Edit,
+struct LockedRef<'a> {
+    edit: &'a RefUpdate,
     lock: LockFile,
     old: Option<ObjectId>,
     /// Whether the ref does not exist; a damaged one has no old value either.
@@ -31,9 +31,9 @@ struct Locked<'a> {
 }
 
 /// The ref's value if it is as the edit expects.
-pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<ObjectId>, Error> {
+pub(super) fn compare(edit: &RefUpdate, value: Option<RefValue>) -> Result<Option<ObjectId>, Error> {
     let found = match value {
-        Some(Err(_)) if edit.expected == Expected::Unreadable => None,
+        Some(Err(_)) if edit.expected == ExpectedValue::Unreadable => None,
         Some(Err(damage)) => {
             return Err(Error::Damaged {
                 name: edit.name.clone(),
@@ -44,9 +44,9 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
         None => None,
     };
     let expected = match edit.expected {
-        Expected::Any | Expected::Unreadable => return Ok(found),
-        Expected::Absent => None,
-        Expected::Is(id) => Some(id),
+        ExpectedValue::Any | ExpectedValue::Unreadable => return Ok(found),
+        ExpectedValue::Absent => None,
+        ExpectedValue::Is(id) => Some(id),
     };
     if found == expected {
         return Ok(found);
@@ -62,20 +62,25 @@ pub(super) fn compare(edit: &Edit, value: Option<Value>) -> Result<Option<Object
 /// and has recovered.
 pub(super) fn apply(
     repo: &Repository,
-    edits: &[Edit],
+    edits: &[RefUpdate],
     who: &Signature,
     wait: Duration,
-) -> Result<Vec<Leftover>, Error> {
+) -> Result<Vec<CleanupFailure>, Error> {
     let applied = try_apply(repo, edits, who, wait);
     for edit in edits.iter().filter(|edit| edit.new.is_none() || applied.is_err()) {
-        // Taking a lock made the folders of a ref that does not exist.
+        // Taking a lock made the directories of a ref that does not exist.
         tidy(repo, &edit.name);
     }
     applied
 }
 
-fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration) -> Result<Vec<Leftover>, Error> {
-    let mut order: Vec<&Edit> = edits.iter().collect();
+fn try_apply(
+    repo: &Repository,
+    edits: &[RefUpdate],
+    who: &Signature,
+    wait: Duration,
+) -> Result<Vec<CleanupFailure>, Error> {
+    let mut order: Vec<&RefUpdate> = edits.iter().collect();
     order.sort_by_key(|edit| edit.new.is_none());
     let mut names = BTreeSet::new();
     if let Some(twice) = edits.iter().find(|edit| !names.insert(&edit.name)) {
@@ -92,7 +97,7 @@ fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration)
         let absent = value.is_none();
         let old = compare(edit, value)?;
         if old != edit.new || damaged {
-            locked.push(Locked {
+            locked.push(LockedRef {
                 edit,
                 lock,
                 old,
@@ -100,7 +105,7 @@ fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration)
             });
         }
     }
-    for Locked { edit, absent, .. } in &locked {
+    for LockedRef { edit, absent, .. } in &locked {
         if edit.new.is_some() && *absent {
             check_room(repo, &edit.name)?;
         }
@@ -109,7 +114,7 @@ fn try_apply(repo: &Repository, edits: &[Edit], who: &Signature, wait: Duration)
     match prepare(repo, &locked, who, wait, &mut lines) {
         Ok(packed) => commit(repo, locked, lines, packed, who),
         Err(error) => {
-            lines.into_iter().for_each(Appended::undo);
+            lines.into_iter().for_each(ReflogAppend::undo);
             Err(error)
         }
     }
@@ -123,7 +128,7 @@ fn check_room(repo: &Repository, name: &str) -> Result<(), Error> {
             other,
         })
     };
-    if let Some(other) = Packed::read(repo)?.in_the_way(name) {
+    if let Some(other) = PackedRefs::read(repo)?.in_the_way(name) {
         return in_the_way(other);
     }
     let path = files::path(repo, name);
@@ -137,12 +142,12 @@ fn check_room(repo: &Repository, name: &str) -> Result<(), Error> {
 /// Writes the reflog lines and the new `packed-refs`, which is given under its lock if it changes.
 fn prepare(
     repo: &Repository,
-    locked: &[Locked<'_>],
+    locked: &[LockedRef<'_>],
     who: &Signature,
     wait: Duration,
-    lines: &mut Vec<Appended>,
+    lines: &mut Vec<ReflogAppend>,
 ) -> Result<Option<LockFile>, Error> {
-    for Locked { edit, old, absent, .. } in locked {
+    for LockedRef { edit, old, absent, .. } in locked {
         if let Some(new) = edit.new {
             if *absent {
                 // The log of a ref that was deleted by somebody who left it; its lines are about another life.
@@ -156,12 +161,12 @@ fn prepare(
         .filter(|locked| locked.edit.new.is_none())
         .map(|locked| &*locked.edit.name)
         .collect();
-    if gone.is_empty() || Packed::read(repo)?.without(&gone).is_none() {
+    if gone.is_empty() || PackedRefs::read(repo)?.without(&gone).is_none() {
         return Ok(None);
     }
     let lock = LockFile::acquire(repo, "packed-refs", b"", wait)?;
     // Again, now that nobody else can change it.
-    match Packed::read(repo)?.without(&gone) {
+    match PackedRefs::read(repo)?.without(&gone) {
         Some(contents) => {
             lock.fill(&contents)?;
             Ok(Some(lock))
@@ -172,55 +177,55 @@ fn prepare(
 
 /// What has been done so far, to be taken back.
 #[derive(Default)]
-struct Done {
+struct RollbackLog {
     moved: Vec<(PathBuf, Option<ObjectId>)>,
-    folders: BTreeSet<PathBuf>,
+    directories: BTreeSet<PathBuf>,
     /// Files of ours that could not be removed.
-    left: Vec<Leftover>,
+    left: Vec<CleanupFailure>,
 }
 
 fn commit(
     repo: &Repository,
-    locked: Vec<Locked<'_>>,
-    lines: Vec<Appended>,
+    locked: Vec<LockedRef<'_>>,
+    lines: Vec<ReflogAppend>,
     packed: Option<LockFile>,
     who: &Signature,
-) -> Result<Vec<Leftover>, Error> {
+) -> Result<Vec<CleanupFailure>, Error> {
     let several = locked.len() > 1;
     if several {
         let edits = locked.iter().map(|locked| (locked.edit, locked.old));
         if let Err(error) = journal::write(repo, edits, who) {
-            lines.into_iter().for_each(Appended::undo);
+            lines.into_iter().for_each(ReflogAppend::undo);
             return Err(error);
         }
     }
-    let mut done = Done::default();
+    let mut done = RollbackLog::default();
     let (updates, deletions): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.edit.new.is_some());
     let mut removed = 0;
     // What comes is on the disk before anything goes, while it can still be taken back.
     let moved = rename_all(repo, updates, &mut done).and_then(|()| {
-        std::mem::take(&mut done.folders)
+        std::mem::take(&mut done.directories)
             .iter()
-            .try_for_each(|folder| sync(folder))
+            .try_for_each(|directory| sync(directory))
     });
     let begun = moved.and_then(|()| match (packed, deletions.first()) {
         // Once `packed-refs` is replaced there is no way back.
         (Some(lock), _) => {
-            done.folders.extend(packed::path(repo).parent().map(Path::to_owned));
+            done.directories.extend(packed::path(repo).parent().map(Path::to_owned));
             done.left.extend(lock.commit()?);
             Ok(())
         }
         (None, Some(first)) => {
             removed = 1;
-            remove_loose(repo, &first.edit.name, &mut done.folders)
-                .map_err(|Leftover { action, path, source }| Error::io(action, path)(source))
+            remove_loose(repo, &first.edit.name, &mut done.directories)
+                .map_err(|CleanupFailure { action, path, source }| Error::io(action, path)(source))
         }
         (None, None) => Ok(()),
     });
     if let Err(error) = begun {
         // Nothing is deleted yet. If even this fails, the journal lets the next command complete the change.
         if roll_back(&done.moved).is_ok() {
-            lines.into_iter().for_each(Appended::undo);
+            lines.into_iter().for_each(ReflogAppend::undo);
             if several {
                 journal::clear(repo)?;
             }
@@ -234,17 +239,21 @@ fn commit(
         let deleted = if position < removed {
             Ok(())
         } else {
-            remove_loose(repo, &locked.edit.name, &mut done.folders)
+            remove_loose(repo, &locked.edit.name, &mut done.directories)
         };
         gone.push((deleted.is_ok(), locked));
         undone.extend(deleted.err());
     }
-    for folder in &done.folders {
-        undone.extend(Leftover::after("write to the disk", os::sync_dir(folder), folder));
+    for directory in &done.directories {
+        undone.extend(CleanupFailure::after(
+            "write to the disk",
+            os::sync_dir(directory),
+            directory,
+        ));
     }
-    for (deleted, Locked { edit, lock, .. }) in gone {
+    for (deleted, LockedRef { edit, lock, .. }) in gone {
         if deleted && let Err(Error::Io { action, path, source }) = reflog::remove(repo, &edit.name) {
-            undone.push(Leftover { action, path, source });
+            undone.push(CleanupFailure { action, path, source });
         }
         done.left.extend(lock.release());
     }
@@ -256,24 +265,24 @@ fn commit(
     Ok(done.left)
 }
 
-fn sync(folder: &Path) -> Result<(), Error> {
-    match os::sync_dir(folder) {
-        // A folder that became empty and went.
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("write to the disk", folder)(error)),
+fn sync(directory: &Path) -> Result<(), Error> {
+    match os::sync_dir(directory) {
+        // A directory that became empty and went.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("write to the disk", directory)(error)),
         _ => Ok(()),
     }
 }
 
-/// Brings what changed in the folder of a ref to the disk.
-pub(super) fn sync_folder(repo: &Repository, name: &str) -> Result<(), Error> {
+/// Brings what changed in the directory of a ref to the disk.
+pub(super) fn sync_directory(repo: &Repository, name: &str) -> Result<(), Error> {
     files::path(repo, name).parent().map_or(Ok(()), sync)
 }
 
-fn rename_all(repo: &Repository, updates: Vec<Locked<'_>>, done: &mut Done) -> Result<(), Error> {
-    for Locked { edit, lock, old, .. } in updates {
+fn rename_all(repo: &Repository, updates: Vec<LockedRef<'_>>, done: &mut RollbackLog) -> Result<(), Error> {
+    for LockedRef { edit, lock, old, .. } in updates {
         let path = files::path(repo, &edit.name);
         done.left.extend(lock.commit()?);
-        done.folders.extend(path.parent().map(Path::to_owned));
+        done.directories.extend(path.parent().map(Path::to_owned));
         done.moved.push((path, old));
     }
     Ok(())
@@ -303,15 +312,15 @@ fn roll_back(moved: &[(PathBuf, Option<ObjectId>)]) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_loose(repo: &Repository, name: &str, folders: &mut BTreeSet<PathBuf>) -> Result<(), Leftover> {
+fn remove_loose(repo: &Repository, name: &str, directories: &mut BTreeSet<PathBuf>) -> Result<(), CleanupFailure> {
     let path = files::path(repo, name);
     match fs::remove_file(&path) {
         Ok(()) => {
-            folders.extend(path.parent().map(Path::to_owned));
+            directories.extend(path.parent().map(Path::to_owned));
             Ok(())
         }
         Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => Ok(()),
-        Err(source) => Err(Leftover {
+        Err(source) => Err(CleanupFailure {
             action: "remove",
             path,
             source,
@@ -319,15 +328,15 @@ fn remove_loose(repo: &Repository, name: &str, folders: &mut BTreeSet<PathBuf>) 
     }
 }
 
-/// Removes the folders that a deleted ref leaves empty, but for `refs/<first>` itself.
+/// Removes the directories that a deleted ref leaves empty, but for `refs/<first>` itself.
 pub(super) fn tidy(repo: &Repository, name: &str) {
     for root in [repo.common_dir().to_owned(), repo.common_dir().join("logs")] {
-        let mut folder = name;
-        while let Some((above, _)) = folder.rsplit_once('/') {
+        let mut directory = name;
+        while let Some((above, _)) = directory.rsplit_once('/') {
             if above.matches('/').count() < 2 || fs::remove_dir(root.join(above)).is_err() {
                 break;
             }
-            folder = above;
+            directory = above;
         }
     }
 }

@@ -5,8 +5,8 @@
 //! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
 
 mod reader;
+mod removal;
 mod renames;
-mod without;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::diff::tree::recorder;
@@ -14,13 +14,13 @@ use gix::diff::tree::visit::Change;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
-pub use reader::Reader;
+pub use reader::TreeReader;
+pub use removal::{PathRemover, RemovedPaths};
 pub(crate) use renames::pair_exact;
-pub use without::{Removed, Without};
 
 use super::checkpoint::oid;
 use super::{Error, Kind, ObjectId, Repository, checkpoint, refs};
-use crate::model::change::{ChangeKind, Entry, TreeChange};
+use crate::model::change::{ChangeKind, TreeChange, TreeEntryInfo};
 use crate::model::path::RepoPath;
 
 /// Which renames to look for.
@@ -43,16 +43,16 @@ pub fn diff(
     new: Option<ObjectId>,
     renames: Renames,
 ) -> Result<Vec<TreeChange>, Error> {
-    Reader::single(repo).diff(old, new, renames)
+    TreeReader::single(repo).diff(old, new, renames)
 }
 
-/// What stands at a path of a tree; `None` when nothing does. Folders are not looked for.
-pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Option<Entry>, Error> {
-    Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(Entry::from))
+/// What stands at a path of a tree; `None` when nothing does. Directories are not looked for.
+pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Option<TreeEntryInfo>, Error> {
+    Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(TreeEntryInfo::from))
 }
 
-/// Whether a tree has a folder at this path.
-pub fn has_folder(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
+/// Whether a tree has a directory at this path.
+pub fn has_directory(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
     let mut next = tree;
     for name in path.as_bytes().split(|byte| *byte == b'/') {
         let object = find(repo, next)?;
@@ -73,22 +73,22 @@ pub fn has_folder(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<
 
 /// A file, link or gitlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
+pub(crate) struct TreeItem {
     pub(crate) mode: EntryMode,
     pub(crate) id: ObjectId,
 }
 
 /// A difference in git's own terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Diff {
+pub(crate) struct TreeDiff {
     pub(crate) path: BString,
     pub(crate) from: Option<BString>,
-    pub(crate) old: Option<Side>,
-    pub(crate) new: Option<Side>,
+    pub(crate) old: Option<TreeItem>,
+    pub(crate) new: Option<TreeItem>,
 }
 
-impl From<Side> for Entry {
-    fn from(side: Side) -> Self {
+impl From<TreeItem> for TreeEntryInfo {
+    fn from(side: TreeItem) -> Self {
         Self {
             mode: mode(side),
             id: oid(side.id),
@@ -97,7 +97,7 @@ impl From<Side> for Entry {
 }
 
 /// The mode as git shows it: old repositories hold `100664` and the like, which git takes for `100644`.
-pub(crate) fn mode(side: Side) -> u32 {
+pub(crate) fn mode(side: TreeItem) -> u32 {
     match side.mode.kind() {
         EntryKind::Tree => 0o040_000,
         EntryKind::Blob => 0o100_644,
@@ -107,8 +107,8 @@ pub(crate) fn mode(side: Side) -> u32 {
     }
 }
 
-impl From<Diff> for TreeChange {
-    fn from(diff: Diff) -> Self {
+impl From<TreeDiff> for TreeChange {
+    fn from(diff: TreeDiff) -> Self {
         let kind = match (&diff.old, &diff.new) {
             _ if diff.from.is_some() => ChangeKind::Renamed,
             (None, _) => ChangeKind::Added,
@@ -121,8 +121,8 @@ impl From<Diff> for TreeChange {
             path: RepoPath::new(diff.path),
             similarity: diff.from.is_some().then_some(100),
             from: diff.from.map(RepoPath::new),
-            old: diff.old.map(Entry::from),
-            new: diff.new.map(Entry::from),
+            old: diff.old.map(TreeEntryInfo::from),
+            new: diff.new.map(TreeEntryInfo::from),
         }
     }
 }
@@ -132,8 +132,8 @@ fn same_type(a: EntryMode, b: EntryMode) -> bool {
 }
 
 /// All differences without pairing renames, by path.
-pub(crate) fn raw(repo: &Repository, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Diff>, Error> {
-    Reader::single(repo).raw(old, new)
+pub(crate) fn raw(repo: &Repository, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<TreeDiff>, Error> {
+    TreeReader::single(repo).raw(old, new)
 }
 
 /// All differences, or `None` when there are more than `limit`: then the comparison is given up on the way.
@@ -142,17 +142,17 @@ pub(crate) fn raw_up_to(
     old: Option<ObjectId>,
     new: Option<ObjectId>,
     limit: usize,
-) -> Result<Option<Vec<Diff>>, Error> {
-    Reader::single(repo).raw_up_to(old, new, limit)
+) -> Result<Option<Vec<TreeDiff>>, Error> {
+    TreeReader::single(repo).raw_up_to(old, new, limit)
 }
 
 /// A recorder that stops at a number of files.
-struct Bounded {
+struct BoundedRecorder {
     recorder: gix::diff::tree::Recorder,
     left: usize,
 }
 
-impl gix::diff::tree::Visit for Bounded {
+impl gix::diff::tree::Visit for BoundedRecorder {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }
@@ -171,7 +171,7 @@ impl gix::diff::tree::Visit for Bounded {
 
     fn visit(&mut self, change: Change) -> std::ops::ControlFlow<()> {
         if change.entry_mode().is_tree() {
-            // Of a folder that became a file, or the other way round, the two sides come one by one.
+            // Of a directory that became a file, or the other way round, the two sides come one by one.
             return std::ops::ControlFlow::Continue(());
         }
         match self.left.checked_sub(1) {
@@ -184,8 +184,8 @@ impl gix::diff::tree::Visit for Bounded {
     }
 }
 
-fn from_record(record: recorder::Change) -> Option<Diff> {
-    let side = |mode: EntryMode, id| (!mode.is_tree()).then_some(Side { mode, id });
+fn from_record(record: recorder::Change) -> Option<TreeDiff> {
+    let side = |mode: EntryMode, id| (!mode.is_tree()).then_some(TreeItem { mode, id });
     let (path, old, new) = match record {
         recorder::Change::Addition {
             entry_mode, oid, path, ..
@@ -206,7 +206,7 @@ fn from_record(record: recorder::Change) -> Option<Diff> {
         (Some(old), Some(new)) => old.id == new.id && old.mode.kind() == new.mode.kind(),
         _ => false,
     };
-    (!unchanged).then_some(Diff {
+    (!unchanged).then_some(TreeDiff {
         path,
         from: None,
         old,
@@ -216,7 +216,7 @@ fn from_record(record: recorder::Change) -> Option<Diff> {
 
 /// Makes one change of the deletion and the addition that stand for a path whose kind changed. A path has two records
 /// only then.
-fn join_replaced(found: &mut Vec<Diff>) {
+fn join_replaced(found: &mut Vec<TreeDiff>) {
     found.dedup_by(|later, earlier| {
         let same = later.path == earlier.path;
         if same {
@@ -289,8 +289,8 @@ pub(crate) fn find(repo: &Repository, id: ObjectId) -> Result<gix::Object<'_>, E
     }
 }
 
-/// What stands at a path; folders do not count.
-pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) -> Result<Option<Side>, Error> {
+/// What stands at a path; directories do not count.
+pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) -> Result<Option<TreeItem>, Error> {
     let Some(mut id) = tree_id(repo, tree)? else {
         return Ok(None);
     };
@@ -310,7 +310,9 @@ pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) ->
         }
         match found {
             Some((mode, next)) if mode.is_tree() && components.peek().is_some() => id = next,
-            Some((mode, id)) if !mode.is_tree() && components.peek().is_none() => return Ok(Some(Side { mode, id })),
+            Some((mode, id)) if !mode.is_tree() && components.peek().is_none() => {
+                return Ok(Some(TreeItem { mode, id }));
+            }
             _ => return Ok(None),
         }
     }

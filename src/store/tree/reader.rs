@@ -9,24 +9,26 @@ use std::cell::RefCell;
 use gix::ObjectId;
 use gix::objs::{Data, Find, Kind, TreeRefIter};
 
-use super::{Bounded, Diff, Error, Renames, Repository, from_record, join_replaced, pair_exact, renames, tree_id};
+use super::{
+    BoundedRecorder, Error, Renames, Repository, TreeDiff, from_record, join_replaced, pair_exact, renames, tree_id,
+};
 use crate::model::change::TreeChange;
-use crate::store::objects::Packed;
+use crate::store::objects::PackReader;
 
 /// With more packs than this all trees come from the repository, which has the packs open: to open them again takes
 /// longer than it saves.
 const PACKS: usize = 100;
 
 /// Reads trees of a repository.
-pub struct Reader<'repo> {
+pub struct TreeReader<'repo> {
     repo: &'repo Repository,
-    packed: Option<RefCell<Packed>>,
+    packed: Option<RefCell<PackReader>>,
 }
 
-impl<'repo> Reader<'repo> {
+impl<'repo> TreeReader<'repo> {
     /// For several comparisons. Knows the packs there are now; what comes later is found by the repository.
     pub fn new(repo: &'repo Repository) -> Self {
-        let packed = Some(Packed::new(repo)).filter(|packed| packed.packs() <= PACKS);
+        let packed = Some(PackReader::new(repo)).filter(|packed| packed.packs() <= PACKS);
         Self {
             repo,
             packed: packed.map(RefCell::new),
@@ -59,7 +61,7 @@ impl<'repo> Reader<'repo> {
     }
 
     /// All differences without pairing renames, by path.
-    pub(in crate::store) fn raw(&self, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Diff>, Error> {
+    pub(in crate::store) fn raw(&self, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<TreeDiff>, Error> {
         let found = self.raw_up_to(old, new, usize::MAX)?;
         Ok(found.expect("no tree has so many entries"))
     }
@@ -70,7 +72,7 @@ impl<'repo> Reader<'repo> {
         old: Option<ObjectId>,
         new: Option<ObjectId>,
         limit: usize,
-    ) -> Result<Option<Vec<Diff>>, Error> {
+    ) -> Result<Option<Vec<TreeDiff>>, Error> {
         if old == new {
             return Ok(Some(Vec::new()));
         }
@@ -82,7 +84,7 @@ impl<'repo> Reader<'repo> {
         let hash = self.repo.object_hash();
         let old = self.tree(old)?;
         let new = self.tree(new)?;
-        let mut bounded = Bounded {
+        let mut bounded = BoundedRecorder {
             recorder: gix::diff::tree::Recorder::default(),
             left: limit,
         };
@@ -123,7 +125,7 @@ impl<'repo> Reader<'repo> {
     }
 }
 
-impl Find for Reader<'_> {
+impl Find for TreeReader<'_> {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::error::Result<Option<Data<'a>>> {
         match self.packed(&id.to_owned(), buffer) {
             Some(kind) => Ok(Some(Data::new(buffer, kind, id.kind()))),

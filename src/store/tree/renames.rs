@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::{Diff, Side, tree_id};
-use crate::model::change::{ChangeKind, Entry, TreeChange};
+use super::{TreeDiff, TreeItem, tree_id};
+use crate::model::change::{ChangeKind, TreeChange, TreeEntryInfo};
 use crate::model::id::Oid;
 use crate::model::path::RepoPath;
-use crate::store::spill::Spilled;
+use crate::store::spill::SpillDirectory;
 use crate::store::{Error, ObjectId, Repository};
 
 /// Pairs deleted and added files of the same content. Among several candidates one with the same file name is taken
 /// first, then the first by path, as git does; modes of links and gitlinks must agree.
-pub(crate) fn pair_exact(found: Vec<Diff>) -> Vec<Diff> {
+pub(crate) fn pair_exact(found: Vec<TreeDiff>) -> Vec<TreeDiff> {
     let mut gone: HashMap<ObjectId, Vec<usize>> = HashMap::new();
     for (at, diff) in found.iter().enumerate() {
         if let (Some(old), None) = (&diff.old, &diff.new) {
@@ -45,7 +45,7 @@ pub(crate) fn pair_exact(found: Vec<Diff>) -> Vec<Diff> {
             source_of[at] = Some(source);
         }
     }
-    let sources: Vec<Option<(BString, Option<Side>)>> = source_of
+    let sources: Vec<Option<(BString, Option<TreeItem>)>> = source_of
         .iter()
         .map(|source| source.map(|source| (found[source].path.clone(), found[source].old)))
         .collect();
@@ -55,7 +55,7 @@ pub(crate) fn pair_exact(found: Vec<Diff>) -> Vec<Diff> {
             continue;
         }
         paired.push(match source {
-            Some((from, old)) => Diff {
+            Some((from, old)) => TreeDiff {
                 from: Some(from),
                 old,
                 ..diff
@@ -80,7 +80,7 @@ pub(super) fn similar(
     let empty = ObjectId::empty_tree(repo.object_hash());
     let [old, new] = [old, new].map(|id| tree_id(repo, id));
     let (old, new) = (old?.unwrap_or(empty), new?.unwrap_or(empty));
-    let spilled = Spilled::new(repo)?;
+    let spilled = SpillDirectory::new(repo)?;
     let git = crate::store::git(repo);
     let git = spilled.as_ref().map_or(git.clone(), |spilled| spilled.show(git));
     let output = git
@@ -106,12 +106,12 @@ fn parse_raw(bytes: &[u8]) -> Option<Vec<TreeChange>> {
         }
         let line = line.strip_prefix(b":")?.to_str().ok()?;
         let [old_mode, new_mode, old_id, new_id, status] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
-        let side = |mode: &str, id: &str| -> Option<Option<Entry>> {
+        let side = |mode: &str, id: &str| -> Option<Option<TreeEntryInfo>> {
             let mode = u32::from_str_radix(mode, 8).ok()?;
             Some(if mode == 0 {
                 None
             } else {
-                Some(Entry {
+                Some(TreeEntryInfo {
                     mode,
                     id: Oid::new(id).ok()?,
                 })
@@ -148,15 +148,15 @@ mod tests {
 
     use super::*;
 
-    fn side(letter: u8) -> Side {
-        Side {
+    fn side(letter: u8) -> TreeItem {
+        TreeItem {
             mode: EntryKind::Blob.into(),
             id: ObjectId::from([letter; 20]),
         }
     }
 
-    fn diff(path: &str, old: Option<Side>, new: Option<Side>) -> Diff {
-        Diff {
+    fn diff(path: &str, old: Option<TreeItem>, new: Option<TreeItem>) -> TreeDiff {
+        TreeDiff {
             path: path.into(),
             from: None,
             old,
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_link_is_not_a_renamed_file() {
-        let link = Some(Side {
+        let link = Some(TreeItem {
             mode: EntryKind::Link.into(),
             id: ObjectId::from([1; 20]),
         });

@@ -10,9 +10,9 @@ use crate::os;
 use crate::store::{Error, Repository, sharing, worktree_private_dir};
 
 fn changes_path(repo: &Repository, n: u64) -> Result<PathBuf, Error> {
-    let folder = worktree_private_dir(repo)?.join("undo");
-    os::private_dir(&folder, sharing(repo)).map_err(Error::io("create", &folder))?;
-    Ok(folder.join(format!("{n}.changes")))
+    let directory = worktree_private_dir(repo)?.join("undo");
+    os::private_dir(&directory, sharing(repo)).map_err(Error::io("create", &directory))?;
+    Ok(directory.join(format!("{n}.changes")))
 }
 
 /// What became of one path: its mode as in a tree and its blob; `None` if it was deleted.

@@ -1,19 +1,19 @@
 //! The undo list in memory: which entries are in force, and what undo and redo come to next.
 
-use super::{Effect, Entry, Line};
+use super::{Effect, UndoEntry, UndoLine};
 use crate::model::id::Oid;
 
 /// The list as it stands.
 #[derive(Clone, Debug, Default)]
-pub struct List {
-    pub(super) entries: Vec<(Entry, State)>,
+pub struct UndoList {
+    pub(super) entries: Vec<(UndoEntry, UndoState)>,
     /// Entries that can be redone, the next one last.
     redo: Vec<usize>,
 }
 
 /// What became of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum State {
+pub(super) enum UndoState {
     /// About to be done; what was meant and is not settled is the end of the list.
     Meant,
     /// Not done after all.
@@ -25,29 +25,29 @@ pub(super) enum State {
     },
 }
 
-impl List {
+impl UndoList {
     /// What the next undo takes back.
-    pub fn undoable(&self) -> Option<&Entry> {
-        let done = self.entries.iter().rev().find(|(_, state)| *state == State::Done);
+    pub fn undoable(&self) -> Option<&UndoEntry> {
+        let done = self.entries.iter().rev().find(|(_, state)| *state == UndoState::Done);
         done.map(|(entry, _)| entry)
     }
 
     /// What the next redo does again, and the safety checkpoint that holds the state to go to.
-    pub fn redoable(&self) -> Option<(&Entry, Option<&Oid>)> {
+    pub fn redoable(&self) -> Option<(&UndoEntry, Option<&Oid>)> {
         let (entry, state) = &self.entries[*self.redo.last()?];
         match state {
-            State::Undone { kept, .. } => Some((entry, kept.as_ref())),
+            UndoState::Undone { kept, .. } => Some((entry, kept.as_ref())),
             _ => None,
         }
     }
 
     /// The entry of this number, and if it was taken back the safety checkpoint that holds the state to go to.
-    pub fn entry(&self, n: u64) -> Option<(&Entry, Option<&Oid>)> {
+    pub fn entry(&self, n: u64) -> Option<(&UndoEntry, Option<&Oid>)> {
         let (entry, state) = self.entries.iter().rfind(|(entry, _)| entry.n == n)?;
         match state {
-            State::Meant | State::Never => None,
-            State::Done => Some((entry, None)),
-            State::Undone { kept, .. } => Some((entry, kept.as_ref())),
+            UndoState::Meant | UndoState::Never => None,
+            UndoState::Done => Some((entry, None)),
+            UndoState::Undone { kept, .. } => Some((entry, kept.as_ref())),
         }
     }
 
@@ -55,28 +55,28 @@ impl List {
     /// known.
     pub fn undone_last(&self, n: u64) -> Option<u64> {
         match self.entries.iter().rfind(|(entry, _)| entry.n == n)?.1 {
-            State::Undone { last, .. } => last,
+            UndoState::Undone { last, .. } => last,
             _ => None,
         }
     }
 
     /// Every entry with whether it is in force, the oldest first.
-    pub fn entries(&self) -> impl Iterator<Item = (&Entry, bool)> {
-        let happened = |state: &State| !matches!(state, State::Meant | State::Never);
+    pub fn entries(&self) -> impl Iterator<Item = (&UndoEntry, bool)> {
+        let happened = |state: &UndoState| !matches!(state, UndoState::Meant | UndoState::Never);
         let entries = self.entries.iter().filter(move |(_, state)| happened(state));
-        entries.map(|(entry, state)| (entry, *state == State::Done))
+        entries.map(|(entry, state)| (entry, *state == UndoState::Done))
     }
 
     /// Takes the next line of the list.
-    pub(super) fn add(&mut self, line: Line) {
-        let find = |entries: &[(Entry, State)], n: u64| entries.iter().rposition(|(entry, _)| entry.n == n);
+    pub(super) fn add(&mut self, line: UndoLine) {
+        let find = |entries: &[(UndoEntry, UndoState)], n: u64| entries.iter().rposition(|(entry, _)| entry.n == n);
         match line {
-            Line::Done(entry) => {
+            UndoLine::Done(entry) => {
                 self.redo.clear();
-                self.entries.push((entry, State::Done));
+                self.entries.push((entry, UndoState::Done));
             }
-            Line::Meant { meant } => self.entries.push((meant, State::Meant)),
-            Line::Settled {
+            UndoLine::Meant { meant } => self.entries.push((meant, UndoState::Meant)),
+            UndoLine::Settled {
                 settled,
                 happened,
                 last,
@@ -84,23 +84,23 @@ impl List {
                 let Some(at) = find(&self.entries, settled) else { return };
                 let (entry, state) = &mut self.entries[at];
                 if !happened {
-                    *state = State::Never;
+                    *state = UndoState::Never;
                     return;
                 }
-                *state = State::Done;
+                *state = UndoState::Done;
                 set_last(entry, last);
                 self.redo.clear();
             }
-            Line::Undone { undone, kept, last, .. } => {
+            UndoLine::Undone { undone, kept, last, .. } => {
                 if let Some(at) = find(&self.entries, undone) {
-                    self.entries[at].1 = State::Undone { kept, last };
+                    self.entries[at].1 = UndoState::Undone { kept, last };
                     self.redo.push(at);
                 }
             }
-            Line::Redone { redone, last, .. } => {
+            UndoLine::Redone { redone, last, .. } => {
                 if let Some(at) = find(&self.entries, redone) {
                     let (entry, state) = &mut self.entries[at];
-                    *state = State::Done;
+                    *state = UndoState::Done;
                     set_last(entry, last);
                     self.redo.retain(|other| *other != at);
                 }
@@ -110,7 +110,7 @@ impl List {
 }
 
 /// Tells the record's part of an entry the number of the last operation in its draft.
-fn set_last(entry: &mut Entry, now: Option<u64>) {
+fn set_last(entry: &mut UndoEntry, now: Option<u64>) {
     for effect in &mut entry.effects {
         if let (Effect::Record { last, .. }, Some(now)) = (effect, now) {
             *last = now;
@@ -124,8 +124,8 @@ mod tests {
     use crate::model::json;
     use crate::model::time::Timestamp;
 
-    fn entry(n: u64) -> Line {
-        Line::Done(Entry {
+    fn entry(n: u64) -> UndoLine {
+        UndoLine::Done(UndoEntry {
             n,
             at: Timestamp::from_unix(0, 0),
             operation: "restore".to_owned(),
@@ -134,21 +134,23 @@ mod tests {
         })
     }
 
-    fn meant(n: u64) -> Line {
-        let Line::Done(meant) = entry(n) else { unreachable!() };
-        Line::Meant { meant }
+    fn meant(n: u64) -> UndoLine {
+        let UndoLine::Done(meant) = entry(n) else {
+            unreachable!()
+        };
+        UndoLine::Meant { meant }
     }
 
-    fn settled(settled: u64, happened: bool) -> Line {
-        Line::Settled {
+    fn settled(settled: u64, happened: bool) -> UndoLine {
+        UndoLine::Settled {
             settled,
             happened,
             last: None,
         }
     }
 
-    fn undone(n: u64) -> Line {
-        Line::Undone {
+    fn undone(n: u64) -> UndoLine {
+        UndoLine::Undone {
             undone: n,
             at: Timestamp::from_unix(0, 0),
             kept: None,
@@ -156,16 +158,16 @@ mod tests {
         }
     }
 
-    fn redone(n: u64) -> Line {
-        Line::Redone {
+    fn redone(n: u64) -> UndoLine {
+        UndoLine::Redone {
             redone: n,
             at: Timestamp::from_unix(0, 0),
             last: None,
         }
     }
 
-    fn next(lines: impl IntoIterator<Item = Line>) -> (Option<u64>, Option<u64>) {
-        let mut list = List::default();
+    fn next(lines: impl IntoIterator<Item = UndoLine>) -> (Option<u64>, Option<u64>) {
+        let mut list = UndoList::default();
         for line in lines {
             // As it is read back.
             list.add(serde_json::from_slice(&json::to_line(&line)).expect("a line"));

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::Error;
-use super::source::{Checked, Kept, LARGE, Source};
+use super::source::{BlobSource, LARGE, VerifiedBlobs, VerifiedBlobsBuilder};
 use crate::store::{ObjectId, Repository};
-use crate::worktree::snapshot::attributes::{Attributes, Conversion, Filter, Matcher};
+use crate::worktree::snapshot::attributes::{Attributes, Conversion, FilterAttribute, Matcher};
 use crate::worktree::snapshot::convert;
 use crate::worktree::snapshot::filter::Filters;
 use crate::worktree::snapshot::lfs::Pointer;
-use crate::worktree::snapshot::settings::Settings;
+use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// A file or link with everything its bytes depend on.
 #[derive(Clone)]
-pub(super) struct Content {
+pub(super) struct TargetContent {
     pub thing: Thing,
     pub id: ObjectId,
     /// Whether the blob is the file, byte for byte.
@@ -42,7 +42,7 @@ pub(super) type Sum = [u8; 32];
 
 /// Why content could not be given on.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum ContentError {
     /// It cannot be read from the repository, or is damaged there.
     Source(Error),
     /// The user's filter failed, or the content has no form on disk.
@@ -53,8 +53,8 @@ pub(super) enum Stop {
 
 /// Converts, with what that needs; one for each thread.
 pub(super) struct Converter<'a> {
-    pub source: Source<'a>,
-    pub settings: &'a Settings,
+    pub source: BlobSource<'a>,
+    pub settings: &'a SnapshotSettings,
     matcher: Matcher<'a>,
     pub filters: Option<Filters>,
     /// For files that are read whole, kept for its capacity.
@@ -62,14 +62,18 @@ pub(super) struct Converter<'a> {
 }
 
 impl<'a> Converter<'a> {
-    pub(super) fn new(repo: &'a Repository, settings: &'a Settings) -> Result<Self, Error> {
+    pub(super) fn new(repo: &'a Repository, settings: &'a SnapshotSettings) -> Result<Self, Error> {
         Self::with(repo, settings, Arc::default())
     }
 
     /// One that need not read again what was checked.
-    pub(super) fn with(repo: &'a Repository, settings: &'a Settings, checked: Arc<Checked>) -> Result<Self, Error> {
+    pub(super) fn with(
+        repo: &'a Repository,
+        settings: &'a SnapshotSettings,
+        checked: Arc<VerifiedBlobs>,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            source: Source::new(repo, checked)?,
+            source: BlobSource::new(repo, checked)?,
             settings,
             matcher: Matcher::new(settings),
             filters: None,
@@ -78,7 +82,7 @@ impl<'a> Converter<'a> {
     }
 
     /// What happens to the content of a file between repository and disk; `None` if nothing does.
-    pub(super) fn conversion(&mut self, path: &[u8], content: &Content) -> Option<Conversion<'a>> {
+    pub(super) fn conversion(&mut self, path: &[u8], content: &TargetContent) -> Option<Conversion<'a>> {
         if content.raw || content.thing == Thing::Link {
             return None;
         }
@@ -90,7 +94,12 @@ impl<'a> Converter<'a> {
     ///
     /// Different blobs that are converted alike count as different without a look: should they be written alike after
     /// all, a file gets the bytes that it has.
-    pub(super) fn same_bytes(&mut self, path: &[u8], one: &Content, other: &Content) -> Result<bool, Error> {
+    pub(super) fn same_bytes(
+        &mut self,
+        path: &[u8],
+        one: &TargetContent,
+        other: &TargetContent,
+    ) -> Result<bool, Error> {
         let same_blob = one.id == other.id;
         if one.thing == Thing::Link || one.raw && other.raw {
             return Ok(same_blob);
@@ -98,7 +107,7 @@ impl<'a> Converter<'a> {
         if one.raw == other.raw {
             let same_rules =
                 Arc::ptr_eq(&one.attributes, &other.attributes) || one.attributes.digest() == other.attributes.digest();
-            let digest = |this: &mut Self, content: &Content| this.conversion(path, content).map(|c| c.digest());
+            let digest = |this: &mut Self, content: &TargetContent| this.conversion(path, content).map(|c| c.digest());
             if !same_blob || same_rules || digest(self, one) == digest(self, other) {
                 return Ok(same_blob);
             }
@@ -109,13 +118,13 @@ impl<'a> Converter<'a> {
         }
         match (self.sum(path, one), self.sum(path, other)) {
             (Ok(one), Ok(other)) => Ok(one == other),
-            (Err(Stop::Source(error)), _) | (_, Err(Stop::Source(error))) => Err(error),
+            (Err(ContentError::Source(error)), _) | (_, Err(ContentError::Source(error))) => Err(error),
             // What cannot be told apart is written, and fails there with its reason.
             _ => Ok(false),
         }
     }
 
-    fn sum(&mut self, path: &[u8], content: &Content) -> Result<Sum, Stop> {
+    fn sum(&mut self, path: &[u8], content: &TargetContent) -> Result<Sum, ContentError> {
         let mut sum = Sha256::new();
         self.give(path, content, &mut |piece| {
             sum.update(piece);
@@ -125,22 +134,22 @@ impl<'a> Converter<'a> {
     }
 
     /// The filter program that would be run for this file.
-    pub(super) fn program(&mut self, path: &[u8], content: &Content) -> Option<String> {
+    pub(super) fn program(&mut self, path: &[u8], content: &TargetContent) -> Option<String> {
         match self.conversion(path, content)?.filter {
-            Filter::Driver(driver) if driver.smudge.is_some() || driver.process.is_some() => {
+            FilterAttribute::Driver(driver) if driver.smudge.is_some() || driver.process.is_some() => {
                 Some(String::from_utf8_lossy(&driver.name).into_owned())
             }
             _ => None,
         }
     }
 
-    fn is_lfs(&mut self, path: &[u8], content: &Content) -> bool {
+    fn is_lfs(&mut self, path: &[u8], content: &TargetContent) -> bool {
         self.conversion(path, content)
-            .is_some_and(|c| matches!(c.filter, Filter::Lfs))
+            .is_some_and(|c| matches!(c.filter, FilterAttribute::Lfs))
     }
 
     /// Whether the blob is a pointer whose content is not here.
-    pub(super) fn lacks_content(&mut self, path: &[u8], content: &Content) -> Result<bool, Error> {
+    pub(super) fn lacks_content(&mut self, path: &[u8], content: &TargetContent) -> Result<bool, Error> {
         let pointer = if self.is_lfs(path, content) {
             self.source.pointer(path, content.id)?
         } else {
@@ -150,7 +159,12 @@ impl<'a> Converter<'a> {
     }
 
     /// Checks that what is stored is what its id says.
-    pub(super) fn check(&mut self, path: &[u8], content: &Content, checked: &mut Kept) -> Result<(), Error> {
+    pub(super) fn check(
+        &mut self,
+        path: &[u8],
+        content: &TargetContent,
+        checked: &mut VerifiedBlobsBuilder,
+    ) -> Result<(), Error> {
         let is_lfs = self.is_lfs(path, content);
         self.source.check(path, content.id, is_lfs, checked)
     }
@@ -159,38 +173,40 @@ impl<'a> Converter<'a> {
     pub(super) fn give(
         &mut self,
         path: &[u8],
-        content: &Content,
+        content: &TargetContent,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ContentError> {
         let conversion = self.conversion(path, content);
-        let size = self.source.size(path, content.id).map_err(Stop::Source)?;
+        let size = self.source.size(path, content.id).map_err(ContentError::Source)?;
         if size > LARGE && conversion.is_none() && !self.source.is_in_memory(content.id) {
             return self.source.stream(path, content.id, sink);
         }
-        let blob = self.source.read(path, content.id).map_err(Stop::Source)?;
+        let blob = self.source.read(path, content.id).map_err(ContentError::Source)?;
         let Some(conversion) = conversion else {
-            return sink(&blob).map_err(Stop::Write);
+            return sink(&blob).map_err(ContentError::Write);
         };
-        if let Filter::Lfs = conversion.filter
+        if let FilterAttribute::Lfs = conversion.filter
             && let Some(pointer) = Pointer::parse(&blob)
             && self.source.lfs.has(&pointer)
         {
             return self.source.lfs_content(path, content.id, &pointer, sink);
         }
         let converted = convert::back(&blob, &conversion, self.settings, self.source.repo.object_hash())
-            .ok_or_else(|| Stop::Convert("its content has no form in the encoding of the file".to_owned()))?;
-        if let Filter::Driver(driver) = conversion.filter {
+            .ok_or_else(|| ContentError::Convert("its content has no form in the encoding of the file".to_owned()))?;
+        if let FilterAttribute::Driver(driver) = conversion.filter {
             let filters = match &mut self.filters {
                 Some(filters) => filters,
-                none => none.insert(Filters::new(self.source.repo).map_err(|error| Stop::Source(error.into()))?),
+                none => {
+                    none.insert(Filters::new(self.source.repo).map_err(|error| ContentError::Source(error.into()))?)
+                }
             };
-            let filtered = filters
-                .smudge(driver, &converted, path)
-                .map_err(|_| Stop::Convert(format!("the filter '{}' failed", String::from_utf8_lossy(&driver.name))))?;
+            let filtered = filters.smudge(driver, &converted, path).map_err(|_| {
+                ContentError::Convert(format!("the filter '{}' failed", String::from_utf8_lossy(&driver.name)))
+            })?;
             if let Some(filtered) = filtered {
-                return sink(&filtered).map_err(Stop::Write);
+                return sink(&filtered).map_err(ContentError::Write);
             }
         }
-        sink(&converted).map_err(Stop::Write)
+        sink(&converted).map_err(ContentError::Write)
     }
 }

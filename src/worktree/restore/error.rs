@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::paths::Unsafe;
+use super::paths::PathProblem;
 use crate::model::path::RepoPath;
 use crate::os::reason;
 use crate::store::{self, ObjectId};
@@ -14,7 +14,7 @@ use crate::worktree::snapshot;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The repository has no work tree.
+    /// The repository has no working tree.
     #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
     Bare {
         /// The repository.
@@ -26,7 +26,7 @@ pub enum Error {
         /// The path.
         path: RepoPath,
         /// What is wrong with it.
-        why: Unsafe,
+        why: PathProblem,
     },
     /// The checkpoint describes more paths than any project has.
     #[error("the checkpoint has more than {limit} paths to look at")]
@@ -37,7 +37,7 @@ pub enum Error {
     /// A tree of the checkpoint or of the present cannot be read.
     #[error("cannot read folder '{path}' of the checkpoint, tree '{id}': {why}")]
     Tree {
-        /// The folder, empty for the root.
+        /// The directory, empty for the root.
         path: RepoPath,
         /// The tree.
         id: ObjectId,
@@ -60,7 +60,7 @@ pub enum Error {
         /// The file.
         path: RepoPath,
     },
-    /// A file of the repository or the work tree could not be read or written.
+    /// A file of the repository or the working tree could not be read or written.
     #[error("cannot {action} '{}': {}", path.display(), reason(source))]
     Io {
         /// A verb.

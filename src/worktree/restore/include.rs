@@ -9,11 +9,11 @@ use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::EntryKind;
 
 use super::Error;
-use super::disk::{folders_above, split};
+use super::disk::{directories_above, split};
 use super::side::usual;
-use crate::model::list::{SkipReason, Skipped};
+use crate::model::list::{SkipReason, SkippedEntry};
 use crate::model::path::RepoPath;
-use crate::os::dir::{self, Dir, Kind as FileKind};
+use crate::os::dir::{self, Dir, FileKind};
 use crate::store::objects::{StreamError, Writer};
 use crate::store::{Kind, ObjectId, Repository, tree};
 use crate::worktree::snapshot::Snapshot;
@@ -31,8 +31,8 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
     for path in paths {
         let failed = || Error::io("save", root.join(path.to_string()));
         if let Some((kind, id, mode)) = store(&dir, writer, path.as_bytes()).map_err(|error| match error {
-            Stop::Io(error) => failed()(error),
-            Stop::Store(error) => error,
+            IncludeStop::Io(error) => failed()(error),
+            IncludeStop::Store(error) => error,
         })? {
             let executable = kind == EntryKind::BlobExecutable;
             if kind != EntryKind::Link {
@@ -52,8 +52,8 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
 }
 
 /// Adds the files and links among `paths` that lie in other repositories, which a snapshot does not enter. For paths
-/// that an operation changed while the repository was a part of the work tree, because the index had files in it: they
-/// are ours to change back, whatever the index has now. Gives all folders above the paths.
+/// that an operation changed while the repository was a part of the working tree, because the index had files in it: they
+/// are ours to change back, whatever the index has now. Gives all directories above the paths.
 pub fn enter<'p>(
     repo: &Repository,
     writer: &Writer,
@@ -66,23 +66,24 @@ pub fn enter<'p>(
     let dir = Dir::open(root).map_err(Error::io("open", root))?;
     let overlay = writer.overlay(repo);
     let mut known = HashMap::new();
-    let mut is_repository = |folder: &RepoPath, snapshot: &Snapshot| -> Result<bool, Error> {
-        if let Some(is) = known.get(folder) {
+    let mut is_repository = |directory: &RepoPath, snapshot: &Snapshot| -> Result<bool, Error> {
+        if let Some(is) = known.get(directory) {
             return Ok(*is);
         }
-        let is_nested = |skipped: &Skipped| skipped.path == *folder && skipped.reason == SkipReason::NestedRepository;
-        let entry = || tree::entry(&overlay, snapshot.tree, folder);
+        let is_nested =
+            |skipped: &SkippedEntry| skipped.path == *directory && skipped.reason == SkipReason::NestedRepository;
+        let entry = || tree::entry(&overlay, snapshot.tree, directory);
         let is = snapshot.lists.skipped.iter().any(is_nested) || entry()?.is_some_and(|entry| entry.mode == GITLINK);
-        known.insert(folder.clone(), is);
+        known.insert(directory.clone(), is);
         Ok(is)
     };
     let mut entered = HashSet::new();
     let mut inside = Vec::new();
     for path in paths {
         let mut is_inside = false;
-        for folder in folders_above(path.as_bytes()).map(RepoPath::from) {
-            is_inside |= is_repository(&folder, snapshot)?;
-            entered.insert(folder);
+        for directory in directories_above(path.as_bytes()).map(RepoPath::from) {
+            is_inside |= is_repository(&directory, snapshot)?;
+            entered.insert(directory);
         }
         if is_inside && is_content(&dir, path.as_bytes()) {
             inside.push(path.clone());
@@ -96,26 +97,26 @@ pub fn enter<'p>(
 
 /// Whether there is a file or link.
 fn is_content(root: &Dir, path: &[u8]) -> bool {
-    let (folder, name) = split(path);
-    let meta = root.below(folder).and_then(|dir| dir.stat(name));
+    let (directory, name) = split(path);
+    let meta = root.below(directory).and_then(|dir| dir.stat(name));
     meta.is_ok_and(|meta| matches!(meta.kind, FileKind::File | FileKind::Link))
 }
 
-enum Stop {
+enum IncludeStop {
     Io(io::Error),
     Store(Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for IncludeStop {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, ObjectId, u32)>, Stop> {
-    let (folder, name) = split(path);
-    let stored = |error: crate::store::Error| Stop::Store(error.into());
-    let dir = match root.below(folder) {
+fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, ObjectId, u32)>, IncludeStop> {
+    let (directory, name) = split(path);
+    let stored = |error: crate::store::Error| IncludeStop::Store(error.into());
+    let dir = match root.below(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         dir => dir?,
     };
@@ -134,8 +135,8 @@ fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, 
             let id = writer
                 .write_stream(Kind::Blob, opened.size, &mut file)
                 .map_err(|error| match error {
-                    StreamError::Read(error) => Stop::Io(error),
-                    StreamError::Changed { .. } => Stop::Io(io::Error::other("it changed while it was read")),
+                    StreamError::Read(error) => IncludeStop::Io(error),
+                    StreamError::Changed { .. } => IncludeStop::Io(io::Error::other("it changed while it was read")),
                     StreamError::Store(error) => stored(error),
                 })?;
             let kind = if opened.is_executable() {
@@ -145,7 +146,7 @@ fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, 
             };
             Ok(Some((kind, id, opened.mode)))
         }
-        _ => Err(Stop::Io(io::Error::other("it is neither a file nor a link"))),
+        _ => Err(IncludeStop::Io(io::Error::other("it is neither a file nor a link"))),
     }
 }
 

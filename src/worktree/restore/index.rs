@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Error;
-use crate::model::change::Entry;
-use crate::model::list::{Conflict, Lists};
+use crate::model::change::TreeEntryInfo;
+use crate::model::list::{IndexConflict, Lists};
 use crate::model::path::RepoPath;
 use crate::os;
-use crate::store::pathspec::Filter;
+use crate::store::pathspec::PathFilter;
 use crate::store::{self, Kind, ObjectId, Repository, checkpoint, tree};
 
 /// The lock's text before it gets the lock's name, and the copy of the index before it gets the index's.
@@ -25,7 +25,7 @@ const COPY: &str = "index.tmp";
 
 /// The state of an index.
 #[derive(Clone, Copy, Debug)]
-pub struct Staged<'a> {
+pub struct IndexState<'a> {
     /// Its tree.
     pub tree: ObjectId,
     /// Unmerged paths and those added with `git add -N`.
@@ -36,7 +36,7 @@ pub struct Staged<'a> {
 
 /// What changed in the index.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct IndexChange {
     /// Paths whose entries are others now.
     pub paths: Vec<RepoPath>,
     /// Paths that were added with `git add -N` and are not there to be added again.
@@ -46,15 +46,15 @@ pub struct Changed {
 /// Finds the paths whose entries differ; with this result the index need not be written.
 pub fn compare(
     repo: &Repository,
-    now: Staged<'_>,
-    then: Staged<'_>,
-    paths: Option<&mut Filter>,
-) -> Result<Changed, Error> {
+    now: IndexState<'_>,
+    then: IndexState<'_>,
+    paths: Option<&mut PathFilter>,
+) -> Result<IndexChange, Error> {
     let mut differing: BTreeSet<RepoPath> = tree::diff(repo, Some(now.tree), Some(then.tree), tree::Renames::Off)?
         .into_iter()
         .map(|change| change.path)
         .collect();
-    let stages = |staged: Staged<'_>| -> Result<BTreeMap<RepoPath, Vec<(u8, u32, ObjectId)>>, Error> {
+    let stages = |staged: IndexState<'_>| -> Result<BTreeMap<RepoPath, Vec<(u8, u32, ObjectId)>>, Error> {
         let mut stages = BTreeMap::<_, Vec<_>>::new();
         for conflict in &staged.lists.conflicts {
             stages
@@ -71,19 +71,19 @@ pub fn compare(
             .map(|(path, _)| path.clone()),
     );
     differing.extend(other.keys().filter(|path| !one.contains_key(*path)).cloned());
-    let added = |staged: Staged<'_>| -> BTreeSet<RepoPath> { staged.lists.intent_to_add.iter().cloned().collect() };
+    let added = |staged: IndexState<'_>| -> BTreeSet<RepoPath> { staged.lists.intent_to_add.iter().cloned().collect() };
     differing.extend(added(now).symmetric_difference(&added(then)).cloned());
     if let Some(paths) = paths {
         differing.retain(|path| paths.keeps(path));
     }
-    Ok(Changed {
+    Ok(IndexChange {
         paths: differing.into_iter().collect(),
         lacking: Vec::new(),
     })
 }
 
 /// The stage, mode and object of an unmerged entry.
-fn stage(repo: &Repository, conflict: &Conflict, blobs: &[ObjectId]) -> Result<(u8, u32, ObjectId), Error> {
+fn stage(repo: &Repository, conflict: &IndexConflict, blobs: &[ObjectId]) -> Result<(u8, u32, ObjectId), Error> {
     let blob = *blobs.get(conflict.n as usize).ok_or_else(|| Error::NotThere {
         path: conflict.path.clone(),
     })?;
@@ -106,8 +106,8 @@ fn stage(repo: &Repository, conflict: &Conflict, blobs: &[ObjectId]) -> Result<(
 pub fn write(
     repo: &Repository,
     index: Option<&Path>,
-    then: Staged<'_>,
-    changed: &mut Changed,
+    then: IndexState<'_>,
+    changed: &mut IndexChange,
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
@@ -131,7 +131,7 @@ pub fn write(
         let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
             continue;
         };
-        // A folder of the name would be added with all that is in it, and of a FIFO nothing without a word.
+        // A directory of the name would be added with all that is in it, and of a FIFO nothing without a word.
         let is_there = repo.workdir().is_some_and(|root| {
             let meta = root.join(name).symlink_metadata();
             meta.is_ok_and(|meta| meta.is_file() || meta.is_symlink())
@@ -159,7 +159,7 @@ pub fn write(
 }
 
 /// Lines for `git update-index -z --index-info`: first every path goes, so that none is in the way of another.
-fn lines(repo: &Repository, then: Staged<'_>, paths: &[RepoPath]) -> Result<Vec<u8>, Error> {
+fn lines(repo: &Repository, then: IndexState<'_>, paths: &[RepoPath]) -> Result<Vec<u8>, Error> {
     let zero = ObjectId::null(repo.object_hash());
     let mut lines = Vec::new();
     let mut push = |mode: u32, id: ObjectId, stage: u8, path: &RepoPath| {
@@ -170,7 +170,7 @@ fn lines(repo: &Repository, then: Staged<'_>, paths: &[RepoPath]) -> Result<Vec<
     for path in paths {
         push(0, zero, 0, path);
     }
-    let mut stages = BTreeMap::<&RepoPath, Vec<&Conflict>>::new();
+    let mut stages = BTreeMap::<&RepoPath, Vec<&IndexConflict>>::new();
     for conflict in &then.lists.conflicts {
         stages.entry(&conflict.path).or_default().push(conflict);
     }
@@ -180,7 +180,7 @@ fn lines(repo: &Repository, then: Staged<'_>, paths: &[RepoPath]) -> Result<Vec<
                 let (stage, mode, id) = stage(repo, conflict, then.blobs)?;
                 push(mode, id, stage, path);
             }
-        } else if let Some(Entry { mode, id }) = tree::entry(repo, then.tree, path)? {
+        } else if let Some(TreeEntryInfo { mode, id }) = tree::entry(repo, then.tree, path)? {
             push(mode, checkpoint::object_id(&id), 0, path);
         }
     }
@@ -267,7 +267,7 @@ impl Drop for IndexLock {
 }
 
 /// Removes what a killed process of ours left of a change of the index: a lock known by the token of its journal, and
-/// files beside our others. The caller holds the lock of the work tree.
+/// files beside our others. The caller holds the lock of the working tree.
 pub fn unlock(repo: &Repository, index: Option<&Path>, token: &str) -> Result<(), Error> {
     let own = store::worktree_private_path(repo);
     for name in [LOCK, COPY] {

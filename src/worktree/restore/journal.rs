@@ -2,7 +2,7 @@
 //!
 //! Written whole and durably before the first file changes, removed when all is done. It names commits, not files: the
 //! plan is made anew from the disk as it then is. Beside them it has what finds our leftovers: the token in the names
-//! of temporary files, and the folders they may be in.
+//! of temporary files, and the directories they may be in.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ use crate::store::{self, Repository};
 
 /// The form of the file; another one is left alone.
 const VERSION: u32 = 1;
-/// Its name in a work tree's private folder.
+/// Its name in a working tree's private folder.
 const FILE: &str = "restore.journal";
 
 /// An unfinished restore.
@@ -30,22 +30,23 @@ pub struct Journal {
     pub token: String,
     /// When it began.
     pub started_at: Timestamp,
-    /// The folders in which there may be temporary files, without a slash at the end.
-    pub folders: Vec<RepoPath>,
+    /// The directories in which there may be temporary files, without a slash at the end.
+    #[serde(rename = "folders")]
+    pub directories: Vec<RepoPath>,
     /// Everything else, by whoever restores.
     pub what: Value,
 }
 
 impl Journal {
     /// A journal for the execution of a plan.
-    pub fn new(token: String, started_at: Timestamp, plan: &super::Plan, what: Value) -> Self {
-        let mut folders: Vec<_> = plan.folders().into_iter().map(RepoPath::from).collect();
-        folders.sort();
+    pub fn new(token: String, started_at: Timestamp, plan: &super::RestorePlan, what: Value) -> Self {
+        let mut directories: Vec<_> = plan.directories().into_iter().map(RepoPath::from).collect();
+        directories.sort();
         Self {
             version: VERSION,
             token,
             started_at,
-            folders,
+            directories,
             what,
         }
     }
@@ -55,12 +56,12 @@ fn path(repo: &Repository) -> PathBuf {
     store::worktree_private_path(repo).join(FILE)
 }
 
-/// Whether there is an unfinished restore in the work tree whose private folder this is.
-pub fn is_in(folder: &std::path::Path) -> bool {
-    folder.join(FILE).exists()
+/// Whether there is an unfinished restore in the working tree whose private directory this is.
+pub fn is_in(directory: &std::path::Path) -> bool {
+    directory.join(FILE).exists()
 }
 
-/// The unfinished restore of this work tree, if there is one.
+/// The unfinished restore of this working tree, if there is one.
 pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
     let path = path(repo);
     let bytes = match fs::read(&path) {
@@ -108,7 +109,7 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
     }
 }
 
-/// How the names of temporary files begin that an interrupted restore of this work tree may have left; `None` if none
+/// How the names of temporary files begin that an interrupted restore of this working tree may have left; `None` if none
 /// was interrupted, or its journal cannot be read, which whoever needs it tells.
 pub fn leftovers_begin(repo: &Repository) -> Option<Vec<u8>> {
     let journal = read(repo).ok().flatten()?;
@@ -123,18 +124,18 @@ pub fn leftovers(repo: &Repository, journal: &Journal) -> Result<Vec<RepoPath>, 
     let root = os::dir::Dir::open(root).map_err(Error::io("open", root))?;
     let start = format!("{}{}-", super::TEMPORARY, journal.token);
     let mut found = Vec::new();
-    let mut names = os::dir::Names::default();
-    for folder in &journal.folders {
-        let folder = folder.as_bytes();
-        // A folder that is gone has nothing in it.
-        if root.below(folder).and_then(|dir| dir.read(&mut names)).is_err() {
+    let mut names = os::dir::DirNames::default();
+    for directory in &journal.directories {
+        let directory = directory.as_bytes();
+        // A directory that is gone has nothing in it.
+        if root.below(directory).and_then(|dir| dir.read(&mut names)).is_err() {
             continue;
         }
         for at in 0..names.len() {
             let name = names.name(at);
             if name.starts_with(start.as_bytes()) {
-                let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
-                found.push(RepoPath::new([folder, slash, name].concat()));
+                let slash: &[u8] = if directory.is_empty() { b"" } else { b"/" };
+                found.push(RepoPath::new([directory, slash, name].concat()));
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The plan that is shown is the plan that is executed. Nothing here moves a ref or HEAD; the index only when asked. A
 //! path is overwritten or deleted only if its bytes on disk are, at that moment, those that the present tree holds, and
-//! the caller sees to it that a ref holds that tree. Not `read-tree -u` or gix's checkout: both write through folders
+//! the caller sees to it that a ref holds that tree. Not `read-tree -u` or gix's checkout: both write through directories
 //! that become links meanwhile, overwrite ignored files, and delete what a checkpoint did not save.
 
 mod content;
@@ -25,35 +25,35 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 pub use error::Error;
-pub use execute::{Change, Done, Execution, execute};
+pub use execute::{ChangedPath, Execution, ExecutionOutcome, execute};
 pub use include::{enter, include};
-pub use paths::Unsafe;
-pub use plan::Plan;
-pub use side::Files;
+pub use paths::PathProblem;
+pub use plan::RestorePlan;
+pub use side::SideFiles;
 
 use crate::model::path::RepoPath;
 use crate::store::Repository;
-use crate::store::pathspec::Filter;
+use crate::store::pathspec::PathFilter;
 use crate::worktree::snapshot::attributes::Attributes;
-use crate::worktree::snapshot::ignore::Globals;
-use crate::worktree::snapshot::settings::Settings;
+use crate::worktree::snapshot::ignore::GlobalPatterns;
+use crate::worktree::snapshot::settings::SnapshotSettings;
 use content::Converter;
 use disk::Disk;
 use paths::FileSystem;
 use planner::Planner;
-use side::Side;
-use walk::Walk;
+use side::TreeSide;
+use walk::PairWalk;
 
-/// Starts the names of our temporary files in the work tree.
+/// Starts the names of our temporary files in the working tree.
 pub const TEMPORARY: &str = ".checkpoint-restore-";
 
 /// How a restore is planned.
 #[derive(Clone, Default)]
-pub struct Options<'a> {
+pub struct RestoreOptions<'a> {
     /// Whether files that the target does not have stay.
     pub overlay: bool,
     /// The paths that are meant; all without.
-    pub paths: Option<Filter>,
+    pub paths: Option<PathFilter>,
     /// Further restricts the paths that are meant.
     pub only: Option<&'a HashSet<RepoPath>>,
     /// Whether files stay that the target's own ignore rules would have kept out of it. No for a target that was made
@@ -62,32 +62,37 @@ pub struct Options<'a> {
     /// Whether the target is the user's own beyond doubt, or the user said so: it may then have filters run that the
     /// present files do not ask for, and hold links into the repository's folder.
     pub trusted: bool,
-    /// The folder that the command was started in, relative to the root of the work tree: it is not removed.
+    /// The directory that the command was started in, relative to the root of the working tree: it is not removed.
     pub cwd: Option<RepoPath>,
     /// The creation mask of the process.
     pub umask: u32,
-    /// Paths that the present tree holds as they are although a list of it says that it skipped them, or a folder above.
+    /// Paths that the present tree holds as they are although a list of it says that it skipped them, or a directory above.
     pub included: Option<&'a HashSet<RepoPath>>,
-    /// Folders of which both sides say all that is meant in them, even where they are repositories: see [`enter`].
+    /// Directories of which both sides say all that is meant in them, even where they are repositories: see [`enter`].
     pub entered: Option<&'a HashSet<RepoPath>>,
     /// The index, if it is not the repository's own: it tells what sparse checkout leaves out.
     pub index: Option<&'a Path>,
 }
 
-/// Plans to make the work tree, whose files are `present`, those of `target`.
+/// Plans to make the working tree, whose files are `present`, those of `target`.
 ///
 /// Reads trees, the rules for content in them, and looks at the paths on disk that differ. Changes nothing. Fails if a
 /// tree cannot be read or the target has a path that must not be written.
-pub fn plan(repo: &Repository, present: Files<'_>, target: Files<'_>, mut options: Options<'_>) -> Result<Plan, Error> {
+pub fn plan(
+    repo: &Repository,
+    present: SideFiles<'_>,
+    target: SideFiles<'_>,
+    mut options: RestoreOptions<'_>,
+) -> Result<RestorePlan, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
-    let settings = Settings::of(repo)?;
+    let settings = SnapshotSettings::of(repo)?;
     let system = FileSystem::of(settings.ignore_case);
-    let present = Side::new(repo, present, system, options.entered)?;
-    let target = Side::new(repo, target, system, options.entered)?;
-    let globals = Globals::read(repo, settings.case())?;
-    let mut walk = Walk::new(repo, &present, &target, globals);
+    let present = TreeSide::new(repo, present, system, options.entered)?;
+    let target = TreeSide::new(repo, target, system, options.entered)?;
+    let globals = GlobalPatterns::read(repo, settings.case())?;
+    let mut walk = PairWalk::new(repo, &present, &target, globals);
     let mut planner = Planner {
         options: &mut options,
         settings: &settings,
@@ -95,7 +100,7 @@ pub fn plan(repo: &Repository, present: Files<'_>, target: Files<'_>, mut option
         system,
         root,
         disk: Disk::open(root)?,
-        plan: Plan::new(settings.clone()),
+        plan: RestorePlan::new(settings.clone()),
         removed: HashSet::new(),
         replaced: HashSet::new(),
         occupied: Vec::new(),

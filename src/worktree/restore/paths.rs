@@ -12,13 +12,13 @@ use gix::bstr::ByteSlice;
 
 use crate::worktree::snapshot::names;
 
-/// The most bytes of a path and the most folders in it: far beyond what any system can address.
+/// The most bytes of a path and the most directories in it: far beyond what any system can address.
 const MAX_PATH: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 4096;
 
 /// What is wrong with a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unsafe {
+pub enum PathProblem {
     /// It is empty, or has an empty name in it, as an absolute path has.
     #[error("it has an empty name in it")]
     Empty,
@@ -37,7 +37,7 @@ pub enum Unsafe {
     /// It is longer or deeper than anything can be.
     #[error("it is too long")]
     TooLong,
-    /// A folder holds two entries of one name.
+    /// A directory holds two entries of one name.
     #[error("it is there twice")]
     Twice,
     /// The file system takes another name for this one.
@@ -45,7 +45,7 @@ pub enum Unsafe {
     Collides(crate::model::path::RepoPath),
 }
 
-/// What the file system under the work tree does with names.
+/// What the file system under the working tree does with names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::worktree) struct FileSystem {
     /// Names that differ in case or Unicode form alone are one.
@@ -55,7 +55,7 @@ pub(in crate::worktree) struct FileSystem {
 }
 
 impl FileSystem {
-    /// That of a work tree with this `core.ignoreCase`.
+    /// That of a working tree with this `core.ignoreCase`.
     pub(super) fn of(ignore_case: bool) -> Self {
         Self {
             folds: ignore_case || cfg!(any(windows, target_os = "macos")),
@@ -63,30 +63,30 @@ impl FileSystem {
         }
     }
 
-    /// Checks one name in a folder. `is_file` is false for links, folders and repositories.
-    pub(super) fn check_name(self, name: &[u8], is_file: bool) -> Result<(), Unsafe> {
+    /// Checks one name in a folder. `is_file` is false for links, directories and repositories.
+    pub(super) fn check_name(self, name: &[u8], is_file: bool) -> Result<(), PathProblem> {
         match name {
-            b"" => return Err(Unsafe::Empty),
-            b"." | b".." => return Err(Unsafe::Upwards),
-            _ if name.contains(&b'/') || name.contains(&0) => return Err(Unsafe::NoName),
+            b"" => return Err(PathProblem::Empty),
+            b"." | b".." => return Err(PathProblem::Upwards),
+            _ if name.contains(&b'/') || name.contains(&0) => return Err(PathProblem::NoName),
             _ => {}
         }
         if name.split(|byte| *byte == b'\\').any(|part| part == b"..") {
-            return Err(Unsafe::Upwards);
+            return Err(PathProblem::Upwards);
         }
         if !names::is_storable(name, is_file) {
-            return Err(Unsafe::Git);
+            return Err(PathProblem::Git);
         }
         if self.windows && !is_valid_on_windows(name) {
-            return Err(Unsafe::Windows);
+            return Err(PathProblem::Windows);
         }
         Ok(())
     }
 
     /// Checks a whole path, as it stands in a list. `is_file` is about its last name.
-    pub(super) fn check(self, path: &[u8], is_file: bool) -> Result<(), Unsafe> {
+    pub(super) fn check(self, path: &[u8], is_file: bool) -> Result<(), PathProblem> {
         if path.len() > MAX_PATH {
-            return Err(Unsafe::TooLong);
+            return Err(PathProblem::TooLong);
         }
         let mut names = path.split(|byte| *byte == b'/').peekable();
         let mut depth = 0;
@@ -95,13 +95,13 @@ impl FileSystem {
             self.check_name(name, is_file && names.peek().is_none())?;
         }
         if depth > MAX_DEPTH {
-            Err(Unsafe::TooLong)
+            Err(PathProblem::TooLong)
         } else {
             Ok(())
         }
     }
 
-    /// Two of these names, which are those of one folder, that are one to the file system.
+    /// Two of these names, which are those of one directory, that are one to the file system.
     pub(super) fn collision<'a>(self, names: impl Iterator<Item = &'a [u8]>) -> Option<(&'a [u8], &'a [u8])> {
         if !self.folds {
             return None;
@@ -177,36 +177,36 @@ mod tests {
     #[test]
     fn paths_that_lead_out_are_refused_everywhere() {
         for (path, why) in [
-            ("", Unsafe::Empty),
-            ("/etc/passwd", Unsafe::Empty),
-            ("a//b", Unsafe::Empty),
-            ("a/", Unsafe::Empty),
-            (".", Unsafe::Upwards),
-            ("..", Unsafe::Upwards),
-            ("a/../../b", Unsafe::Upwards),
-            ("./a", Unsafe::Upwards),
-            ("..\\..\\x", Unsafe::Upwards),
-            ("a\\..\\b", Unsafe::Upwards),
-            ("a\0b", Unsafe::NoName),
-            (".git", Unsafe::Git),
-            (".GIT/config", Unsafe::Git),
-            ("sub/.git/hooks/pre-commit", Unsafe::Git),
-            ("sub/.Git/x", Unsafe::Git),
-            ("GIT~1/config", Unsafe::Git),
-            ("git~1", Unsafe::Git),
-            (".git./config", Unsafe::Git),
-            (".git /config", Unsafe::Git),
-            (".git . ./x", Unsafe::Git),
-            (".git::$INDEX_ALLOCATION/config", Unsafe::Git),
-            (".git:stream", Unsafe::Git),
-            (".\u{200c}git/config", Unsafe::Git),
-            (".g\u{200d}it", Unsafe::Git),
-            ("\u{feff}.git", Unsafe::Git),
-            (".gi\u{206f}t", Unsafe::Git),
-            (".git\u{202e}", Unsafe::Git),
-            (".git\\config", Unsafe::Git),
-            ("a\\.git\\config", Unsafe::Git),
-            ("a\\git~1", Unsafe::Git),
+            ("", PathProblem::Empty),
+            ("/etc/passwd", PathProblem::Empty),
+            ("a//b", PathProblem::Empty),
+            ("a/", PathProblem::Empty),
+            (".", PathProblem::Upwards),
+            ("..", PathProblem::Upwards),
+            ("a/../../b", PathProblem::Upwards),
+            ("./a", PathProblem::Upwards),
+            ("..\\..\\x", PathProblem::Upwards),
+            ("a\\..\\b", PathProblem::Upwards),
+            ("a\0b", PathProblem::NoName),
+            (".git", PathProblem::Git),
+            (".GIT/config", PathProblem::Git),
+            ("sub/.git/hooks/pre-commit", PathProblem::Git),
+            ("sub/.Git/x", PathProblem::Git),
+            ("GIT~1/config", PathProblem::Git),
+            ("git~1", PathProblem::Git),
+            (".git./config", PathProblem::Git),
+            (".git /config", PathProblem::Git),
+            (".git . ./x", PathProblem::Git),
+            (".git::$INDEX_ALLOCATION/config", PathProblem::Git),
+            (".git:stream", PathProblem::Git),
+            (".\u{200c}git/config", PathProblem::Git),
+            (".g\u{200d}it", PathProblem::Git),
+            ("\u{feff}.git", PathProblem::Git),
+            (".gi\u{206f}t", PathProblem::Git),
+            (".git\u{202e}", PathProblem::Git),
+            (".git\\config", PathProblem::Git),
+            ("a\\.git\\config", PathProblem::Git),
+            ("a\\git~1", PathProblem::Git),
         ] {
             for system in [LINUX, WINDOWS] {
                 assert_eq!(system.check(path.as_bytes(), true), Err(why.clone()), "{path:?}");
@@ -223,7 +223,11 @@ mod tests {
             ".gitmodules ",
             ".git\u{200c}modules",
         ] {
-            assert_eq!(LINUX.check_name(name.as_bytes(), false), Err(Unsafe::Git), "{name}");
+            assert_eq!(
+                LINUX.check_name(name.as_bytes(), false),
+                Err(PathProblem::Git),
+                "{name}"
+            );
             assert_eq!(LINUX.check_name(name.as_bytes(), true), Ok(()), "{name}");
         }
         // git has these in trees, and does not read through them.
@@ -256,7 +260,7 @@ mod tests {
         ] {
             assert_eq!(
                 WINDOWS.check_name(name.as_bytes(), true),
-                Err(Unsafe::Windows),
+                Err(PathProblem::Windows),
                 "{name:?}"
             );
         }
@@ -288,7 +292,7 @@ mod tests {
     #[test]
     fn endless_paths_are_refused() {
         let deep = vec!["a"; MAX_DEPTH + 1].join("/");
-        assert_eq!(LINUX.check(deep.as_bytes(), true), Err(Unsafe::TooLong));
-        assert_eq!(LINUX.check(&vec![b'a'; MAX_PATH + 1], true), Err(Unsafe::TooLong));
+        assert_eq!(LINUX.check(deep.as_bytes(), true), Err(PathProblem::TooLong));
+        assert_eq!(LINUX.check(&vec![b'a'; MAX_PATH + 1], true), Err(PathProblem::TooLong));
     }
 }

@@ -3,23 +3,23 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::content::Content;
-use super::disk::{folders_above, split};
+use super::content::TargetContent;
+use super::disk::{directories_above, split};
 use crate::model::path::RepoPath;
-use crate::model::plan::{Act, Block, Blocked, Line, Why};
-use crate::worktree::snapshot::settings::Settings;
+use crate::model::plan::{Act, BlockReason, BlockedPath, PlanLine, PlanReason};
+use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// What a restore does. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
-pub struct Plan {
+pub struct RestorePlan {
     /// What happens to which path and why, sorted by path.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlanLine>,
     /// What must be out of the way first, sorted by path. With any of these a plan is not executed.
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedPath>,
     /// In the order in which they are executed.
-    pub(super) steps: Vec<Step>,
-    /// Folders that go if the restore leaves them empty, inner ones first.
+    pub(super) steps: Vec<RestoreStep>,
+    /// Directories that go if the restore leaves them empty, inner ones first.
     pub(super) tidy: Vec<Vec<u8>>,
-    pub(super) settings: Settings,
+    pub(super) settings: SnapshotSettings,
     pub(super) umask: u32,
     /// Whether some path may be stored in another form than the one it is written from: rules that change with it,
     /// conversions, permissions that the system does not keep.
@@ -28,10 +28,10 @@ pub struct Plan {
 
 /// One change of the disk.
 #[derive(Clone)]
-pub(super) enum Step {
+pub(super) enum RestoreStep {
     Remove {
         path: Vec<u8>,
-        was: Content,
+        was: TargetContent,
     },
     RemoveFolder {
         path: Vec<u8>,
@@ -41,17 +41,17 @@ pub(super) enum Step {
     },
     Write {
         path: Vec<u8>,
-        was: Option<Content>,
-        is: Content,
+        was: Option<TargetContent>,
+        is: TargetContent,
     },
     Mode {
         path: Vec<u8>,
-        was: Content,
+        was: TargetContent,
         mode: u32,
     },
 }
 
-impl Step {
+impl RestoreStep {
     pub(super) fn path(&self) -> &[u8] {
         match self {
             Self::Remove { path, .. }
@@ -63,9 +63,9 @@ impl Step {
     }
 }
 
-impl Step {
+impl RestoreStep {
     /// Steps of a later phase may rely on those of an earlier one, steps of one phase not on each other; but inner
-    /// folders are removed before outer ones.
+    /// directories are removed before outer ones.
     fn phase(&self) -> u8 {
         match self {
             Self::Remove { .. } => 0,
@@ -76,8 +76,8 @@ impl Step {
     }
 }
 
-impl Plan {
-    pub(super) fn new(settings: Settings) -> Self {
+impl RestorePlan {
+    pub(super) fn new(settings: SnapshotSettings) -> Self {
         Self {
             lines: Vec::new(),
             blocked: Vec::new(),
@@ -103,7 +103,7 @@ impl Plan {
     pub fn deletions(&self) -> usize {
         self.steps
             .iter()
-            .filter(|step| matches!(step, Step::Remove { .. }))
+            .filter(|step| matches!(step, RestoreStep::Remove { .. }))
             .count()
     }
 
@@ -112,20 +112,20 @@ impl Plan {
         self.steps.iter().map(|step| RepoPath::from(step.path()))
     }
 
-    /// The folders with nothing in them that go because something takes their place, or because they came later.
-    pub fn empty_folders(&self) -> Vec<RepoPath> {
-        let gone = |step: &Step| matches!(step, Step::Remove { .. } | Step::RemoveFolder { .. });
+    /// The directories with nothing in them that go because something takes their place, or because they came later.
+    pub fn empty_directories(&self) -> Vec<RepoPath> {
+        let gone = |step: &RestoreStep| matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveFolder { .. });
         let inside: HashSet<&[u8]> = self
             .steps
             .iter()
             .filter(|step| gone(step))
             .map(|step| split(step.path()).0)
             .collect();
-        let folders = self
+        let directories = self
             .steps
             .iter()
-            .filter(|step| matches!(step, Step::RemoveFolder { .. }));
-        folders
+            .filter(|step| matches!(step, RestoreStep::RemoveFolder { .. }));
+        directories
             .filter(|step| !inside.contains(step.path()))
             .map(|step| RepoPath::from(step.path()))
             .collect()
@@ -144,47 +144,48 @@ impl Plan {
         phases
     }
 
-    /// The folders in which something is created, changed or deleted, without a slash at the end.
-    pub(super) fn folders(&self) -> HashSet<&[u8]> {
+    /// The directories in which something is created, changed or deleted, without a slash at the end.
+    pub(super) fn directories(&self) -> HashSet<&[u8]> {
         self.steps.iter().map(|step| split(step.path()).0).collect()
     }
 
-    pub(super) fn line(&mut self, act: Act, path: &[u8], why: Why) {
-        self.lines.push(Line {
+    pub(super) fn line(&mut self, act: Act, path: &[u8], why: PlanReason) {
+        self.lines.push(PlanLine {
             act,
             path: RepoPath::from(path),
             why,
         });
     }
 
-    pub(super) fn block(&mut self, path: &[u8], why: Block) {
-        self.blocked.push(Blocked {
+    pub(super) fn block(&mut self, path: &[u8], why: BlockReason) {
+        self.blocked.push(BlockedPath {
             path: RepoPath::from(path),
             why,
         });
     }
 
-    /// Puts lines and steps into their order. `keep` are folders that stay even when they become empty; `only` are those
+    /// Puts lines and steps into their order. `keep` are directories that stay even when they become empty; `only` are those
     /// that may go.
     pub(super) fn settle(&mut self, keep: &HashSet<Vec<u8>>, only: Option<&HashSet<RepoPath>>) {
-        let may_go =
-            |folder: &[u8]| !keep.contains(folder) && only.is_none_or(|only| only.contains(&RepoPath::from(folder)));
+        let may_go = |directory: &[u8]| {
+            !keep.contains(directory) && only.is_none_or(|only| only.contains(&RepoPath::from(directory)))
+        };
         self.lines.sort_by(|a, b| (&a.path, a.act).cmp(&(&b.path, b.act)));
         self.lines.dedup();
         self.blocked.sort_by(|a, b| a.path.cmp(&b.path));
         self.blocked.dedup();
         self.steps.sort_by(|a, b| {
             a.phase().cmp(&b.phase()).then_with(|| match a {
-                // Inner folders first.
-                Step::RemoveFolder { .. } => b.path().cmp(a.path()),
-                _ => in_folders(a.path()).cmp(&in_folders(b.path())),
+                // Inner directories first.
+                RestoreStep::RemoveFolder { .. } => b.path().cmp(a.path()),
+                _ => in_directories(a.path()).cmp(&in_directories(b.path())),
             })
         });
         let mut tidy = HashSet::new();
         for step in &self.steps {
-            if matches!(step, Step::Remove { .. } | Step::RemoveFolder { .. }) {
-                let folders = folders_above(step.path()).filter(|folder| may_go(folder));
-                tidy.extend(folders.map(<[u8]>::to_vec));
+            if matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveFolder { .. }) {
+                let directories = directories_above(step.path()).filter(|directory| may_go(directory));
+                tidy.extend(directories.map(<[u8]>::to_vec));
             }
         }
         self.tidy = tidy.into_iter().collect();
@@ -192,7 +193,7 @@ impl Plan {
     }
 }
 
-/// A key that keeps the files of one folder together, so that it is opened once.
-fn in_folders(path: &[u8]) -> (&[u8], &[u8]) {
+/// A key that keeps the files of one directory together, so that it is opened once.
+fn in_directories(path: &[u8]) -> (&[u8], &[u8]) {
     split(path)
 }

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::content::{Content, Converter, Sum, Thing};
-use crate::os::dir::{self, Dir, Kind as FileKind, Meta};
+use super::content::{Converter, Sum, TargetContent, Thing};
+use crate::os::dir::{self, Dir, FileKind, Meta};
 use crate::store::Kind;
-use crate::worktree::snapshot::attributes::Filter;
+use crate::worktree::snapshot::attributes::FilterAttribute;
 use crate::worktree::snapshot::convert;
 
 /// Files up to this size are read in one piece.
@@ -16,18 +16,18 @@ const WHOLE: u64 = 1024 * 1024;
 const PIECE: usize = 128 * 1024;
 
 impl Converter<'_> {
-    /// Whether the file or link called `name` in an open folder is exactly this content; then what it is on disk. Its
+    /// Whether the file or link called `name` in an open directory is exactly this content; then what it is on disk. Its
     /// permission bits do not count. Fails only if the disk cannot be read.
     pub(super) fn is_on_disk(
         &mut self,
-        folder: &Dir,
+        directory: &Dir,
         name: &[u8],
         path: &[u8],
-        content: &Content,
+        content: &TargetContent,
     ) -> io::Result<Option<Meta>> {
-        let file = match folder.file(name) {
+        let file = match directory.file(name) {
             Ok(file) => file,
-            Err(error) if dir::is_link(&error) => return self.is_link_on_disk(folder, name, content),
+            Err(error) if dir::is_link(&error) => return self.is_link_on_disk(directory, name, content),
             Err(error) => return Err(error),
         };
         let before = dir::file_meta(&file)?;
@@ -40,19 +40,19 @@ impl Converter<'_> {
         Ok((after == before).then_some(after))
     }
 
-    fn is_link_on_disk(&self, folder: &Dir, name: &[u8], content: &Content) -> io::Result<Option<Meta>> {
-        let before = folder.stat(name)?;
-        let target = folder.link(name)?;
+    fn is_link_on_disk(&self, directory: &Dir, name: &[u8], content: &TargetContent) -> io::Result<Option<Meta>> {
+        let before = directory.stat(name)?;
+        let target = directory.link(name)?;
         let same = self
             .source
             .hasher
             .hash_only(Kind::Blob, &target)
             .is_ok_and(|id| id == content.id);
         let fits = same && content.thing == Thing::Link && before.kind == FileKind::Link;
-        Ok((fits && folder.stat(name)? == before).then_some(before))
+        Ok((fits && directory.stat(name)? == before).then_some(before))
     }
 
-    fn holds(&mut self, mut file: &File, size: u64, path: &[u8], content: &Content) -> io::Result<bool> {
+    fn holds(&mut self, mut file: &File, size: u64, path: &[u8], content: &TargetContent) -> io::Result<bool> {
         let Some(conversion) = self.conversion(path, content) else {
             let found = if size <= WHOLE {
                 self.buffer.clear();
@@ -73,7 +73,7 @@ impl Converter<'_> {
         if given.is_ok() && length == size && expected.finalize()[..] == sum_of(file, size)?[..] {
             return Ok(true);
         }
-        let Filter::Driver(driver) = conversion.filter else {
+        let FilterAttribute::Driver(driver) = conversion.filter else {
             return Ok(false);
         };
         // A filter need not give the same bytes each time it is run backwards; forwards it does.

@@ -1,6 +1,6 @@
 //! One side of a restore: all files of the present or of a checkpoint, from the tree and the lists beside it.
 //!
-//! A folder is read as the tree has it, with the files that are held beside the tree put in where they belong, so that
+//! A directory is read as the tree has it, with the files that are held beside the tree put in where they belong, so that
 //! everything else sees one complete tree.
 #![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
@@ -10,7 +10,7 @@ use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 
 use super::Error;
-use super::paths::{FileSystem, Unsafe};
+use super::paths::{FileSystem, PathProblem};
 use crate::model::list::{Lists, SkipReason};
 use crate::model::path::RepoPath;
 use crate::store::checkpoint;
@@ -18,7 +18,7 @@ use crate::store::{Kind, ObjectId, Repository};
 
 /// The files of the present or of a checkpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct Files<'a> {
+pub struct SideFiles<'a> {
     /// Their tree.
     pub tree: ObjectId,
     /// What the tree does not say.
@@ -31,8 +31,8 @@ pub struct Files<'a> {
 
 /// What has a name in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Node {
-    /// A folder; without a tree it only holds files that are held beside the tree.
+pub(super) enum SideEntry {
+    /// A directory; without a tree it only holds files that are held beside the tree.
     Folder(Option<ObjectId>),
     File {
         executable: bool,
@@ -44,23 +44,23 @@ pub(super) enum Node {
 }
 
 /// One side, ready to be asked.
-pub(super) struct Side<'a> {
+pub(super) struct TreeSide<'a> {
     repo: &'a Repository,
-    files: Files<'a>,
+    files: SideFiles<'a>,
     system: FileSystem,
     modes: HashMap<&'a [u8], u32>,
     raw: HashSet<&'a [u8]>,
     skipped: BTreeMap<&'a [u8], SkipReason>,
-    /// Folders that are plain ones here even if they are repositories.
+    /// Directories that are plain ones here even if they are repositories.
     entered: Option<&'a HashSet<RepoPath>>,
     held: BTreeMap<&'a [u8], ObjectId>,
 }
 
-impl<'a> Side<'a> {
-    /// Checks every path in the lists. What is known in the `entered` folders counts even if they are repositories.
+impl<'a> TreeSide<'a> {
+    /// Checks every path in the lists. What is known in the `entered` directories counts even if they are repositories.
     pub(super) fn new(
         repo: &'a Repository,
-        files: Files<'a>,
+        files: SideFiles<'a>,
         system: FileSystem,
         entered: Option<&'a HashSet<RepoPath>>,
     ) -> Result<Self, Error> {
@@ -106,15 +106,15 @@ impl<'a> Side<'a> {
         })
     }
 
-    pub(super) fn root(&self) -> Node {
-        Node::Folder(Some(self.files.tree))
+    pub(super) fn root(&self) -> SideEntry {
+        SideEntry::Folder(Some(self.files.tree))
     }
 
     pub(super) fn lists(&self) -> &'a Lists {
         self.files.lists
     }
 
-    /// Why the path itself is not in the tree as it was on disk; folders above it are not looked at.
+    /// Why the path itself is not in the tree as it was on disk; directories above it are not looked at.
     pub(super) fn skipped(&self, path: &[u8]) -> Option<SkipReason> {
         self.skipped.get(path).copied()
     }
@@ -133,7 +133,7 @@ impl<'a> Side<'a> {
     }
 
     /// The paths that may differ from the other side although the trees are equal there.
-    pub(super) fn beside_the_tree(&self) -> impl Iterator<Item = &'a [u8]> {
+    pub(super) fn outside_tree(&self) -> impl Iterator<Item = &'a [u8]> {
         let lists = self.files.lists;
         let modes = lists.modes.iter().map(|(path, _)| path.as_bytes());
         let raw = lists.raw.iter().map(RepoPath::as_bytes);
@@ -141,8 +141,8 @@ impl<'a> Side<'a> {
         modes.chain(raw).chain(held)
     }
 
-    /// What lies in a folder, sorted by name. `path` has a slash at its end, or is empty for the root.
-    pub(super) fn folder(&self, path: &[u8], tree: Option<ObjectId>) -> Result<BTreeMap<Vec<u8>, Node>, Error> {
+    /// What lies in a directory, sorted by name. `path` has a slash at its end, or is empty for the root.
+    pub(super) fn directory(&self, path: &[u8], tree: Option<ObjectId>) -> Result<BTreeMap<Vec<u8>, SideEntry>, Error> {
         let mut nodes = BTreeMap::new();
         let no_path = |name: &[u8], why| Error::UnsafePath {
             path: RepoPath::new([path, name].concat()),
@@ -160,22 +160,22 @@ impl<'a> Side<'a> {
                 let entry = entry.map_err(|error| broken(error.to_string()))?;
                 let id = entry.oid.to_owned();
                 let node = match entry.mode.kind() {
-                    EntryKind::Tree => Node::Folder(Some(id)),
-                    EntryKind::Blob => Node::File { executable: false, id },
-                    EntryKind::BlobExecutable => Node::File { executable: true, id },
-                    EntryKind::Link => Node::Link(id),
-                    EntryKind::Commit => Node::Repository(id),
+                    EntryKind::Tree => SideEntry::Folder(Some(id)),
+                    EntryKind::Blob => SideEntry::File { executable: false, id },
+                    EntryKind::BlobExecutable => SideEntry::File { executable: true, id },
+                    EntryKind::Link => SideEntry::Link(id),
+                    EntryKind::Commit => SideEntry::Repository(id),
                 };
                 let name: &[u8] = entry.filename;
-                let is_file = matches!(node, Node::File { .. });
+                let is_file = matches!(node, SideEntry::File { .. });
                 self.system
                     .check_name(name, is_file)
                     .map_err(|why| no_path(name, why))?;
-                if matches!(node, Node::Repository(_)) && self.is_entered(path, name) {
+                if matches!(node, SideEntry::Repository(_)) && self.is_entered(path, name) {
                     continue;
                 }
                 if nodes.insert(name.to_vec(), node).is_some() {
-                    return Err(no_path(name, Unsafe::Twice));
+                    return Err(no_path(name, PathProblem::Twice));
                 }
             }
         }
@@ -183,22 +183,22 @@ impl<'a> Side<'a> {
             let rest = &held[path.len()..];
             match rest.iter().position(|byte| *byte == b'/') {
                 Some(slash) => {
-                    nodes.entry(rest[..slash].to_vec()).or_insert(Node::Folder(None));
+                    nodes.entry(rest[..slash].to_vec()).or_insert(SideEntry::Folder(None));
                 }
                 None => {
                     let executable = self.modes.get(held).is_some_and(|mode| mode & 0o100 != 0);
-                    nodes.insert(rest.to_vec(), Node::File { executable, id });
+                    nodes.insert(rest.to_vec(), SideEntry::File { executable, id });
                 }
             }
         }
         if let Some((one, other)) = self.system.collision(nodes.keys().map(Vec::as_slice)) {
-            return Err(no_path(one, Unsafe::Collides(RepoPath::from(other))));
+            return Err(no_path(one, PathProblem::Collides(RepoPath::from(other))));
         }
         Ok(nodes)
     }
 
-    fn is_entered(&self, folder: &[u8], name: &[u8]) -> bool {
-        let path = || RepoPath::new([folder, name].concat());
+    fn is_entered(&self, directory: &[u8], name: &[u8]) -> bool {
+        let path = || RepoPath::new([directory, name].concat());
         self.entered.is_some_and(|entered| entered.contains(&path()))
     }
 
@@ -212,16 +212,16 @@ impl<'a> Side<'a> {
     }
 
     /// What stands at a path.
-    pub(super) fn node(&self, path: &[u8]) -> Result<Option<Node>, Error> {
+    pub(super) fn node(&self, path: &[u8]) -> Result<Option<SideEntry>, Error> {
         let mut at = self.root();
         let mut start = 0;
         loop {
-            let Node::Folder(tree) = at else { return Ok(None) };
+            let SideEntry::Folder(tree) = at else { return Ok(None) };
             let end = path[start..]
                 .iter()
                 .position(|byte| *byte == b'/')
                 .map_or(path.len(), |slash| start + slash);
-            match self.folder(&path[..start], tree)?.remove(&path[start..end]) {
+            match self.directory(&path[..start], tree)?.remove(&path[start..end]) {
                 None => return Ok(None),
                 Some(node) if end == path.len() => return Ok(Some(node)),
                 Some(node) => at = node,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::Error;
-use super::content::Stop;
+use super::content::ContentError;
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
 use crate::store::{self, Kind, ObjectId, Repository, checkpoint};
@@ -25,18 +25,18 @@ const KEPT: usize = 64 * 1024 * 1024;
 const PIECE: usize = 128 * 1024;
 
 /// Blobs that were read and are what their ids say.
-pub(super) type Checked = HashMap<ObjectId, Arc<Vec<u8>>>;
+pub(super) type VerifiedBlobs = HashMap<ObjectId, Arc<Vec<u8>>>;
 
 /// The stored side of files.
-pub(super) struct Source<'a> {
+pub(super) struct BlobSource<'a> {
     pub repo: &'a Repository,
     pub lfs: Lfs,
     pub hasher: Writer,
-    checked: Arc<Checked>,
+    checked: Arc<VerifiedBlobs>,
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn new(repo: &'a Repository, checked: Arc<Checked>) -> Result<Self, Error> {
+impl<'a> BlobSource<'a> {
+    pub(super) fn new(repo: &'a Repository, checked: Arc<VerifiedBlobs>) -> Result<Self, Error> {
         Ok(Self {
             repo,
             lfs: Lfs::of(repo)?,
@@ -80,7 +80,13 @@ impl<'a> Source<'a> {
 
     /// Checks that a blob is what its id says, and so is its git-lfs content if `is_lfs`. Keeps it in `checked`, of
     /// which there are to be no more than some.
-    pub(super) fn check(&self, path: &[u8], id: ObjectId, is_lfs: bool, checked: &mut Kept) -> Result<(), Error> {
+    pub(super) fn check(
+        &self,
+        path: &[u8],
+        id: ObjectId,
+        is_lfs: bool,
+        checked: &mut VerifiedBlobsBuilder,
+    ) -> Result<(), Error> {
         let result = if self.size(path, id)? > LARGE && !self.is_in_memory(id) {
             self.stream(path, id, &mut |_| Ok(()))
         } else {
@@ -94,9 +100,9 @@ impl<'a> Source<'a> {
         });
         match result {
             Ok(()) => Ok(()),
-            Err(Stop::Source(error)) => Err(error),
-            Err(Stop::Convert(why)) => Err(blob_error(path, id, why)),
-            Err(Stop::Write(error)) => Err(blob_error(path, id, error.to_string())),
+            Err(ContentError::Source(error)) => Err(error),
+            Err(ContentError::Convert(why)) => Err(blob_error(path, id, why)),
+            Err(ContentError::Write(error)) => Err(blob_error(path, id, error.to_string())),
         }
     }
 
@@ -111,9 +117,9 @@ impl<'a> Source<'a> {
         path: &[u8],
         id: ObjectId,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), Stop> {
-        let failed = |error: crate::git::Error| Stop::Source(blob_error(path, id, error.to_string()));
-        let size = self.size(path, id).map_err(Stop::Source)?;
+    ) -> Result<(), ContentError> {
+        let failed = |error: crate::git::Error| ContentError::Source(blob_error(path, id, error.to_string()));
+        let size = self.size(path, id).map_err(ContentError::Source)?;
         let mut child = store::git(self.repo)
             .args(["cat-file", "blob"])
             .arg(id.to_string())
@@ -122,7 +128,7 @@ impl<'a> Source<'a> {
         let mut stdout = child
             .stdout
             .take()
-            .ok_or_else(|| Stop::Convert("git gave no output".to_owned()))?;
+            .ok_or_else(|| ContentError::Convert("git gave no output".to_owned()))?;
         let mut hashing = Hashing {
             source: &mut stdout,
             sink,
@@ -130,12 +136,12 @@ impl<'a> Source<'a> {
         };
         let hashed = self.hasher.hash_stream(Kind::Blob, size, &mut hashing);
         if let Some(error) = hashing.stopped {
-            return Err(Stop::Write(error));
+            return Err(ContentError::Write(error));
         }
         match hashed {
             Ok(found) if found == id => child.finish().map(drop).map_err(failed),
-            Ok(_) => Err(Stop::Source(blob_error(path, id, "its bytes have another id"))),
-            Err(error) => Err(Stop::Source(blob_error(path, id, error.to_string()))),
+            Ok(_) => Err(ContentError::Source(blob_error(path, id, "its bytes have another id"))),
+            Err(error) => Err(ContentError::Source(blob_error(path, id, error.to_string()))),
         }
     }
 
@@ -146,10 +152,10 @@ impl<'a> Source<'a> {
         id: ObjectId,
         pointer: &Pointer,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ContentError> {
         let unreadable = |error: &io::Error| {
             let why = format!("its git-lfs content cannot be read: {}", crate::os::reason(error));
-            Stop::Source(blob_error(path, id, why))
+            ContentError::Source(blob_error(path, id, why))
         };
         let mut file = File::open(self.lfs.path(pointer)).map_err(|error| unreadable(&error))?;
         let mut sum = Sha256::new();
@@ -160,28 +166,32 @@ impl<'a> Source<'a> {
                 break;
             }
             sum.update(&piece[..count]);
-            sink(&piece[..count]).map_err(Stop::Write)?;
+            sink(&piece[..count]).map_err(ContentError::Write)?;
         }
         if hex(&sum.finalize()) == pointer.sha256 {
             Ok(())
         } else {
-            Err(Stop::Source(blob_error(path, id, "its git-lfs content is damaged")))
+            Err(ContentError::Source(blob_error(
+                path,
+                id,
+                "its git-lfs content is damaged",
+            )))
         }
     }
 }
 
-/// [`Checked`] in the making.
-pub(super) struct Kept {
-    pub blobs: Checked,
+/// [`VerifiedBlobs`] in the making.
+pub(super) struct VerifiedBlobsBuilder {
+    pub blobs: VerifiedBlobs,
     size: usize,
     most: usize,
 }
 
-impl Kept {
+impl VerifiedBlobsBuilder {
     /// One of so many that are made at the same time.
     pub(super) fn one_of(count: usize) -> Self {
         Self {
-            blobs: Checked::new(),
+            blobs: VerifiedBlobs::new(),
             size: 0,
             most: KEPT / count,
         }

@@ -7,11 +7,11 @@ use gix::index::entry::Mode;
 
 use super::Error;
 use crate::store::Repository;
-use crate::worktree::snapshot::index::{EntryExt, Index};
+use crate::worktree::snapshot::index::{EntryExt, GitIndex};
 
 /// The paths that sparse checkout leaves out, as far as the index names them one by one.
 pub(super) fn left_out(repo: &Repository, index: Option<&Path>) -> Result<HashSet<Vec<u8>>, Error> {
-    let index = Index::read(repo, index)?;
+    let index = GitIndex::read(repo, index)?;
     let state = index.state();
     let skipped = state
         .entries()

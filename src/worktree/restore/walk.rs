@@ -1,6 +1,6 @@
 //! Two complete trees side by side: every path at which they may differ, with the rules that hold there on each side.
 //!
-//! Folders with the same tree are not entered, unless a list names a path in them or other attributes hold. Both
+//! Directories with the same tree are not entered, unless a list names a path in them or other attributes hold. Both
 //! chains of `.gitattributes` are followed, and of the target the `.gitignore` files: they tell which of the files that
 //! are there now would not have been saved then.
 #![expect(
@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use super::Error;
 use super::content::Converter;
-use super::paths::Unsafe;
-use super::side::{Node, Side};
+use super::paths::PathProblem;
+use super::side::{SideEntry, TreeSide};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::store::{ObjectId, Repository};
 use crate::worktree::snapshot::attributes::Attributes;
-use crate::worktree::snapshot::ignore::{Chain, Globals};
+use crate::worktree::snapshot::ignore::{GlobalPatterns, IgnoreChain};
 
 /// Paths that are looked at, at most: twice those of the largest projects, and only what differs is looked at. A few
 /// kilobytes of trees can describe a million times more.
@@ -27,33 +27,33 @@ const MAX_NODES: usize = 1_000_000;
 const MAX_DEPTH: usize = 4096;
 
 /// A path on which the two sides may differ.
-pub(super) struct Pair<'w> {
+pub(super) struct PathPair<'w> {
     pub path: Vec<u8>,
-    pub present: Option<Node>,
-    pub target: Option<Node>,
-    /// What holds in the folder of the path.
-    pub rules: &'w Rules,
+    pub present: Option<SideEntry>,
+    pub target: Option<SideEntry>,
+    /// What holds in the directory of the path.
+    pub rules: &'w DirectoryRules,
 }
 
 /// What holds in a folder.
 #[derive(Clone)]
-pub(super) struct Rules {
+pub(super) struct DirectoryRules {
     pub present: Arc<Attributes>,
     pub target: Arc<Attributes>,
-    ignore: Chain,
+    ignore: IgnoreChain,
     /// Whether the target's rules ignore the whole folder.
     ignored: bool,
-    /// Why the folder is not, or not as it is, in the present tree.
+    /// Why the directory is not, or not as it is, in the present tree.
     pub not_held: Option<SkipReason>,
     /// Why the target does not know what was in the folder.
     pub not_saved: Option<SkipReason>,
-    /// Whether a file has to take the place of the folder, or of one above it.
+    /// Whether a file has to take the place of the directory, or of one above it.
     pub replaced: bool,
 }
 
 /// What to do about a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum WalkDecision {
     /// Nothing more.
     Done,
     /// Look at what is below it on either side.
@@ -62,11 +62,11 @@ pub(super) enum Next {
     Replace,
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct PairWalk<'a> {
     pub repo: &'a Repository,
-    pub present: &'a Side<'a>,
-    pub target: &'a Side<'a>,
-    globals: Globals,
+    pub present: &'a TreeSide<'a>,
+    pub target: &'a TreeSide<'a>,
+    globals: GlobalPatterns,
     /// Paths that lists of either side name, and that are not what the other side's lists say.
     beside: BTreeSet<&'a [u8]>,
     seen: usize,
@@ -78,16 +78,21 @@ struct Frame {
     depth: usize,
     present: Option<Option<ObjectId>>,
     target: Option<Option<ObjectId>>,
-    rules: Rules,
+    rules: DirectoryRules,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(repo: &'a Repository, present: &'a Side<'a>, target: &'a Side<'a>, globals: Globals) -> Self {
-        let one: BTreeSet<_> = present.beside_the_tree().collect();
-        let other: BTreeSet<_> = target.beside_the_tree().collect();
+impl<'a> PairWalk<'a> {
+    pub(super) fn new(
+        repo: &'a Repository,
+        present: &'a TreeSide<'a>,
+        target: &'a TreeSide<'a>,
+        globals: GlobalPatterns,
+    ) -> Self {
+        let one: BTreeSet<_> = present.outside_tree().collect();
+        let other: BTreeSet<_> = target.outside_tree().collect();
         let mut beside: BTreeSet<_> = one.symmetric_difference(&other).copied().collect();
         // Bits may differ on a path that both list, and blobs of held files that both hold.
-        let bits = |side: &Side<'_>, path: &[u8]| (side.mode(path, false), side.is_raw(path));
+        let bits = |side: &TreeSide<'_>, path: &[u8]| (side.mode(path, false), side.is_raw(path));
         beside.extend(
             one.intersection(&other)
                 .filter(|path| bits(present, path) != bits(target, path)),
@@ -117,11 +122,11 @@ impl<'a> Walk<'a> {
         &mut self,
         attributes: Attributes,
         converter: &Converter<'_>,
-        mut decide: impl FnMut(&mut Self, Pair<'_>) -> Result<Next, Error>,
+        mut decide: impl FnMut(&mut Self, PathPair<'_>) -> Result<WalkDecision, Error>,
     ) -> Result<(), Error> {
         let attributes = Arc::new(attributes);
         let tree = |node| match node {
-            Node::Folder(tree) => Some(tree),
+            SideEntry::Folder(tree) => Some(tree),
             _ => None,
         };
         let mut frames = vec![Frame {
@@ -129,7 +134,7 @@ impl<'a> Walk<'a> {
             depth: 0,
             present: tree(self.present.root()),
             target: tree(self.target.root()),
-            rules: Rules {
+            rules: DirectoryRules {
                 present: Arc::clone(&attributes),
                 target: attributes,
                 ignore: None,
@@ -140,20 +145,20 @@ impl<'a> Walk<'a> {
             },
         }];
         while let Some(frame) = frames.pop() {
-            self.folder(frame, converter, &mut frames, &mut decide)?;
+            self.directory(frame, converter, &mut frames, &mut decide)?;
         }
         Ok(())
     }
 
-    fn folder(
+    fn directory(
         &mut self,
         mut frame: Frame,
         converter: &Converter<'_>,
         frames: &mut Vec<Frame>,
-        decide: &mut impl FnMut(&mut Self, Pair<'_>) -> Result<Next, Error>,
+        decide: &mut impl FnMut(&mut Self, PathPair<'_>) -> Result<WalkDecision, Error>,
     ) -> Result<(), Error> {
-        let list = |side: &Side<'_>, tree: Option<Option<ObjectId>>| match tree {
-            Some(tree) => side.folder(&frame.path, tree),
+        let list = |side: &TreeSide<'_>, tree: Option<Option<ObjectId>>| match tree {
+            Some(tree) => side.directory(&frame.path, tree),
             None => Ok(BTreeMap::new()),
         };
         let mut present = list(self.present, frame.present)?;
@@ -170,38 +175,42 @@ impl<'a> Walk<'a> {
             if self.is_settled(&frame.rules, &path, now, then) {
                 continue;
             }
-            let pair = Pair {
+            let pair = PathPair {
                 path: path.clone(),
                 present: now,
                 target: then,
                 rules: &frame.rules,
             };
             let next = decide(self, pair)?;
-            if next == Next::Done {
+            if next == WalkDecision::Done {
                 continue;
             }
-            let tree = |node: Option<Node>| match node {
-                Some(Node::Folder(tree)) => Some(tree),
+            let tree = |node: Option<SideEntry>| match node {
+                Some(SideEntry::Folder(tree)) => Some(tree),
                 _ => None,
             };
             if frame.depth >= MAX_DEPTH {
                 return Err(Error::UnsafePath {
                     path: RepoPath::new(path),
-                    why: Unsafe::TooLong,
+                    why: PathProblem::TooLong,
                 });
             }
-            let rules = Rules {
+            let rules = DirectoryRules {
                 ignored: frame.rules.ignored || self.globals.is_ignored(&frame.rules.ignore, &path, true),
                 not_held: frame.rules.not_held.or_else(|| self.present.skipped(&path)),
                 not_saved: frame.rules.not_saved.or_else(|| self.target.skipped(&path)),
-                replaced: frame.rules.replaced || next == Next::Replace,
+                replaced: frame.rules.replaced || next == WalkDecision::Replace,
                 ..frame.rules.clone()
             };
             frames.push(Frame {
                 path: [&path[..], b"/"].concat(),
                 depth: frame.depth + 1,
                 present: tree(now),
-                target: if next == Next::Replace { None } else { tree(then) },
+                target: if next == WalkDecision::Replace {
+                    None
+                } else {
+                    tree(then)
+                },
                 rules,
             });
         }
@@ -209,21 +218,21 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether both sides are the same here, whatever the lists say.
-    fn is_settled(&self, rules: &Rules, path: &[u8], now: Option<Node>, then: Option<Node>) -> bool {
+    fn is_settled(&self, rules: &DirectoryRules, path: &[u8], now: Option<SideEntry>, then: Option<SideEntry>) -> bool {
         let same_rules = Arc::ptr_eq(&rules.present, &rules.target) || rules.present.digest() == rules.target.digest();
         match (now, then) {
             _ if now != then => false,
-            (Some(Node::Folder(None)), _) => false,
+            (Some(SideEntry::Folder(None)), _) => false,
             _ if self.beside.contains(path) || rules.not_held.is_some() => false,
-            (Some(Node::Folder(_)), _) => same_rules && !self.is_beside(path),
-            (Some(Node::File { .. }), _) => same_rules,
+            (Some(SideEntry::Folder(_)), _) => same_rules && !self.is_beside(path),
+            (Some(SideEntry::File { .. }), _) => same_rules,
             _ => true,
         }
     }
 
     /// Whether a list names something below the folder.
-    fn is_beside(&self, folder: &[u8]) -> bool {
-        let below = [folder, b"/"].concat();
+    fn is_beside(&self, directory: &[u8]) -> bool {
+        let below = [directory, b"/"].concat();
         let from = (std::ops::Bound::Excluded(&below[..]), std::ops::Bound::Unbounded);
         self.beside
             .range::<[u8], _>(from)
@@ -231,16 +240,16 @@ impl<'a> Walk<'a> {
             .is_some_and(|path| path.starts_with(&below))
     }
 
-    /// Takes the folder's own files of rules into account.
+    /// Takes the directory's own files of rules into account.
     fn rules(
         &self,
         frame: &mut Frame,
-        present: &BTreeMap<Vec<u8>, Node>,
-        target: &BTreeMap<Vec<u8>, Node>,
+        present: &BTreeMap<Vec<u8>, SideEntry>,
+        target: &BTreeMap<Vec<u8>, SideEntry>,
         converter: &Converter<'_>,
     ) -> Result<(), Error> {
-        let read = |side: &BTreeMap<Vec<u8>, Node>, name: &[u8]| match side.get(name) {
-            Some(Node::File { id, .. }) => {
+        let read = |side: &BTreeMap<Vec<u8>, SideEntry>, name: &[u8]| match side.get(name) {
+            Some(SideEntry::File { id, .. }) => {
                 let path = [&frame.path, name].concat();
                 Ok(Some((*id, converter.source.read(&path, *id)?)))
             }
@@ -263,8 +272,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether the target's rules ignore a path in a folder where these rules hold.
-    pub(super) fn was_ignored(&self, rules: &Rules, path: &[u8], is_folder: bool) -> bool {
-        rules.ignored || self.globals.is_ignored(&rules.ignore, path, is_folder)
+    /// Whether the target's rules ignore a path in a directory where these rules hold.
+    pub(super) fn was_ignored(&self, rules: &DirectoryRules, path: &[u8], is_directory: bool) -> bool {
+        rules.ignored || self.globals.is_ignored(&rules.ignore, path, is_directory)
     }
 }

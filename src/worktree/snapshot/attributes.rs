@@ -1,6 +1,6 @@
 //! The attributes that decide in which form git stores a file: line ends, `$Id$`, encoding, filter.
 //!
-//! As with ignore rules the walk reads each `.gitattributes` through its folder's descriptor. Deeper files weigh more,
+//! As with ignore rules the walk reads each `.gitattributes` through its directory's descriptor. Deeper files weigh more,
 //! and `info/attributes` more than all of them. A `.gitattributes` that is not on disk counts only if its index entry
 //! says that it is not checked out (sparse): one that was deleted does not, as for `git add -A`, which deletes it first.
 
@@ -15,9 +15,9 @@ use gix::glob::pattern::Case;
 
 use super::Error;
 use super::cache;
-use super::encoding::Encoding;
+use super::encoding::TextEncoding;
 use super::globals::read_rules;
-use super::settings::Settings;
+use super::settings::SnapshotSettings;
 use crate::os;
 use crate::store::Repository;
 
@@ -71,9 +71,9 @@ impl Attributes {
         Ok(this)
     }
 
-    /// Those in a folder that has a `.gitattributes` of this content. `folder` is its path with a slash at the end,
+    /// Those in a directory that has a `.gitattributes` of this content. `folder` is its path with a slash at the end,
     /// empty for the root.
-    pub(in crate::worktree) fn add(&self, folder: &[u8], content: &[u8]) -> Self {
+    pub(in crate::worktree) fn add(&self, directory: &[u8], content: &[u8]) -> Self {
         let mut this = Self {
             search: self.search.clone(),
             collection: self.collection.clone(),
@@ -84,26 +84,26 @@ impl Attributes {
         if this.info.is_some() {
             this.search.pop_pattern_list();
         }
-        let mut source = folder.to_vec();
+        let mut source = directory.to_vec();
         source.extend_from_slice(b".gitattributes");
-        // Only where paths are text can one be no path; then no file in the folder has attributes of its own.
+        // Only where paths are text can one be no path; then no file in the directory has attributes of its own.
         if let Ok(source) = gix::path::from_byte_slice(&source) {
-            this.push(content, source, Some(Path::new("")), folder.is_empty());
+            this.push(content, source, Some(Path::new("")), directory.is_empty());
         }
-        this.count(content, folder);
+        this.count(content, directory);
         if this.info.is_some() {
             this.push_info();
         }
         this
     }
 
-    /// A number that differs between folders where other rules hold.
+    /// A number that differs between directories where other rules hold.
     pub(in crate::worktree) fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Whether no file in the folder is stored in another form than it has on disk.
-    pub(super) fn leave_content(&self, settings: &Settings) -> bool {
+    /// Whether no file in the directory is stored in another form than it has on disk.
+    pub(super) fn leave_content(&self, settings: &SnapshotSettings) -> bool {
         !self.relevant && settings.default_eol() == eol::AttributesDigest::Binary
     }
 
@@ -133,8 +133,8 @@ impl Attributes {
             .add_patterns_buffer(content, source, root, &mut self.collection, macros);
     }
 
-    fn count(&mut self, content: &[u8], folder: &[u8]) {
-        self.digest = cache::digest((self.digest, content, folder));
+    fn count(&mut self, content: &[u8], directory: &[u8]) {
+        self.digest = cache::digest((self.digest, content, directory));
         self.relevant |= WORDS.iter().any(|word| content.contains_str(word));
     }
 }
@@ -144,13 +144,13 @@ impl Attributes {
 pub(in crate::worktree) struct Conversion<'a> {
     pub eol: eol::AttributesDigest,
     pub ident: bool,
-    pub encoding: Option<Encoding>,
-    pub filter: Filter<'a>,
+    pub encoding: Option<TextEncoding>,
+    pub filter: FilterAttribute<'a>,
 }
 
 /// The `filter` attribute.
 #[derive(Clone, Copy)]
-pub(in crate::worktree) enum Filter<'a> {
+pub(in crate::worktree) enum FilterAttribute<'a> {
     None,
     /// git-lfs: content lies beside the repository, and a checkpoint must not depend on it.
     Lfs,
@@ -165,26 +165,26 @@ impl Conversion<'_> {
             eol: eol::AttributesDigest::Binary,
             ident: false,
             encoding: None,
-            filter: Filter::None,
+            filter: FilterAttribute::None,
         }
     }
 
     /// Whether a blob of the same size as the file on disk gives these bytes back.
-    pub(super) fn keeps_size(&self, settings: &Settings) -> bool {
+    pub(super) fn keeps_size(&self, settings: &SnapshotSettings) -> bool {
         !self.ident && self.encoding.is_none() && self.eol.to_eol(settings.eol) != Some(eol::Mode::CrLf)
     }
 
     /// Whether at most line ends are converted.
     pub(super) fn can_be_streamed(&self) -> bool {
-        !self.ident && self.encoding.is_none() && matches!(self.filter, Filter::None)
+        !self.ident && self.encoding.is_none() && matches!(self.filter, FilterAttribute::None)
     }
 
     /// A number that differs between conversions.
     pub(in crate::worktree) fn digest(&self) -> u64 {
         let filter = match self.filter {
-            Filter::None => String::new(),
-            Filter::Lfs => "lfs".to_owned(),
-            Filter::Driver(driver) => format!("{driver:?}"),
+            FilterAttribute::None => String::new(),
+            FilterAttribute::Lfs => "lfs".to_owned(),
+            FilterAttribute::Driver(driver) => format!("{driver:?}"),
         };
         cache::digest((format!("{:?} {:?}", self.encoding, self.eol), self.ident, filter))
     }
@@ -194,19 +194,19 @@ impl Conversion<'_> {
         self.eol == eol::AttributesDigest::Binary
             && !self.ident
             && self.encoding.is_none()
-            && matches!(self.filter, Filter::None)
+            && matches!(self.filter, FilterAttribute::None)
     }
 }
 
 /// Asks for the attributes of one path after the other.
 pub(in crate::worktree) struct Matcher<'a> {
-    settings: &'a Settings,
+    settings: &'a SnapshotSettings,
     at: Option<Arc<Attributes>>,
     outcome: Outcome,
 }
 
 impl<'a> Matcher<'a> {
-    pub(in crate::worktree) fn new(settings: &'a Settings) -> Self {
+    pub(in crate::worktree) fn new(settings: &'a SnapshotSettings) -> Self {
         Self {
             settings,
             at: None,
@@ -214,14 +214,14 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// What holds for the file `path` in a folder with these attributes.
+    /// What holds for the file `path` in a directory with these attributes.
     pub(in crate::worktree) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
         let default = self.settings.default_eol();
         let mut conversion = Conversion {
             eol: default,
             ident: false,
             encoding: None,
-            filter: Filter::None,
+            filter: FilterAttribute::None,
         };
         if !attributes.relevant {
             return conversion;
@@ -252,11 +252,14 @@ impl<'a> Matcher<'a> {
         conversion.eol = line_ends(crlf, text, eol, self.settings);
         conversion.ident = ident == StateRef::Set;
         conversion.filter = match value(filter) {
-            Some(name) if name == "lfs" => Filter::Lfs,
-            Some(name) => self.settings.driver(name).map_or(Filter::None, Filter::Driver),
-            None => Filter::None,
+            Some(name) if name == "lfs" => FilterAttribute::Lfs,
+            Some(name) => self
+                .settings
+                .driver(name)
+                .map_or(FilterAttribute::None, FilterAttribute::Driver),
+            None => FilterAttribute::None,
         };
-        conversion.encoding = value(encoding).and_then(Encoding::of_label);
+        conversion.encoding = value(encoding).and_then(TextEncoding::of_label);
         conversion
     }
 }
@@ -269,7 +272,12 @@ fn value(state: StateRef<'_>) -> Option<&BStr> {
 }
 
 /// `text`, `crlf` and `eol` together, as git's `convert_attrs` combines them.
-fn line_ends(crlf: StateRef<'_>, text: StateRef<'_>, eol: StateRef<'_>, settings: &Settings) -> eol::AttributesDigest {
+fn line_ends(
+    crlf: StateRef<'_>,
+    text: StateRef<'_>,
+    eol: StateRef<'_>,
+    settings: &SnapshotSettings,
+) -> eol::AttributesDigest {
     use eol::AttributesDigest::{Binary, Text, TextAuto, TextAutoCrlf, TextAutoInput, TextCrlf, TextInput};
     let read = |state: StateRef<'_>| match state {
         StateRef::Set => Some(Text),

@@ -11,10 +11,10 @@ use gix::filter::plumbing::eol;
 
 use super::attributes::Conversion;
 use super::ident;
-use super::settings::Settings;
+use super::settings::SnapshotSettings;
 
 /// How a file is stored.
-pub(super) struct Stored<'a> {
+pub(super) struct StorageForm<'a> {
     /// The blob.
     pub bytes: Cow<'a, [u8]>,
     /// Whether a checkout of the blob would give other bytes than the file has, so that it must be written as it is.
@@ -30,11 +30,11 @@ pub(in crate::worktree) type IndexBlob<'a> = dyn FnMut(&mut Vec<u8>) -> bool + '
 pub(super) fn to_git<'a>(
     content: &'a [u8],
     conversion: &Conversion<'_>,
-    settings: &Settings,
+    settings: &SnapshotSettings,
     hash: gix::hash::Kind,
     index_blob: &mut IndexBlob<'_>,
-) -> Stored<'a> {
-    let raw = |git_form| Stored {
+) -> StorageForm<'a> {
+    let raw = |git_form| StorageForm {
         bytes: Cow::Borrowed(content),
         raw: true,
         git_form,
@@ -43,7 +43,7 @@ pub(super) fn to_git<'a>(
         return raw(None);
     };
     if back(&stored, conversion, settings, hash).as_deref() == Some(content) {
-        return Stored {
+        return StorageForm {
             bytes: stored,
             raw: false,
             git_form: None,
@@ -59,7 +59,7 @@ pub(super) fn to_git<'a>(
 pub(in crate::worktree) fn forward<'a>(
     content: &'a [u8],
     conversion: &Conversion<'_>,
-    settings: &Settings,
+    settings: &SnapshotSettings,
     index_blob: &mut IndexBlob<'_>,
 ) -> Option<Cow<'a, [u8]>> {
     let mut bytes = Cow::Borrowed(content);
@@ -89,7 +89,7 @@ pub(in crate::worktree) fn forward<'a>(
 pub(in crate::worktree) fn back<'a>(
     blob: &'a [u8],
     conversion: &Conversion<'_>,
-    settings: &Settings,
+    settings: &SnapshotSettings,
     hash: gix::hash::Kind,
 ) -> Option<Cow<'a, [u8]>> {
     let mut bytes = Cow::Borrowed(blob);
@@ -112,7 +112,7 @@ pub(in crate::worktree) fn back<'a>(
 
 /// What becomes of a file that is too large to be held in memory and in which at most line ends are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Streamed {
+pub(super) enum StreamConversion {
     /// Stored as it is, and comes back so.
     AsIs,
     /// Stored without the carriage returns before line feeds, and comes back as it is.
@@ -189,9 +189,9 @@ impl Counter {
 pub(super) fn streamed(
     counter: &Counter,
     conversion: &Conversion<'_>,
-    settings: &Settings,
+    settings: &SnapshotSettings,
     index_blob: &mut IndexBlob<'_>,
-) -> Streamed {
+) -> StreamConversion {
     let stats = counter.stats();
     let digest = conversion.eol;
     let has_crlf = |blob: &[u8]| {
@@ -205,9 +205,9 @@ pub(super) fn streamed(
     if left {
         let changes = stats.will_convert_lf_to_crlf(digest, settings.eol);
         return if changes {
-            Streamed::Raw { without_cr: false }
+            StreamConversion::Raw { without_cr: false }
         } else {
-            Streamed::AsIs
+            StreamConversion::AsIs
         };
     }
     let mut stored = stats;
@@ -215,9 +215,9 @@ pub(super) fn streamed(
     stored.crlf = 0;
     let comes_back = stored.will_convert_lf_to_crlf(digest, settings.eol) && stats.lone_lf == 0 && stats.lone_cr == 0;
     if comes_back {
-        Streamed::WithoutCr
+        StreamConversion::WithoutCr
     } else {
-        Streamed::Raw { without_cr: true }
+        StreamConversion::Raw { without_cr: true }
     }
 }
 
@@ -285,10 +285,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::worktree::snapshot::attributes::Filter;
+    use crate::worktree::snapshot::attributes::FilterAttribute;
 
-    fn settings(auto_crlf: eol::AutoCrlf) -> Settings {
-        Settings {
+    fn settings(auto_crlf: eol::AutoCrlf) -> SnapshotSettings {
+        SnapshotSettings {
             file_mode: true,
             symlinks: true,
             ignore_case: false,
@@ -304,7 +304,7 @@ mod tests {
             eol,
             ident,
             encoding: None,
-            filter: Filter::None,
+            filter: FilterAttribute::None,
         }
     }
 
@@ -332,15 +332,15 @@ mod tests {
             WithoutCr::new(Pieces(&content, piece)).read_to_end(&mut without_cr).expect("memory");
             prop_assert_eq!(without_cr.len() as u64, content.len() as u64 - counter.crlf());
             match streamed(&counter, &conversion, &settings, &mut index_blob) {
-                Streamed::AsIs => {
+                StreamConversion::AsIs => {
                     prop_assert!(!whole.raw);
                     prop_assert_eq!(&*whole.bytes, &content[..]);
                 }
-                Streamed::WithoutCr => {
+                StreamConversion::WithoutCr => {
                     prop_assert!(!whole.raw);
                     prop_assert_eq!(&*whole.bytes, &without_cr[..]);
                 }
-                Streamed::Raw { without_cr: changed } => {
+                StreamConversion::Raw { without_cr: changed } => {
                     prop_assert!(whole.raw || content.contains(&b'\r'), "raw for nothing");
                     prop_assert_eq!(*whole.bytes == content[..], whole.raw || whole.bytes.len() == content.len());
                     if let Some(form) = &whole.git_form {

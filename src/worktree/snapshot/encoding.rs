@@ -7,7 +7,7 @@ use gix::bstr::{BStr, ByteSlice};
 
 /// An encoding on disk other than UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::worktree) enum Encoding {
+pub(in crate::worktree) enum TextEncoding {
     /// UTF-16 or UTF-32.
     Unicode {
         /// Bytes of a unit: 2 or 4.
@@ -35,7 +35,7 @@ pub(in crate::worktree) enum Order {
     BigWithMark,
 }
 
-impl Encoding {
+impl TextEncoding {
     /// What an attribute names; `None` for UTF-8, in which nothing is to be done.
     pub(super) fn of_label(label: &BStr) -> Option<Self> {
         let label = label.to_ascii_uppercase();
@@ -150,25 +150,25 @@ mod tests {
 
     #[test]
     fn labels_are_those_that_git_knows() {
-        let of = |label: &str| Encoding::of_label(label.into());
+        let of = |label: &str| TextEncoding::of_label(label.into());
         assert_eq!(of("utf-8"), None);
         assert_eq!(of("UTF8"), None);
         assert_eq!(
             of("utf16le"),
-            Some(Encoding::Unicode {
+            Some(TextEncoding::Unicode {
                 width: 2,
                 order: Order::Little
             })
         );
         assert_eq!(
             of("UTF-16LE-BOM"),
-            Some(Encoding::Unicode {
+            Some(TextEncoding::Unicode {
                 width: 2,
                 order: Order::LittleWithMark
             })
         );
-        assert_eq!(of("latin1"), Some(Encoding::Latin1));
-        assert_eq!(of("SHIFT-JIS"), Some(Encoding::Other));
+        assert_eq!(of("latin1"), Some(TextEncoding::Latin1));
+        assert_eq!(of("SHIFT-JIS"), Some(TextEncoding::Other));
     }
 
     #[test]
@@ -184,16 +184,16 @@ mod tests {
             "UTF-32LE",
             "UTF-32BE",
         ] {
-            let encoding = Encoding::of_label(label.into()).expect("known");
+            let encoding = TextEncoding::of_label(label.into()).expect("known");
             let bytes = encoding.encode(text.as_bytes()).expect("can be written");
             assert_eq!(encoding.decode(&bytes).as_deref(), Some(text.as_bytes()), "{label}");
         }
-        let little = Encoding::Unicode {
+        let little = TextEncoding::Unicode {
             width: 2,
             order: Order::Little,
         };
         assert_eq!(little.decode(b"\xff\xfea\0"), None, "git refuses the mark here");
-        let marked = Encoding::Unicode {
+        let marked = TextEncoding::Unicode {
             width: 2,
             order: Order::Marked,
         };
@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn latin1_is_the_first_code_points() {
         assert_eq!(
-            Encoding::Latin1.decode(b"\xe9\x80").as_deref(),
+            TextEncoding::Latin1.decode(b"\xe9\x80").as_deref(),
             Some("\u{e9}\u{80}".as_bytes())
         );
-        assert_eq!(Encoding::Latin1.encode("\u{20ac}".as_bytes()), None);
+        assert_eq!(TextEncoding::Latin1.encode("\u{20ac}".as_bytes()), None);
     }
 }

@@ -4,7 +4,7 @@ use super::Error;
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId};
 
-/// The mode of a folder in a tree.
+/// The mode of a directory in a tree.
 pub(super) const FOLDER: u16 = 0o40_000;
 
 /// Entries of a tree in the making.
@@ -23,7 +23,7 @@ impl<'a> Entries<'a> {
         if self.list.is_empty() {
             return Ok(None);
         }
-        // git sorts folders as if a slash ended their names.
+        // git sorts directories as if a slash ended their names.
         self.list.sort_unstable_by(|(a, a_mode, _), (b, b_mode, _)| {
             let common = a.len().min(b.len());
             let next = |name: &[u8], mode: u16| name.get(common).copied().or((mode == FOLDER).then_some(b'/'));

@@ -11,7 +11,7 @@ use crate::store;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The repository has no work tree.
+    /// The repository has no working tree.
     #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
     Bare {
         /// The repository.
@@ -21,7 +21,7 @@ pub enum Error {
     /// content would be stored in another form than git's.
     #[error("detected dubious ownership in repository at '{}'", path.display())]
     Ownership {
-        /// The work tree.
+        /// The working tree.
         path: PathBuf,
     },
     /// The index is there and cannot be read.
@@ -32,13 +32,13 @@ pub enum Error {
         /// The reason gix gave.
         source: gix::Error,
     },
-    /// A folder that the sparse index holds as one entry is needed file by file, and its tree is not in this clone.
+    /// A directory that the sparse index holds as one entry is needed file by file, and its tree is not in this clone.
     #[error("cannot expand folder '{path}' of the sparse index: its tree is not in this repository")]
     SparseFolder {
         /// The folder.
         path: RepoPath,
     },
-    /// The work tree's own folder cannot be read.
+    /// The working tree's own directory cannot be read.
     #[error("cannot read work tree '{}': {}", path.display(), reason(source))]
     WorkTree {
         /// The folder.
@@ -46,7 +46,7 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file of rules outside of the work tree, such as `core.excludesFile`, is there and cannot be read.
+    /// A file of rules outside of the working tree, such as `core.excludesFile`, is there and cannot be read.
     #[error("cannot read '{}': {}", path.display(), reason(source))]
     Rules {
         /// The file.

@@ -1,4 +1,4 @@
-//! What a snapshot looked at: its folders, and what it rests on beside the files.
+//! What a snapshot looked at: its directories, and what it rests on beside the files.
 //!
 //! For who wants to know whether another snapshot could find anything else. Says what there is to watch, watches nothing.
 
@@ -7,27 +7,29 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use super::settings::Settings;
-use super::walk::Folder;
+use super::settings::SnapshotSettings;
+use super::walk::ScannedDirectory;
 use super::{Attributes, Error, cache, ignore};
 use crate::os;
 use crate::os::dir::Dir;
 use crate::store::Repository;
 
-/// The folders that a snapshot looked through.
+/// The directories that a snapshot looked through.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
-    /// Each with its name and the position of the folder above it, which comes before it; the root first.
-    folders: Vec<(u32, Box<[u8]>)>,
+    /// Each with its name and the position of the directory above it, which comes before it; the root first.
+    directories: Vec<(u32, Box<[u8]>)>,
     elsewhere: bool,
 }
 
 impl Extent {
-    /// From the folders of a walk, sorted by their numbers, which count from 0.
-    pub(super) fn of(folders: Vec<Folder>, elsewhere: bool) -> Self {
-        let folders = folders.into_iter().map(|folder| (folder.parent, folder.name));
+    /// From the directories of a walk, sorted by their numbers, which count from 0.
+    pub(super) fn of(directories: Vec<ScannedDirectory>, elsewhere: bool) -> Self {
+        let directories = directories
+            .into_iter()
+            .map(|directory| (directory.parent, directory.name));
         Self {
-            folders: folders.collect(),
+            directories: directories.collect(),
             elsewhere,
         }
     }
@@ -35,14 +37,14 @@ impl Extent {
     /// From paths, each after the one that it is in, where nothing reaches elsewhere.
     pub(super) fn of_paths<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut numbers = HashMap::new();
-        let mut folders = Vec::new();
+        let mut directories = Vec::new();
         for (number, path) in (0..).zip(paths) {
             let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
-            folders.push((numbers.get(above).copied().unwrap_or(0), name.into()));
+            directories.push((numbers.get(above).copied().unwrap_or(0), name.into()));
             numbers.insert(path, number);
         }
         Self {
-            folders,
+            directories,
             elsewhere: false,
         }
     }
@@ -54,13 +56,13 @@ impl Extent {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.folders.len()
+        self.directories.len()
     }
 
     /// Their paths under `root`, each after the one that it is in.
     pub fn paths(&self, root: &Path) -> Vec<PathBuf> {
-        let mut paths = Vec::<PathBuf>::with_capacity(self.folders.len());
-        for (parent, name) in &self.folders {
+        let mut paths = Vec::<PathBuf>::with_capacity(self.directories.len());
+        for (parent, name) in &self.directories {
             let path = match paths.get(*parent as usize) {
                 Some(above) => above.join(os::os_string(name)),
                 None => root.to_owned(),
@@ -72,17 +74,17 @@ impl Extent {
 }
 
 /// A digest of all that decides what a snapshot of unchanged files and an unchanged index is: the settings of git, the
-/// rules that lie outside of the work tree, and which folder the work tree is.
+/// rules that lie outside of the working tree, and which directory the working tree is.
 pub fn surroundings(repo: &Repository) -> Result<u64, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
-    let ignored = ignore::Globals::read(repo, Settings::of(repo)?.case())?.digest(&None);
+    let ignored = ignore::GlobalPatterns::read(repo, SnapshotSettings::of(repo)?.case())?.digest(&None);
     let attributes = Attributes::read(repo)?.digest();
     Ok(cache::digest((of_settings(repo, root)?, ignored, attributes)))
 }
 
-/// A digest of git's settings, and of which folder the work tree is.
+/// A digest of git's settings, and of which directory the working tree is.
 pub(super) fn of_settings(repo: &Repository, root: &Path) -> Result<u64, Error> {
     let meta = Dir::open(root).and_then(|dir| dir.meta());
     let meta = meta.map_err(|source| Error::WorkTree {

@@ -44,7 +44,7 @@ fn accepts_modules(blob: &[u8]) -> bool {
     })
 }
 
-/// A submodule's repository lies in a folder of its name: it must not lead out of there.
+/// A submodule's repository lies in a directory of its name: it must not lead out of there.
 fn is_safe_name(name: &BStr) -> bool {
     !name.is_empty()
         && name

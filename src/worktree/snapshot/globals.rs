@@ -1,6 +1,6 @@
-//! Files of rules that lie outside of the work tree, such as `core.excludesFile`.
+//! Files of rules that lie outside of the working tree, such as `core.excludesFile`.
 //!
-//! Small, read once a snapshot. Those in the work tree are read through their folders by the walk.
+//! Small, read once a snapshot. Those in the working tree are read through their directories by the walk.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// A file of rules outside of the work tree; `None` if there is none, it is larger than `max_size` bytes, or may not
+/// A file of rules outside of the working tree; `None` if there is none, it is larger than `max_size` bytes, or may not
 /// be read, which git takes for the same.
 pub(super) fn read_rules(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
     let read = || match std::fs::metadata(path)? {

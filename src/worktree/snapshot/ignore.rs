@@ -1,8 +1,8 @@
-//! Which untracked names git leaves alone: `.gitignore` files from the folder upwards, then `info/exclude`, then
+//! Which untracked names git leaves alone: `.gitignore` files from the directory upwards, then `info/exclude`, then
 //! `core.excludesFile`; the last matching pattern of the first of these that has one decides.
 //!
-//! Own bookkeeping instead of gix's stack, because the walk has each folder open and listed anyway: a `.gitignore` is
-//! read through its folder's descriptor and looked for only where the listing shows one, and several threads share
+//! Own bookkeeping instead of gix's stack, because the walk has each directory open and listed anyway: a `.gitignore` is
+//! read through its directory's descriptor and looked for only where the listing shows one, and several threads share
 //! what was read. Parsing and matching are gix's.
 
 use std::path::PathBuf;
@@ -22,27 +22,27 @@ use crate::store::Repository;
 /// Larger ignore files are not read, by git neither.
 pub(super) const MAX_SIZE: u64 = 100 * 1024 * 1024;
 
-/// Patterns that hold in the whole work tree, of the weakest first.
+/// Patterns that hold in the whole working tree, of the weakest first.
 #[derive(Debug)]
-pub(in crate::worktree) struct Globals {
+pub(in crate::worktree) struct GlobalPatterns {
     lists: Vec<List<Ignore>>,
     parse: Ignore,
     case: Case,
     digest: u64,
 }
 
-/// The patterns of one folder's `.gitignore`, and of the folders above it.
+/// The patterns of one directory's `.gitignore`, and of the directories above it.
 #[derive(Debug)]
-pub(in crate::worktree) struct Rules {
+pub(in crate::worktree) struct IgnoreRules {
     list: List<Ignore>,
-    above: Chain,
+    above: IgnoreChain,
     digest: u64,
 }
 
-/// The `.gitignore` files that hold in a folder; `None` when there are none.
-pub(in crate::worktree) type Chain = Option<Arc<Rules>>;
+/// The `.gitignore` files that hold in a directory; `None` when there are none.
+pub(in crate::worktree) type IgnoreChain = Option<Arc<IgnoreRules>>;
 
-impl Globals {
+impl GlobalPatterns {
     pub(in crate::worktree) fn read(repo: &Repository, case: Case) -> Result<Self, Error> {
         let parse = repo
             .ignore_pattern_parser()
@@ -80,39 +80,39 @@ impl Globals {
         }
     }
 
-    /// A number that differs when other names could be ignored in a folder in which the `chain` holds.
-    pub(super) fn digest(&self, chain: &Chain) -> u64 {
+    /// A number that differs when other names could be ignored in a directory in which the `chain` holds.
+    pub(super) fn digest(&self, chain: &IgnoreChain) -> u64 {
         cache::digest((self.digest, chain.as_ref().map(|rules| rules.digest)))
     }
 
-    /// The rules in a folder that has a `.gitignore` of this content. `folder` is its path with a slash at the end,
+    /// The rules in a directory that has a `.gitignore` of this content. `folder` is its path with a slash at the end,
     /// empty for the root.
-    pub(in crate::worktree) fn add(&self, above: &Chain, folder: &[u8], content: &[u8]) -> Chain {
+    pub(in crate::worktree) fn add(&self, above: &IgnoreChain, directory: &[u8], content: &[u8]) -> IgnoreChain {
         let mut list = List::from_bytes(content, PathBuf::from(".gitignore"), None, self.parse).ok()?;
         if list.patterns.is_empty() {
             return above.clone();
         }
-        list.base = (!folder.is_empty()).then(|| folder.into());
-        Some(Arc::new(Rules {
+        list.base = (!directory.is_empty()).then(|| directory.into());
+        Some(Arc::new(IgnoreRules {
             list,
             above: above.clone(),
-            digest: cache::digest((above.as_ref().map(|rules| rules.digest), folder, content)),
+            digest: cache::digest((above.as_ref().map(|rules| rules.digest), directory, content)),
         }))
     }
 
-    /// Whether an untracked path is ignored by its own name; that none of its folders is, is known already.
-    pub(in crate::worktree) fn is_ignored(&self, chain: &Chain, path: &[u8], is_folder: bool) -> bool {
+    /// Whether an untracked path is ignored by its own name; that none of its directories is, is known already.
+    pub(in crate::worktree) fn is_ignored(&self, chain: &IgnoreChain, path: &[u8], is_directory: bool) -> bool {
         let basename = path.rfind_byte(b'/').map(|slash| slash + 1);
         let decide = |list: &List<Ignore>| {
-            pattern_matching_relative_path(list, path.as_bstr(), basename, Some(is_folder), self.case)
+            pattern_matching_relative_path(list, path.as_bstr(), basename, Some(is_directory), self.case)
                 .map(|found| !found.pattern.is_negative())
         };
         let mut rules = chain.as_deref();
-        while let Some(folder) = rules {
-            if let Some(ignored) = decide(&folder.list) {
+        while let Some(directory) = rules {
+            if let Some(ignored) = decide(&directory.list) {
                 return ignored;
             }
-            rules = folder.above.as_deref();
+            rules = directory.above.as_deref();
         }
         self.lists.iter().rev().find_map(decide).unwrap_or(false)
     }

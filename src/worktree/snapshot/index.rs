@@ -1,4 +1,4 @@
-//! The index as a snapshot reads it: entries in the order of their paths, a folder's entries being one stretch.
+//! The index as a snapshot reads it: entries in the order of their paths, a directory's entries being one stretch.
 //!
 //! Never written. The file's own time is kept beside the entries, since an entry as young as the file may hide an
 //! edit of the same second (git calls it racily clean).
@@ -22,14 +22,14 @@ use crate::store::Repository;
 /// From this size on, in bytes, to check an index is work for a second thread: some ten thousand entries.
 const LARGE: u64 = 1 << 20;
 
-/// The index of the work tree.
-pub(in crate::worktree) struct Index {
+/// The index of the working tree.
+pub(in crate::worktree) struct GitIndex {
     state: State,
     /// When the file was written.
     pub written: FileTime,
 }
 
-impl Index {
+impl GitIndex {
     /// Reads the index at `path`, or the repository's own. None there is an empty one, as for git.
     pub(in crate::worktree) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
         let path = place(repo, path);
@@ -81,7 +81,7 @@ impl Index {
         (at < self.state.entries().len() && self.path(at) == path).then_some(at)
     }
 
-    /// The names directly in a folder, given the stretch of its entries and the length of its path with the slash at
+    /// The names directly in a directory, given the stretch of its entries and the length of its path with the slash at
     /// its end (0 for the root).
     pub(super) fn groups(&self, range: Range<usize>, prefix: usize) -> Vec<Group<'_>> {
         let mut groups = Vec::<Group<'_>>::new();
@@ -90,11 +90,11 @@ impl Index {
         while at < range.end {
             let rest = &self.path(at)[prefix..];
             let (name, end, below) = match rest.find_byte(b'/') {
-                // A folder of the sparse index: its path ends with the slash.
+                // A directory of the sparse index: its path ends with the slash.
                 Some(slash) if slash + 1 == rest.len() => (&rest[..slash], at + 1, false),
                 Some(slash) => (
                     &rest[..slash],
-                    self.end_of_folder(at, range.end, prefix + slash + 1),
+                    self.end_of_directory(at, range.end, prefix + slash + 1),
                     true,
                 ),
                 None => (rest, self.end_of_stages(at, range.end), false),
@@ -116,10 +116,15 @@ impl Index {
     }
 
     /// The end of the entries that begin with the same `len` bytes as the one at `at`.
-    fn end_of_folder(&self, at: usize, limit: usize, len: usize) -> usize {
+    fn end_of_directory(&self, at: usize, limit: usize, len: usize) -> usize {
         let entries = self.state.entries();
-        let folder = &self.path(at)[..len];
-        let inside = |entry: &Entry| entry.path(&self.state).get(..len).is_some_and(|start| start == folder);
+        let directory = &self.path(at)[..len];
+        let inside = |entry: &Entry| {
+            entry
+                .path(&self.state)
+                .get(..len)
+                .is_some_and(|start| start == directory)
+        };
         let mut step = 1;
         let mut low = at;
         while low + step < limit && inside(&entries[low + step]) {
@@ -158,7 +163,7 @@ fn read_large(path: &Path, hash: gix::hash::Kind, options: decode::Options) -> O
     let (size, end) = (before.len(), hash.len_in_bytes());
     let file = std::thread::scope(|scope| {
         let checked = || is_sound(opened, size - end as u64, hash);
-        let checked = os::beside(scope, checked)?;
+        let checked = os::spawn_worker(scope, checked)?;
         let file = gix::index::File::at(path, hash, true, options).ok();
         let sound = checked.join().is_ok_and(|checked| checked.unwrap_or(false));
         file.filter(|_| sound)
@@ -203,7 +208,7 @@ pub(super) struct Group<'a> {
     pub below: Range<usize>,
 }
 
-/// By name, with what an unmerged index has of a name both as file and as folder in one.
+/// By name, with what an unmerged index has of a name both as file and as directory in one.
 fn sort(groups: &mut Vec<Group<'_>>) {
     groups.sort_by(|a, b| a.name.cmp(b.name));
     groups.dedup_by(|next, first| {
@@ -227,8 +232,8 @@ pub(in crate::worktree) trait EntryExt {
     fn is_intent_to_add(&self) -> bool;
     fn is_skip_worktree(&self) -> bool;
     fn is_gitlink(&self) -> bool;
-    /// A folder of the sparse index.
-    fn is_folder(&self) -> bool;
+    /// A directory of the sparse index.
+    fn is_directory(&self) -> bool;
 }
 
 impl EntryExt for Entry {
@@ -248,7 +253,7 @@ impl EntryExt for Entry {
         self.mode == Mode::COMMIT
     }
 
-    fn is_folder(&self) -> bool {
+    fn is_directory(&self) -> bool {
         self.mode == Mode::DIR
     }
 }

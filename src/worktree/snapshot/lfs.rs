@@ -1,4 +1,4 @@
-//! git-lfs: the repository holds a pointer, the content lies in a folder beside the objects.
+//! git-lfs: the repository holds a pointer, the content lies in a directory beside the objects.
 //!
 //! `git lfs prune` removes content that only a checkpoint needs, so a pointer is kept only as long as its content is
 //! there and is what the file holds; anything else is stored as a blob, byte for byte. The program itself is never run.
@@ -32,7 +32,7 @@ impl Lfs {
             .config_snapshot()
             .trusted_path("lfs.storage")
             .map_err(Error::gix("read 'lfs.storage'"))?;
-        // A relative folder is one in the repository.
+        // A relative directory is one in the repository.
         let storage = repo.common_dir().join(set.unwrap_or_else(|| PathBuf::from("lfs")));
         Ok(Self {
             objects: storage.join("objects"),

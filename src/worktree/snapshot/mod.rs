@@ -1,7 +1,7 @@
 //! A snapshot: the files on disk, and the index, as trees; and lists of what trees cannot say.
 //!
 //! First a look at all that the last snapshot saw (`seen`), which ends it when nothing changed. Else one walk over the
-//! work tree, compared with the index by stat data, then what differs is read and stored. No child process, no lock, and
+//! working tree, compared with the index by stat data, then what differs is read and stored. No child process, no lock, and
 //! nothing of the user's is written: not the index, not a file. What could not be captured is listed with its reason and
 //! never mistaken for absent.
 
@@ -9,25 +9,25 @@ pub(in crate::worktree) mod attributes;
 mod cache;
 mod content;
 pub(in crate::worktree) mod convert;
+mod deferred;
+mod directory;
 pub(in crate::worktree) mod encoding;
 mod entries;
 mod error;
 mod extent;
 pub(in crate::worktree) mod filter;
-mod folder;
 mod fsck;
 mod globals;
 mod ident;
 pub(in crate::worktree) mod ignore;
 pub(in crate::worktree) mod index;
 pub(in crate::worktree) mod lfs;
+mod memory;
 pub(in crate::worktree) mod names;
 mod nested;
 mod queue;
 mod reachable;
-mod seen;
 pub(in crate::worktree) mod settings;
-mod settle;
 mod sparse;
 mod staged;
 mod stat;
@@ -44,25 +44,25 @@ use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use extent::{Extent, surroundings};
-pub use status::{PathSummary, Status};
-pub use submodule::Unsaved;
+pub use status::{IndexStatus, PathSummary};
+pub use submodule::UnsavedSubmodule;
 
-use crate::model::list::{Held, Lists};
+use crate::model::list::{HeldFile, Lists};
 use crate::os::dir::Dir;
 use crate::os::trace;
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository, tree};
 use crate::worktree::restore::journal;
 use attributes::Attributes;
-use cache::{Cache, Next};
-use content::Reader;
-use index::Index;
+use cache::{Cache, CacheBuilder};
+use content::ContentReader;
+use deferred::Results;
+use index::GitIndex;
 use lfs::Lfs;
-use seen::{Around, Seen, Whole};
-use settings::Settings;
-use settle::Results;
-use staged::Staged;
-use walk::{Found, Ground, Trusted};
+use memory::{CachedSnapshot, SnapshotInputs, SnapshotMemory};
+use settings::SnapshotSettings;
+use staged::StagedIssues;
+use walk::{TreeTrust, WalkContext, WalkResult};
 
 /// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
 pub fn is_storable(name: &[u8], is_file: bool) -> bool {
@@ -79,7 +79,7 @@ pub const LFS_POINTER: u64 = lfs::MAX_POINTER;
 
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
-pub struct Options<'a> {
+pub struct SnapshotOptions<'a> {
     /// Untracked files above this size in bytes are skipped.
     pub max_file_size: u64,
     /// Untracked files, in the order of their paths, are skipped once they come to more than this in bytes.
@@ -99,7 +99,7 @@ pub struct Options<'a> {
     pub threads: usize,
 }
 
-/// The state of index and work tree.
+/// The state of index and working tree.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The files on disk, tracked and untracked, not ignored.
@@ -114,47 +114,47 @@ pub struct Snapshot {
     pub held_blobs: Vec<ObjectId>,
     /// The creation mask that `lists.modes` is relative to.
     pub umask: u32,
-    /// Work tree against index.
-    pub status: Status,
+    /// Working tree against index.
+    pub status: IndexStatus,
     /// Submodules that hold, or may hold, what no commit of theirs has, sorted.
-    pub submodules: Vec<Unsaved>,
+    pub submodules: Vec<UnsavedSubmodule>,
     /// Where all of this was found.
     pub extent: Extent,
 }
 
-/// Takes a snapshot of the work tree of `repo`, storing new objects with `writer`.
+/// Takes a snapshot of the working tree of `repo`, storing new objects with `writer`.
 ///
-/// With a writer that keeps nothing it only tells what a snapshot would be. Fails if there is no work tree, its owner
+/// With a writer that keeps nothing it only tells what a snapshot would be. Fails if there is no working tree, its owner
 /// is not trusted, the index cannot be read or an object cannot be written; what concerns single files is listed.
-pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result<Snapshot, Error> {
+pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -> Result<Snapshot, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
         return Err(Error::Ownership { path: root.to_owned() });
     }
-    let settings = Settings::of(repo)?;
-    let ignore = ignore::Globals::read(repo, settings.case())?;
-    let exclude = ignore::Globals::of_patterns(options.exclude, settings.case());
-    let own = nested::own_folders(repo, root);
+    let settings = SnapshotSettings::of(repo)?;
+    let ignore = ignore::GlobalPatterns::read(repo, settings.case())?;
+    let exclude = ignore::GlobalPatterns::of_patterns(options.exclude, settings.case());
+    let own = nested::own_directories(repo, root);
     let leftovers = journal::leftovers_begin(repo);
     let hash = repo.object_hash();
     let threads = options.threads.max(1);
     let next = options
         .cache
-        .and_then(|path| Next::begin(path, hash, settings.digest()));
+        .and_then(|path| CacheBuilder::begin(path, hash, settings.digest()));
     let kept = options.cache.zip(next.as_ref());
     let attributes = Attributes::read(repo)?;
     let around = kept.map(|(_, next)| {
         let rules = (ignore.digest(&None), attributes.digest(), &own, leftovers.as_deref());
         let digest = cache::digest((extent::of_settings(repo, root)?, rules));
-        Ok::<_, Error>(Around::of(repo, options, next, digest))
+        Ok::<_, Error>(SnapshotInputs::of(repo, options, next, digest))
     });
     let around = around.transpose()?;
     let device = kept
         .and_then(|_| Dir::open(root).ok())
         .and_then(|dir| dir.local_device());
-    let seen = kept.map_or_else(Seen::empty, |(path, _)| Seen::read(path));
+    let seen = kept.map_or_else(SnapshotMemory::empty, |(path, _)| SnapshotMemory::read(path));
     let look = seen.look(root, device, around.as_ref(), threads);
     let head = tree::of_head(repo)?;
     let whole = around.as_ref().and_then(|around| seen.whole(around));
@@ -171,9 +171,9 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         let extent = Extent::of_paths(seen.paths());
         return Ok(whole.snapshot(options.umask, extent));
     }
-    let index = Index::read(repo, options.index_path)?;
+    let index = GitIndex::read(repo, options.index_path)?;
     // What was found rests on the index of before.
-    let stands = |(_, next): (_, &Next)| {
+    let stands = |(_, next): (_, &CacheBuilder)| {
         around
             .as_ref()
             .is_some_and(|around| around.has_index(repo, options, next))
@@ -185,7 +185,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     let roots: Vec<ObjectId> = head.into_iter().chain(options.held.iter().copied()).collect();
     let unmerged = unmerged::list(repo, &index, &cache, head, writer)?;
     let lfs = Lfs::of(repo)?;
-    let mut ground = Ground {
+    let mut ground = WalkContext {
         lfs: &lfs,
         partial: is_partial(repo),
         settings: &settings,
@@ -200,14 +200,14 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         next: next.as_ref(),
         device,
         look,
-        trusted: Some(Trusted { roots: &roots, writer }),
+        trusted: Some(TreeTrust { roots: &roots, writer }),
         left_out: &unmerged.left_out,
         open: Arc::new(AtomicUsize::new(0)),
         leftovers: leftovers.as_deref(),
         status_only: false,
     };
     let mut found = walk::walk(repo, &ground, attributes, threads)?;
-    if settle::is_over(&found, options.max_total_size) {
+    if deferred::is_over(&found, options.max_total_size) {
         // Which files are beyond the limit is told one by one.
         ground.trusted = None;
         found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
@@ -216,17 +216,21 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     trace::say(1, || {
         format!(
             "looked through {} folders, {} paths of the index",
-            found.folders.len(),
+            found.directories.len(),
             index.all().len()
         )
     });
-    let mut candidates = settle::within_budget(&mut found, options.max_total_size);
+    let mut candidates = deferred::within_budget(&mut found, options.max_total_size);
     let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
     let (index_tree, loose_ends) = builder.index()?;
-    let mut staged = Staged::store(repo, writer, &index, loose_ends, &unmerged)?;
+    let mut staged = StagedIssues::store(repo, writer, &index, loose_ends, &unmerged)?;
     staged.read_again(&ground, &found, &mut candidates);
-    let attributes: Vec<_> = found.folders.iter().map(|folder| folder.attributes.clone()).collect();
-    let reader = Reader {
+    let attributes: Vec<_> = found
+        .directories
+        .iter()
+        .map(|directory| directory.attributes.clone())
+        .collect();
+    let reader = ContentReader {
         ground: &ground,
         writer,
         attributes: &attributes,
@@ -243,8 +247,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         reads: &reads,
         index: &index,
     };
-    let settled = settle::settle(&mut found, &ground, results);
-    let (tree, taken) = builder.work(&found.folders, results, threads)?;
+    let settled = deferred::settle(&mut found, &ground, results);
+    let (tree, taken) = builder.work(&found.directories, results, threads)?;
     settled.remember(&ground, &found, results, &unmerged.accepted, &taken);
     for path in &unmerged.paths {
         found.tally.conflicted.add(path);
@@ -253,7 +257,11 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
     lists.intent_to_add = unmerged.intent_to_add;
     lists.conflicts = unmerged.conflicts;
     let (paths, held_blobs): (Vec<_>, Vec<_>) = settled.held.into_iter().unzip();
-    lists.held = paths.into_iter().zip(0..).map(|(path, n)| Held { path, n }).collect();
+    lists.held = paths
+        .into_iter()
+        .zip(0..)
+        .map(|(path, n)| HeldFile { path, n })
+        .collect();
     lists.sort();
     let mut made = Snapshot {
         tree,
@@ -267,28 +275,28 @@ pub fn take(repo: &Repository, writer: &Writer, options: &Options<'_>) -> Result
         extent: Extent::default(),
     };
     if let (Some((path, _)), Some(around)) = (kept, around) {
-        let whole = Whole::of(repo, &ground, &found, &reads, (head, options.held), &made);
-        seen.replace(path, &around, whole.as_ref(), &seen_folders(&found));
+        let whole = CachedSnapshot::of(repo, &ground, &found, &reads, (head, options.held), &made);
+        seen.replace(path, &around, whole.as_ref(), &seen_directories(&found));
     }
-    made.extent = Extent::of(found.folders, found.elsewhere > 0);
+    made.extent = Extent::of(found.directories, found.elsewhere > 0);
     Ok(made)
 }
 
-/// What the next snapshot may believe of each folder, sorted by the paths, which have a slash at the end.
-fn seen_folders(found: &Found) -> Vec<(Vec<u8>, &seen::Folder)> {
-    let mut folders: Vec<_> = found
-        .folders
+/// What the next snapshot may believe of each directory, sorted by the paths, which have a slash at the end.
+fn seen_directories(found: &WalkResult) -> Vec<(Vec<u8>, &memory::CachedDirectory)> {
+    let mut directories: Vec<_> = found
+        .directories
         .iter()
-        .filter_map(|folder| {
-            let mut path = trees::path_of(&found.folders, folder);
+        .filter_map(|directory| {
+            let mut path = trees::path_of(&found.directories, directory);
             if !path.is_empty() {
                 path.push(b'/');
             }
-            Some((path, folder.seen.as_ref()?))
+            Some((path, directory.seen.as_ref()?))
         })
         .collect();
-    folders.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    folders
+    directories.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    directories
 }
 
 /// Whether objects may be missing here because they are on a remote.

@@ -14,10 +14,10 @@ pub(super) enum Meaning {
     Attributes,
 }
 
-/// Whether git stores an entry of this name. `is_file` is false for links, folders and repositories: those are refused
+/// Whether git stores an entry of this name. `is_file` is false for links, directories and repositories: those are refused
 /// under the name `.gitmodules` alone. A link called `.gitattributes` is in projects, and read through by nobody.
 pub(in crate::worktree) fn is_storable(name: &[u8], is_file: bool) -> bool {
-    // A backslash separates folders on Windows, and fsck looks behind each.
+    // A backslash separates directories on Windows, and fsck looks behind each.
     let mut parts = name.split(|byte| *byte == b'\\');
     let refused = |part: &[u8]| part == b".." || is_hfs(part, b"git") || is_ntfs_git(part);
     !name.is_empty()

@@ -1,14 +1,14 @@
-//! Repositories in the work tree: submodules and others. They are told from plain folders as git tells them, and only
+//! Repositories in the working tree: submodules and others. They are told from plain directories as git tells them, and only
 //! the commit they are at is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::walk::Ground;
-use crate::os::dir::{Dir, Names};
+use super::walk::WalkContext;
+use crate::os::dir::{Dir, DirNames};
 use crate::store::{self, ObjectId, Repository};
 
-/// What a folder is that may be a repository.
+/// What a directory is that may be a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nested {
     /// A repository at a commit.
@@ -24,14 +24,14 @@ pub(super) enum Nested {
     },
 }
 
-/// Looks at the folder `name` of `dir`, whose path from the root is `path`.
-pub(super) fn look(repo: &Repository, dir: &Dir, name: &[u8], path: &[u8], ground: &Ground<'_>) -> Nested {
-    let mut names = Names::default();
+/// Looks at the directory `name` of `dir`, whose path from the root is `path`.
+pub(super) fn look(repo: &Repository, dir: &Dir, name: &[u8], path: &[u8], ground: &WalkContext<'_>) -> Nested {
+    let mut names = DirNames::default();
     match dir
-        .folder(name)
-        .and_then(|folder| folder.read(&mut names).map(|()| folder))
+        .directory(name)
+        .and_then(|directory| directory.read(&mut names).map(|()| directory))
     {
-        Ok(folder) if names.find(b".git").is_some() => match inside(repo, &folder, path, ground) {
+        Ok(directory) if names.find(b".git").is_some() => match inside(repo, &directory, path, ground) {
             Nested::No { .. } => Nested::No { empty: false },
             nested => nested,
         },
@@ -42,8 +42,8 @@ pub(super) fn look(repo: &Repository, dir: &Dir, name: &[u8], path: &[u8], groun
     }
 }
 
-/// Looks at a folder that has a `.git` of any kind.
-pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &Ground<'_>) -> Nested {
+/// Looks at a directory that has a `.git` of any kind.
+pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &WalkContext<'_>) -> Nested {
     let Ok(relative) = gix::path::from_byte_slice(path) else {
         return Nested::Unknown;
     };
@@ -81,7 +81,7 @@ fn head_by_git(nested: &Repository) -> Nested {
     }
 }
 
-/// The repository that a `.git` file, folder or link stands for; `None` if it stands for none, an error if that cannot
+/// The repository that a `.git` file, directory or link stands for; `None` if it stands for none, an error if that cannot
 /// be told, as for git.
 fn git_dir(dot_git: &Path) -> io::Result<Option<PathBuf>> {
     let meta = match std::fs::metadata(dot_git) {
@@ -105,18 +105,18 @@ fn is_git_dir(path: &Path) -> bool {
     gix::discover::is_git(path).is_ok()
 }
 
-/// Device and number of the repository's folders, if they lie in the work tree elsewhere than in its `.git`.
-pub(super) fn own_folders(repo: &Repository, root: &Path) -> Vec<(u64, u64)> {
+/// Device and number of the repository's directories, if they lie in the working tree elsewhere than in its `.git`.
+pub(super) fn own_directories(repo: &Repository, root: &Path) -> Vec<(u64, u64)> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
     let usual = root.join(".git");
-    let mut folders: Vec<_> = [repo.git_dir(), repo.common_dir()].map(real).into();
-    folders.dedup();
-    let inside = folders
+    let mut directories: Vec<_> = [repo.git_dir(), repo.common_dir()].map(real).into();
+    directories.dedup();
+    let inside = directories
         .into_iter()
-        .filter(|folder| folder.starts_with(&root) && !folder.starts_with(&usual));
+        .filter(|directory| directory.starts_with(&root) && !directory.starts_with(&usual));
     inside
-        .filter_map(|folder| Dir::open(&folder).and_then(|dir| dir.meta()).ok())
+        .filter_map(|directory| Dir::open(&directory).and_then(|dir| dir.meta()).ok())
         .map(|meta| (meta.dev, meta.ino))
         .collect()
 }

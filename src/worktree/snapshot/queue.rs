@@ -1,7 +1,7 @@
-//! Folders waiting to be read, shared by the threads of a walk.
+//! Directories waiting to be read, shared by the threads of a walk.
 //!
-//! Last in, first out, so that a walk goes deep before it goes wide and few folders are open at once. Each folder gets
-//! a number larger than that of the folder above it.
+//! Last in, first out, so that a walk goes deep before it goes wide and few directories are open at once. Each directory gets
+//! a number larger than that of the directory above it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -9,11 +9,11 @@ use super::walk::Task;
 
 /// The queue. Empty with nobody at work means that the walk is done.
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
-struct State {
+struct QueueState {
     waiting: Vec<Task>,
     at_work: usize,
     /// Threads that wait to be told of a change; nobody is told otherwise, since that asks the system each time.
@@ -25,7 +25,7 @@ impl Queue {
     /// A queue that holds the root, whose number is 0.
     pub(super) fn new(root: Task) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 waiting: vec![root],
                 at_work: 0,
                 idle: 0,
@@ -35,7 +35,7 @@ impl Queue {
         }
     }
 
-    /// The next folder; `None` when there will be none any more. Each must be followed by [`Self::done`].
+    /// The next directory; `None` when there will be none any more. Each must be followed by [`Self::done`].
     pub(super) fn next(&self) -> Option<Task> {
         let mut state = self.lock();
         loop {
@@ -53,7 +53,7 @@ impl Queue {
         }
     }
 
-    /// Ends the work on a folder and adds the folders found in it. Tells how many wait.
+    /// Ends the work on a directory and adds the directories found in it. Tells how many wait.
     pub(super) fn done(&self, found: &mut Vec<Task>) -> usize {
         let mut state = self.lock();
         let before = state.waiting.len();
@@ -78,7 +78,7 @@ impl Queue {
         waiting
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Only an object that is found there is sure to stay. One that merely lies in the repository, because the index named
 //! it or an earlier attempt stored it, may be thrown away by a `git repack -ad` that looked at the refs before ours
-//! moved; so a snapshot writes it again. Folders are read as they are asked for, and those
+//! moved; so a snapshot writes it again. Directories are read as they are asked for, and those
 //! on the way to the last one are remembered.
 
 use std::rc::Rc;
@@ -12,18 +12,18 @@ use gix::objs::TreeRefIter;
 use crate::store::{ObjectId, Repository};
 
 /// The trees, asked for one path after the other.
-pub(super) struct Reachable<'a> {
+pub(super) struct TreeLookup<'a> {
     repo: &'a Repository,
     roots: &'a [ObjectId],
-    /// The folders on the way to the one asked for last, the root first, each with its name. What comes in the order of
-    /// the paths reads each folder once.
+    /// The directories on the way to the one asked for last, the root first, each with its name. What comes in the order of
+    /// the paths reads each directory once.
     way: Vec<(Vec<u8>, Rc<Listing>)>,
 }
 
 /// What the trees have in one folder.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// The trees of the folder itself, each once.
+    /// The trees of the directory itself, each once.
     pub trees: Vec<ObjectId>,
     names: Vec<u8>,
     /// Where in `names` each name begins and ends, in the order of the names. One is there as often as it has ids.
@@ -32,7 +32,7 @@ pub(super) struct Listing {
     ids: Vec<ObjectId>,
 }
 
-impl<'a> Reachable<'a> {
+impl<'a> TreeLookup<'a> {
     pub(super) fn new(repo: &'a Repository, roots: &'a [ObjectId]) -> Self {
         Self {
             repo,
@@ -47,15 +47,15 @@ impl<'a> Reachable<'a> {
 
     /// What stands at a path in any of the trees.
     pub(super) fn at(&mut self, path: &[u8]) -> &[ObjectId] {
-        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
+        let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&b""[..], path),
         };
-        let depth = self.reach(folder);
+        let depth = self.reach(directory);
         self.way[depth].1.of(name)
     }
 
-    /// The trees of a folder, given its path without a slash at its end.
+    /// The trees of a directory, given its path without a slash at its end.
     pub(super) fn trees(&mut self, path: &[u8]) -> Vec<ObjectId> {
         if path.is_empty() {
             self.roots.to_vec()
@@ -64,13 +64,13 @@ impl<'a> Reachable<'a> {
         }
     }
 
-    /// A folder by its path, without a slash at its end.
-    pub(super) fn folder(&mut self, path: &[u8]) -> Rc<Listing> {
+    /// A directory by its path, without a slash at its end.
+    pub(super) fn directory(&mut self, path: &[u8]) -> Rc<Listing> {
         let depth = self.reach(path);
         Rc::clone(&self.way[depth].1)
     }
 
-    /// Reads the folders on the way that are not known from the last time. Gives the position of the last one.
+    /// Reads the directories on the way that are not known from the last time. Gives the position of the last one.
     fn reach(&mut self, path: &[u8]) -> usize {
         if self.way.is_empty() {
             self.way.push((Vec::new(), Rc::new(self.listing(self.roots))));
@@ -88,7 +88,7 @@ impl<'a> Reachable<'a> {
         depth
     }
 
-    /// What trees of one folder hold.
+    /// What trees of one directory hold.
     pub(super) fn listing(&self, trees: &[ObjectId]) -> Listing {
         let mut listing = Listing::default();
         let mut found = Vec::new();
@@ -105,7 +105,7 @@ impl<'a> Reachable<'a> {
             });
         }
         let name = |(start, end, _): &(u32, u32, ObjectId)| &listing.names[*start as usize..*end as usize];
-        // The names of one tree are almost in this order: git sorts folders as if a slash ended their names.
+        // The names of one tree are almost in this order: git sorts directories as if a slash ended their names.
         found.sort_by(|a, b| name(a).cmp(name(b)).then(a.2.cmp(&b.2)));
         found.dedup_by(|a, b| a.2 == b.2 && name(a) == name(b));
         (listing.spans, listing.ids) = found.into_iter().map(|(start, end, id)| ((start, end), id)).unzip();
@@ -127,7 +127,7 @@ impl<'a> Reachable<'a> {
 }
 
 impl Listing {
-    /// The trees of a folder and nothing of what is in them.
+    /// The trees of a directory and nothing of what is in them.
     pub(super) fn closed(trees: Vec<ObjectId>) -> Self {
         Self {
             trees,

@@ -11,7 +11,7 @@ use crate::store::Repository;
 
 /// Values of `core.*` and `filter.*`.
 #[derive(Debug, Clone)]
-pub(in crate::worktree) struct Settings {
+pub(in crate::worktree) struct SnapshotSettings {
     /// `core.fileMode`: whether the executable bit on disk means anything.
     pub file_mode: bool,
     /// `core.symlinks`: whether links are links; if not, git writes them as files that hold the target.
@@ -28,7 +28,7 @@ pub(in crate::worktree) struct Settings {
     pub drivers: Vec<Driver>,
 }
 
-impl Settings {
+impl SnapshotSettings {
     pub(in crate::worktree) fn of(repo: &Repository) -> Result<Self, Error> {
         let config = repo.config_snapshot();
         let flag = |key: &str, default| config.boolean(key).unwrap_or(default);

@@ -1,6 +1,6 @@
-//! Folders that a sparse index holds as one entry, where files below them are on disk after all.
+//! Directories that a sparse index holds as one entry, where files below them are on disk after all.
 //!
-//! Such an entry stands for a tree of which nothing is checked out. If its folder exists nevertheless, its files are to
+//! Such an entry stands for a tree of which nothing is checked out. If its directory exists nevertheless, its files are to
 //! be compared one by one, so the entry is replaced by those of the tree; otherwise it stays and the tree is kept whole.
 
 use gix::bstr::{BString, ByteSlice};
@@ -13,13 +13,13 @@ use super::index::EntryExt;
 use crate::model::path::RepoPath;
 use crate::store::{ObjectId, Repository};
 
-/// Replaces the entries of folders that exist in the work tree by entries for their files.
+/// Replaces the entries of directories that exist in the working tree by entries for their files.
 pub(super) fn expand(repo: &Repository, state: &mut State) -> Result<(), Error> {
     let Some(root) = repo.workdir() else {
         return Ok(());
     };
     let mut present = Vec::<(BString, ObjectId)>::new();
-    for entry in state.entries().iter().filter(|entry| entry.is_folder()) {
+    for entry in state.entries().iter().filter(|entry| entry.is_directory()) {
         let path = entry.path(state);
         let on_disk = gix::path::from_bstr(path.trim_end_with(|c| c == '/').as_bstr())
             .ok()
@@ -32,28 +32,28 @@ pub(super) fn expand(repo: &Repository, state: &mut State) -> Result<(), Error> 
         return Ok(());
     }
     state.remove_entries(|_, path, entry| {
-        entry.is_folder()
+        entry.is_directory()
             && present
-                .binary_search_by(|(folder, _)| folder.as_bstr().cmp(path))
+                .binary_search_by(|(directory, _)| directory.as_bstr().cmp(path))
                 .is_ok()
     });
-    for (folder, id) in present {
-        expand_tree(repo, state, &folder, id)?;
+    for (directory, id) in present {
+        expand_tree(repo, state, &directory, id)?;
     }
     state.sort_entries();
     Ok(())
 }
 
 /// Adds the files of a tree. `folder` is its path with a slash at the end.
-fn expand_tree(repo: &Repository, state: &mut State, folder: &BString, id: ObjectId) -> Result<(), Error> {
+fn expand_tree(repo: &Repository, state: &mut State, directory: &BString, id: ObjectId) -> Result<(), Error> {
     let missing = || Error::SparseFolder {
-        path: RepoPath::new(folder.trim_end_with(|c| c == '/')),
+        path: RepoPath::new(directory.trim_end_with(|c| c == '/')),
     };
     let tree = repo.try_find_object(id).ok().flatten().ok_or_else(missing)?;
     let tree = tree.try_into_tree().map_err(|_| missing())?;
     for entry in tree.iter() {
         let entry = entry.map_err(Error::gix("read a tree of the sparse index"))?;
-        let mut path = folder.clone();
+        let mut path = directory.clone();
         path.extend_from_slice(entry.filename());
         let mode = match entry.mode().kind() {
             EntryKind::Tree => {

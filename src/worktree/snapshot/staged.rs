@@ -6,35 +6,35 @@
 use gix::bstr::ByteSlice;
 
 use super::Error;
-use super::index::{EntryExt, Index};
+use super::index::{EntryExt, GitIndex};
 use super::trees::path_of;
-use super::unmerged::Unmerged;
-use super::walk::{Candidate, Found, Ground, Why, parts};
+use super::unmerged::UnmergedEntries;
+use super::walk::{FileToRead, ReadReason, WalkContext, WalkResult, parts};
 use crate::model::path::RepoPath;
-use crate::os::dir::Kind as FileKind;
-use crate::store::objects::{Strict, Unsound, Writer};
+use crate::os::dir::FileKind;
+use crate::store::objects::{ObjectProblem, StrictReader, Writer};
 use crate::store::{Kind, ObjectId, Repository};
 
 /// What could not be stored as it lies in the repository.
-pub(super) struct Staged {
-    lost: Vec<Lost>,
+pub(super) struct StagedIssues {
+    lost: Vec<MissingBlob>,
 }
 
-struct Lost {
+struct MissingBlob {
     /// The index entry.
     at: usize,
     id: ObjectId,
-    why: Unsound,
+    why: ObjectProblem,
 }
 
-impl Staged {
+impl StagedIssues {
     /// Stores the blobs of these entries and of the unmerged stages.
     pub(super) fn store(
         repo: &Repository,
         writer: &Writer,
-        index: &Index,
+        index: &GitIndex,
         mut entries: Vec<usize>,
-        unmerged: &Unmerged,
+        unmerged: &UnmergedEntries,
     ) -> Result<Self, Error> {
         entries.extend(&unmerged.entries);
         entries.sort_unstable();
@@ -43,21 +43,26 @@ impl Staged {
         if entries.is_empty() {
             return Ok(Self { lost });
         }
-        let mut strict = Strict::new(repo)?;
+        let mut strict = StrictReader::new(repo)?;
         for at in entries {
             let entry = index.entry(at);
             if entry.is_gitlink() {
                 continue;
             }
             if let Err(why) = writer.copy(&mut strict, entry.id, Kind::Blob)? {
-                lost.push(Lost { at, id: entry.id, why });
+                lost.push(MissingBlob { at, id: entry.id, why });
             }
         }
         Ok(Self { lost })
     }
 
     /// Has the files of lost blobs read, also where git calls them unchanged.
-    pub(super) fn read_again(&mut self, ground: &Ground<'_>, found: &Found, candidates: &mut Vec<Candidate>) {
+    pub(super) fn read_again(
+        &mut self,
+        ground: &WalkContext<'_>,
+        found: &WalkResult,
+        candidates: &mut Vec<FileToRead>,
+    ) {
         for lost in &self.lost {
             let path = ground.index.path(lost.at);
             let at = candidates.binary_search_by(|candidate| candidate.parts().cmp(&parts(path)));
@@ -71,17 +76,17 @@ impl Staged {
     }
 
     /// Whether all is stored by now. In a partial clone what is missing is on the remote.
-    pub(super) fn check(self, writer: &Writer, index: &Index, partial: bool) -> Result<(), Error> {
-        for Lost { at, id, why } in self.lost {
-            if writer.contains(&id) || partial && why == Unsound::Missing {
+    pub(super) fn check(self, writer: &Writer, index: &GitIndex, partial: bool) -> Result<(), Error> {
+        for MissingBlob { at, id, why } in self.lost {
+            if writer.contains(&id) || partial && why == ObjectProblem::Missing {
                 continue;
             }
             return Err(Error::Staged {
                 path: RepoPath::new(index.path(at).to_vec()),
                 id,
                 why: match why {
-                    Unsound::Missing => "is missing".to_owned(),
-                    Unsound::Corrupt(why) => format!("is corrupt: {why}"),
+                    ObjectProblem::Missing => "is missing".to_owned(),
+                    ObjectProblem::Corrupt(why) => format!("is corrupt: {why}"),
                 },
             });
         }
@@ -89,28 +94,32 @@ impl Staged {
     }
 }
 
-fn changed(why: Why) -> Why {
-    if why == Why::Clean { Why::Changed } else { why }
+fn changed(why: ReadReason) -> ReadReason {
+    if why == ReadReason::Clean {
+        ReadReason::Changed
+    } else {
+        why
+    }
 }
 
 /// The file of an index entry as something to be read; `None` if there is none.
-fn candidate(ground: &Ground<'_>, found: &Found, at: usize) -> Option<Candidate> {
+fn candidate(ground: &WalkContext<'_>, found: &WalkResult, at: usize) -> Option<FileToRead> {
     let path = ground.index.path(at);
     let slash = path.iter().rposition(|byte| *byte == b'/');
-    let (folder, name) = slash.map_or((&b""[..], path.as_bytes()), |slash| {
+    let (directory, name) = slash.map_or((&b""[..], path.as_bytes()), |slash| {
         (&path[..slash], &path[slash + 1..])
     });
     let inside = found
-        .folders
+        .directories
         .iter()
-        .find(|inside| path_of(&found.folders, inside) == folder)?;
+        .find(|inside| path_of(&found.directories, inside) == directory)?;
     let open = slash.map_or(&b""[..], |slash| &path[..=slash]);
     let meta = ground.open(open).and_then(|dir| dir.stat(name)).ok()?;
-    matches!(meta.kind, FileKind::File | FileKind::Link).then(|| Candidate {
-        folder: inside.id,
+    matches!(meta.kind, FileKind::File | FileKind::Link).then(|| FileToRead {
+        directory: inside.id,
         path: path.to_vec().into(),
         entry: Some(at),
         meta,
-        why: Why::Changed,
+        why: ReadReason::Changed,
     })
 }

@@ -1,25 +1,25 @@
-//! What can be told without reading a file: which names a folder and the index have in common, and which files are
+//! What can be told without reading a file: which names a directory and the index have in common, and which files are
 //! as the index saw them.
 
 use gix::index::Entry;
 use gix::index::entry::{self, Mode};
 
 use super::index::{EntryExt, Group};
-use super::walk::Ground;
-use crate::os::dir::{Dir, FileTime, Kind, Meta, Names};
+use super::walk::WalkContext;
+use crate::os::dir::{Dir, DirNames, FileKind, FileTime, Meta};
 
 /// A name of the disk, of the index, or of both, as positions in the two lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct NamePair {
     pub name: Option<usize>,
     pub group: Option<usize>,
 }
 
-/// Brings the sorted names of a folder and of the index together.
+/// Brings the sorted names of a directory and of the index together.
 ///
 /// With `by_number`, for file systems that find a file under other spellings of its name, index names that are not
 /// listed are looked for, and belong to the listed name of the same file.
-pub(super) fn join(dir: &Dir, names: &Names, groups: &[Group<'_>], by_number: bool) -> Vec<Pair> {
+pub(super) fn join(dir: &Dir, names: &DirNames, groups: &[Group<'_>], by_number: bool) -> Vec<NamePair> {
     let mut pairs = Vec::with_capacity(names.len().max(groups.len()));
     let (mut at, mut group) = (0, 0);
     loop {
@@ -29,7 +29,7 @@ pub(super) fn join(dir: &Dir, names: &Names, groups: &[Group<'_>], by_number: bo
             (false, Some(_)) => std::cmp::Ordering::Greater,
             (true, Some(group)) => names.name(at).cmp(group.name),
         };
-        pairs.push(Pair {
+        pairs.push(NamePair {
             name: order.is_le().then_some(at),
             group: order.is_ge().then_some(group),
         });
@@ -42,10 +42,10 @@ pub(super) fn join(dir: &Dir, names: &Names, groups: &[Group<'_>], by_number: bo
     pairs
 }
 
-fn join_by_number(dir: &Dir, names: &Names, groups: &[Group<'_>], pairs: &mut Vec<Pair>) {
+fn join_by_number(dir: &Dir, names: &DirNames, groups: &[Group<'_>], pairs: &mut Vec<NamePair>) {
     let number = |meta: Meta| (meta.dev, meta.ino);
     for at in 0..pairs.len() {
-        let Pair {
+        let NamePair {
             name: None,
             group: Some(group),
         } = pairs[at]
@@ -56,7 +56,7 @@ fn join_by_number(dir: &Dir, names: &Names, groups: &[Group<'_>], pairs: &mut Ve
             continue;
         };
         let other = pairs.iter().position(|pair| match pair {
-            Pair {
+            NamePair {
                 name: Some(name),
                 group: None,
             } => dir.stat_at(names, *name).map(number).is_ok_and(|n| n == wanted),
@@ -71,7 +71,7 @@ fn join_by_number(dir: &Dir, names: &Names, groups: &[Group<'_>], pairs: &mut Ve
 
 /// What the stat data of a file says about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum StatVerdict {
     /// Nothing changed since the entry was written.
     Clean,
     /// The content has to be read.
@@ -80,28 +80,28 @@ pub(super) enum Verdict {
 
 /// Compares a file or link with its entry as git does, but for two things that could hide an edit: flags by which the
 /// user told git not to look are ignored, and nanoseconds count where both sides have them.
-pub(super) fn compare(entry: &Entry, meta: &Meta, ground: &Ground<'_>) -> Verdict {
+pub(super) fn compare(entry: &Entry, meta: &Meta, ground: &WalkContext<'_>) -> StatVerdict {
     let same_kind = match (entry.mode, meta.kind) {
-        (Mode::FILE | Mode::FILE_EXECUTABLE, Kind::File) => {
+        (Mode::FILE | Mode::FILE_EXECUTABLE, FileKind::File) => {
             !ground.settings.file_mode || (entry.mode == Mode::FILE_EXECUTABLE) == meta.is_executable()
         }
-        (Mode::SYMLINK, Kind::Link) => true,
-        (Mode::SYMLINK, Kind::File) => !ground.settings.symlinks,
+        (Mode::SYMLINK, FileKind::Link) => true,
+        (Mode::SYMLINK, FileKind::File) => !ground.settings.symlinks,
         _ => false,
     };
     // git marks an entry that it cannot trust by a size of zero.
     let smudged = entry.stat.size == 0 && !entry.id.is_empty_blob();
     let clean = same_kind && !smudged && !entry.is_pending() && same_stat(&entry.stat, meta, ground);
     if clean && !is_racy(&entry.stat, ground.index.written) {
-        Verdict::Clean
+        StatVerdict::Clean
     } else {
-        Verdict::Unknown
+        StatVerdict::Unknown
     }
 }
 
 // The index keeps the low 32 bits of everything.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn same_stat(stat: &entry::Stat, meta: &Meta, ground: &Ground<'_>) -> bool {
+fn same_stat(stat: &entry::Stat, meta: &Meta, ground: &WalkContext<'_>) -> bool {
     let check = ground.settings.check_stat;
     let same_time = |known: entry::stat::Time, found: FileTime| {
         let nanos = !check || known.nsecs == 0 || found.nanos == 0 || known.nsecs == found.nanos;

@@ -1,4 +1,4 @@
-//! The work tree against the index, counted as `git status` counts.
+//! The working tree against the index, counted as `git status` counts.
 
 use std::collections::BinaryHeap;
 
@@ -7,9 +7,9 @@ use crate::model::path::RepoPath;
 /// How many paths of a kind are named; the rest is counted.
 const NAMED: usize = 100;
 
-/// What differs between work tree and index.
+/// What differs between working tree and index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct IndexStatus {
     /// Tracked files with other content, mode or kind, and submodules at another commit.
     pub modified: PathSummary,
     /// Tracked files that are not there.
@@ -32,12 +32,12 @@ pub struct PathSummary {
 
 /// A summary in the making.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct StatusBuilder {
     count: usize,
     first: BinaryHeap<Vec<u8>>,
 }
 
-impl Summary {
+impl StatusBuilder {
     pub(super) fn add(&mut self, path: &[u8]) {
         self.count += 1;
         if self.first.len() < NAMED {
@@ -65,13 +65,13 @@ impl Summary {
     }
 }
 
-/// [`Status`] in the making.
+/// [`IndexStatus`] in the making.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    pub modified: Summary,
-    pub deleted: Summary,
-    pub untracked: Summary,
-    pub conflicted: Summary,
+    pub modified: StatusBuilder,
+    pub deleted: StatusBuilder,
+    pub untracked: StatusBuilder,
+    pub conflicted: StatusBuilder,
 }
 
 impl Tally {
@@ -93,8 +93,8 @@ impl Tally {
         self.count() > 0
     }
 
-    pub(super) fn finish(self) -> Status {
-        Status {
+    pub(super) fn finish(self) -> IndexStatus {
+        IndexStatus {
             modified: self.modified.finish(),
             deleted: self.deleted.finish(),
             untracked: self.untracked.finish(),
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_first_paths_are_kept_whatever_the_order() {
-        let mut one = Summary::default();
-        let mut two = Summary::default();
+        let mut one = StatusBuilder::default();
+        let mut two = StatusBuilder::default();
         for n in (0..500).rev() {
             let summary = if n % 3 == 0 { &mut one } else { &mut two };
             summary.add(format!("{n:03}").as_bytes());

@@ -10,22 +10,22 @@ use std::sync::atomic::AtomicUsize;
 
 use super::attributes::Attributes;
 use super::cache::Cache;
-use super::content::{Outcome, Reader};
-use super::index::{EntryExt, Index};
+use super::content::{ContentReader, ReadOutcome};
+use super::index::{EntryExt, GitIndex};
 use super::lfs::Lfs;
-use super::settings::Settings;
+use super::settings::SnapshotSettings;
 use super::trees::Builder;
-use super::walk::{self, Candidate, Ground, Why};
+use super::walk::{self, FileToRead, ReadReason, WalkContext};
 use super::{Error, ignore, nested};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
 use crate::store::{self, Repository, tree};
 
-/// What looking into all submodules may cost, in folders; other work is counted as folders by what it takes. A folder
+/// What looking into all submodules may cost, in directories; other work is counted as directories by what it takes. A directory
 /// with a few files takes some 20 µs, so this is below half a second.
 const WORK: usize = 20_000;
-/// Index entries that cost as much as a folder: their stat calls.
+/// Index entries that cost as much as a directory: their stat calls.
 const ENTRIES: usize = 20;
 /// Bytes to hash that cost as much as a folder.
 const BYTES: u64 = 16 * 1024;
@@ -34,7 +34,7 @@ const BATCH: usize = 16;
 
 /// A submodule whose files are not all in the commit it is at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsaved {
+pub struct UnsavedSubmodule {
     /// Its path.
     pub path: RepoPath,
     /// Whether that is known. It is not when the submodule is too large to be looked through, or cannot be read.
@@ -43,65 +43,65 @@ pub struct Unsaved {
 
 /// Whether a repository holds something beside its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SubmoduleState {
     Clean,
     Changed,
     Unknown,
 }
 
 /// Looks into the submodules at these paths of `repo`; gives those that are not clean, sorted.
-pub(super) fn unsaved(repo: &Repository, root: &Path, mut paths: Vec<Box<[u8]>>) -> Vec<Unsaved> {
+pub(super) fn unsaved(repo: &Repository, root: &Path, mut paths: Vec<Box<[u8]>>) -> Vec<UnsavedSubmodule> {
     paths.sort_unstable();
     let mut work = WORK;
     let mut found = Vec::new();
     for path in paths {
         let state = state_at(repo, root, &path, &mut work);
-        if state != State::Clean {
-            found.push(Unsaved {
+        if state != SubmoduleState::Clean {
+            found.push(UnsavedSubmodule {
                 path: RepoPath::from(&*path),
-                known: state == State::Changed,
+                known: state == SubmoduleState::Changed,
             });
         }
     }
     found
 }
 
-fn state_at(repo: &Repository, root: &Path, path: &[u8], work: &mut usize) -> State {
+fn state_at(repo: &Repository, root: &Path, path: &[u8], work: &mut usize) -> SubmoduleState {
     let Ok(relative) = gix::path::from_byte_slice(path) else {
-        return State::Unknown;
+        return SubmoduleState::Unknown;
     };
     store::open_beside(repo, &root.join(relative))
         .ok()
         .and_then(|inner| state(&inner, work).ok())
-        .unwrap_or(State::Unknown)
+        .unwrap_or(SubmoduleState::Unknown)
 }
 
-fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
+fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
     let Some(root) = repo.workdir() else {
-        return Ok(State::Unknown);
+        return Ok(SubmoduleState::Unknown);
     };
-    let settings = Settings::of(repo)?;
-    let index = Index::read(repo, None)?;
+    let settings = SnapshotSettings::of(repo)?;
+    let index = GitIndex::read(repo, None)?;
     let entries = index.all();
     if index.state().entries().iter().any(EntryExt::is_pending) {
-        return Ok(State::Changed);
+        return Ok(SubmoduleState::Changed);
     }
     if !spend(work, 1 + entries.len() / ENTRIES) {
-        return Ok(State::Unknown);
+        return Ok(SubmoduleState::Unknown);
     }
     let writer = Writer::memory(repo);
     let head = tree::of_head(repo)?;
     let roots: Vec<_> = head.into_iter().collect();
     let (staged, _) = Builder::new(repo, &roots, &writer, &index, &[]).index()?;
     if head != Some(staged) && !(head.is_none() && entries.is_empty()) {
-        return Ok(State::Changed);
+        return Ok(SubmoduleState::Changed);
     }
-    let ignore = ignore::Globals::read(repo, settings.case())?;
-    let exclude = ignore::Globals::of_patterns(&[], settings.case());
-    let own = nested::own_folders(repo, root);
+    let ignore = ignore::GlobalPatterns::read(repo, settings.case())?;
+    let exclude = ignore::GlobalPatterns::of_patterns(&[], settings.case());
+    let own = nested::own_directories(repo, root);
     let cache = Cache::empty(repo.object_hash());
     let lfs = Lfs::of(repo)?;
-    let ground = Ground {
+    let ground = WalkContext {
         lfs: &lfs,
         partial: super::is_partial(repo),
         settings: &settings,
@@ -128,19 +128,24 @@ fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
         !enough || found.tally.is_changed()
     })?;
     if found.tally.is_changed() {
-        return Ok(State::Changed);
+        return Ok(SubmoduleState::Changed);
     }
-    let failed = |skipped: &[crate::model::list::Skipped]| skipped.iter().any(|skipped| skipped.reason.is_failure());
+    let failed =
+        |skipped: &[crate::model::list::SkippedEntry]| skipped.iter().any(|skipped| skipped.reason.is_failure());
     if !enough || failed(&found.lists.skipped) {
-        return Ok(State::Unknown);
+        return Ok(SubmoduleState::Unknown);
     }
-    let candidates: Vec<Candidate> = std::mem::take(&mut found.candidates)
+    let candidates: Vec<FileToRead> = std::mem::take(&mut found.candidates)
         .into_iter()
         .flatten()
-        .filter(|candidate| candidate.why == Why::Changed)
+        .filter(|candidate| candidate.why == ReadReason::Changed)
         .collect();
-    let attributes: Vec<_> = found.folders.iter().map(|folder| folder.attributes.clone()).collect();
-    let reader = Reader {
+    let attributes: Vec<_> = found
+        .directories
+        .iter()
+        .map(|directory| directory.attributes.clone())
+        .collect();
+    let reader = ContentReader {
         ground: &ground,
         writer: &writer,
         attributes: &attributes,
@@ -153,25 +158,28 @@ fn state(repo: &Repository, work: &mut usize) -> Result<State, Error> {
         let bytes: u64 = batch.iter().map(|candidate| candidate.meta.size).sum();
         let cost = usize::try_from(bytes / BYTES).unwrap_or(usize::MAX);
         if !spend(work, cost.saturating_add(batch.len())) {
-            return Ok(State::Unknown);
+            return Ok(SubmoduleState::Unknown);
         }
         for read in reader.read(repo, batch, 1)? {
             match read.outcome {
-                Outcome::Same { .. } => {}
-                Outcome::Put(put) if !put.modified => {}
-                Outcome::Put(_) | Outcome::Held { .. } | Outcome::Gone | Outcome::Skipped(SkipReason::Unstable) => {
-                    return Ok(State::Changed);
+                ReadOutcome::Same { .. } => {}
+                ReadOutcome::Put(put) if !put.modified => {}
+                ReadOutcome::Put(_)
+                | ReadOutcome::Held { .. }
+                | ReadOutcome::Gone
+                | ReadOutcome::Skipped(SkipReason::Unstable) => {
+                    return Ok(SubmoduleState::Changed);
                 }
-                Outcome::Skipped(_) => return Ok(State::Unknown),
+                ReadOutcome::Skipped(_) => return Ok(SubmoduleState::Unknown),
             }
         }
     }
-    let mut state = State::Clean;
+    let mut state = SubmoduleState::Clean;
     for path in found.submodules {
         match state_at(repo, root, &path, work) {
-            State::Clean => {}
-            State::Changed => return Ok(State::Changed),
-            State::Unknown => state = State::Unknown,
+            SubmoduleState::Clean => {}
+            SubmoduleState::Changed => return Ok(SubmoduleState::Changed),
+            SubmoduleState::Unknown => state = SubmoduleState::Unknown,
         }
     }
     Ok(state)

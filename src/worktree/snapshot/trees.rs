@@ -1,6 +1,6 @@
-//! The trees of index and work tree, from the index and what the walk found to differ.
+//! The trees of index and working tree, from the index and what the walk found to differ.
 //!
-//! Only folders in which something differs are built; of all others the index knows the tree since git wrote it last
+//! Only directories in which something differs are built; of all others the index knows the tree since git wrote it last
 //! (its cache-tree extension), or it is built from the entries once for both trees.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,27 +13,27 @@ use gix::index::entry::{Mode, Stage};
 use gix::index::extension::Tree as Cached;
 
 use super::Error;
+use super::deferred::Results;
 use super::entries::{Entries, FOLDER};
-use super::index::{EntryExt, Group, Index};
-use super::reachable::{Listing, Reachable};
-use super::settle::Results;
-use super::walk::{Folder, What};
+use super::index::{EntryExt, GitIndex, Group};
+use super::reachable::{Listing, TreeLookup};
+use super::walk::{PathState, ScannedDirectory};
 use crate::os;
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
 
-/// Folders that a thread builds at once.
+/// Directories that a thread builds at once.
 const BATCH: usize = 16;
 
-/// What stands for a folder: mode and id, or nothing.
-type Built = Option<(u16, ObjectId)>;
+/// What stands for a directory: mode and id, or nothing.
+type TreeEntry = Option<(u16, ObjectId)>;
 
 /// Builds the trees of a snapshot.
 pub(super) struct Builder<'a> {
     repo: &'a Repository,
-    reachable: Reachable<'a>,
+    reachable: TreeLookup<'a>,
     writer: &'a Writer,
-    index: &'a Index,
+    index: &'a GitIndex,
     left_out: &'a [usize],
     /// Trees of the index by their stretch of entries and the length of their path.
     known: HashMap<(usize, usize, usize), Option<ObjectId>>,
@@ -47,12 +47,12 @@ impl<'a> Builder<'a> {
         repo: &'a Repository,
         roots: &'a [ObjectId],
         writer: &'a Writer,
-        index: &'a Index,
+        index: &'a GitIndex,
         left_out: &'a [usize],
     ) -> Self {
         Self {
             repo,
-            reachable: Reachable::new(repo, roots),
+            reachable: TreeLookup::new(repo, roots),
             writer,
             index,
             left_out,
@@ -69,17 +69,17 @@ impl<'a> Builder<'a> {
         Ok((id, std::mem::take(&mut self.loose_ends)))
     }
 
-    /// The tree of the files, and those of the folders of taken files by their numbers. `folders` are sorted by their
+    /// The tree of the files, and those of the directories of taken files by their numbers. `folders` are sorted by their
     /// numbers, which are their positions.
     pub(super) fn work(
         &mut self,
-        folders: &[Folder],
+        directories: &[ScannedDirectory],
         results: Results<'_>,
         threads: usize,
     ) -> Result<(ObjectId, HashMap<u32, ObjectId>), Error> {
         let in_index = self.whole_index()?;
         let mut taken = HashMap::new();
-        let tree = self.of_work_tree(folders, results, in_index, threads, &mut taken)?;
+        let tree = self.of_work_tree(directories, results, in_index, threads, &mut taken)?;
         Ok((tree.map_or_else(|| self.empty(), Ok)?, taken))
     }
 
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         self.of_index(self.index.all(), 0, self.index.state().tree(), &roots)
     }
 
-    /// The tree of a folder as the index has it; `None` when there is nothing in it. `held` are the trees that refs have
+    /// The tree of a directory as the index has it; `None` when there is nothing in it. `held` are the trees that refs have
     /// there.
     fn of_index(
         &mut self,
@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         if let Some((at, entry)) = best
             && !entry.is_intent_to_add()
         {
-            if !entry.is_gitlink() && !entry.is_folder() && !listing.of(group.name).contains(&entry.id) {
+            if !entry.is_gitlink() && !entry.is_directory() && !listing.of(group.name).contains(&entry.id) {
                 self.loose_ends.push(at);
             }
             let mode = if entry.mode == Mode::DIR {
@@ -178,75 +178,75 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The tree of the whole work tree, given that of the index.
+    /// The tree of the whole working tree, given that of the index.
     fn of_work_tree(
         &mut self,
-        folders: &[Folder],
+        directories: &[ScannedDirectory],
         results: Results<'_>,
         in_index: Option<ObjectId>,
         threads: usize,
         taken: &mut HashMap<u32, ObjectId>,
     ) -> Result<Option<ObjectId>, Error> {
-        let mut touched = vec![false; folders.len()];
+        let mut touched = vec![false; directories.len()];
         let mut below = HashMap::<u32, Vec<u32>>::new();
-        // A folder has a larger number than the one above it.
-        for folder in folders.iter().rev() {
-            let at = folder.id as usize;
-            touched[at] |= !folder.changes.is_empty() || !folder.read.is_empty();
+        // A directory has a larger number than the one above it.
+        for directory in directories.iter().rev() {
+            let at = directory.id as usize;
+            touched[at] |= !directory.changes.is_empty() || !directory.read.is_empty();
             if touched[at] && at != 0 {
-                touched[folder.parent as usize] = true;
-                below.entry(folder.parent).or_default().push(folder.id);
+                touched[directory.parent as usize] = true;
+                below.entry(directory.parent).or_default().push(directory.id);
             }
         }
         if !touched.first().copied().unwrap_or(false) {
             return Ok(in_index);
         }
-        let lowest: Vec<&Folder> = folders
+        let lowest: Vec<&ScannedDirectory> = directories
             .iter()
-            .filter(|folder| touched[folder.id as usize] && !below.contains_key(&folder.id))
+            .filter(|directory| touched[directory.id as usize] && !below.contains_key(&directory.id))
             .collect();
-        let mut built = self.lowest(folders, &lowest, results, threads)?;
-        let mut note = |folder: &Folder, tree: Built| {
-            if let (Some(_), Some((_, id))) = (&folder.taken, tree) {
-                taken.insert(folder.id, id);
+        let mut built = self.lowest(directories, &lowest, results, threads)?;
+        let mut note = |directory: &ScannedDirectory, tree: TreeEntry| {
+            if let (Some(_), Some((_, id))) = (&directory.taken, tree) {
+                taken.insert(directory.id, id);
             }
         };
-        for folder in lowest {
-            note(folder, built.get(&folder.id).copied().flatten());
+        for directory in lowest {
+            note(directory, built.get(&directory.id).copied().flatten());
         }
-        let above = |folder: &&Folder| touched[folder.id as usize] && below.contains_key(&folder.id);
-        for folder in folders.iter().rev().filter(above) {
-            let inside = below[&folder.id]
+        let above = |directory: &&ScannedDirectory| touched[directory.id as usize] && below.contains_key(&directory.id);
+        for directory in directories.iter().rev().filter(above) {
+            let inside = below[&directory.id]
                 .iter()
-                .map(|id| (&*folders[*id as usize].name, built.remove(id).flatten()))
+                .map(|id| (&*directories[*id as usize].name, built.remove(id).flatten()))
                 .collect();
-            let tree = self.folder(folders, folder, results, inside)?;
-            note(folder, tree);
-            built.insert(folder.id, tree);
+            let tree = self.directory(directories, directory, results, inside)?;
+            note(directory, tree);
+            built.insert(directory.id, tree);
         }
         Ok(built.remove(&0).flatten().map(|(_, id)| id))
     }
 
-    /// What stands for the touched folders without touched folders in them, by their numbers: all that can be built at
+    /// What stands for the touched directories without touched directories in them, by their numbers: all that can be built at
     /// the same time.
     fn lowest(
         &mut self,
-        folders: &[Folder],
-        lowest: &[&Folder],
+        directories: &[ScannedDirectory],
+        lowest: &[&ScannedDirectory],
         results: Results<'_>,
         threads: usize,
-    ) -> Result<HashMap<u32, Built>, Error> {
+    ) -> Result<HashMap<u32, TreeEntry>, Error> {
         let next = AtomicUsize::new(0);
-        let work = |builder: &mut Builder<'_>| -> Result<Vec<(u32, Built)>, Error> {
+        let work = |builder: &mut Builder<'_>| -> Result<Vec<(u32, TreeEntry)>, Error> {
             let mut built = Vec::new();
             loop {
                 let start = next.fetch_add(BATCH, Ordering::Relaxed);
                 let Some(rest) = lowest.get(start..).filter(|rest| !rest.is_empty()) else {
                     return Ok(built);
                 };
-                for folder in &rest[..rest.len().min(BATCH)] {
-                    let tree = builder.folder(folders, folder, results, BTreeMap::new())?;
-                    built.push((folder.id, tree));
+                for directory in &rest[..rest.len().min(BATCH)] {
+                    let tree = builder.directory(directories, directory, results, BTreeMap::new())?;
+                    built.push((directory.id, tree));
                 }
             }
         };
@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
                     let (roots, writer, index, left_out) =
                         (self.reachable.roots(), self.writer, self.index, self.left_out);
                     let work = &work;
-                    os::beside(scope, move || {
+                    os::spawn_worker(scope, move || {
                         let repo = repo.to_thread_local();
                         work(&mut Builder::new(&repo, roots, writer, index, left_out))
                     })
@@ -276,40 +276,40 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What stands for a folder in the tree above it. `inside` are the touched folders in it.
-    fn folder<'b>(
+    /// What stands for a directory in the tree above it. `inside` are the touched directories in it.
+    fn directory<'b>(
         &mut self,
-        folders: &'b [Folder],
-        folder: &'b Folder,
+        directories: &'b [ScannedDirectory],
+        directory: &'b ScannedDirectory,
         results: Results<'b>,
-        mut inside: BTreeMap<&'b [u8], Built>,
-    ) -> Result<Built, Error> {
+        mut inside: BTreeMap<&'b [u8], TreeEntry>,
+    ) -> Result<TreeEntry, Error> {
         let mut gone = Vec::<&[u8]>::new();
-        let seen = folder.changes.iter().map(|change| (&*change.name, change.what));
-        for (name, what) in seen.chain(folder.read.iter().map(|at| results.change(*at))) {
+        let seen = directory.changes.iter().map(|change| (&*change.name, change.what));
+        for (name, what) in seen.chain(directory.read.iter().map(|at| results.change(*at))) {
             match what {
-                // The folder itself is an entry: a repository.
-                What::Put { mode, id } if name.is_empty() => return Ok(Some((mode, id))),
-                What::Put { mode, id } => {
+                // The directory itself is an entry: a repository.
+                PathState::Put { mode, id } if name.is_empty() => return Ok(Some((mode, id))),
+                PathState::Put { mode, id } => {
                     inside.insert(name, Some((mode, id)));
                 }
-                What::Gone => gone.push(name),
+                PathState::Gone => gone.push(name),
             }
         }
         gone.sort_unstable();
-        let path = path_of(folders, folder);
+        let path = path_of(directories, directory);
         let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
         let cached = path
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty())
             .fold(self.index.state().tree(), child);
-        let groups = self.index.groups(folder.entries.clone(), prefix);
-        // What the refs hold in it matters only for the folders that are as the index has them.
+        let groups = self.index.groups(directory.entries.clone(), prefix);
+        // What the refs hold in it matters only for the directories that are as the index has them.
         let listing = if groups
             .iter()
             .any(|group| !group.below.is_empty() && !inside.contains_key(group.name))
         {
-            self.reachable.folder(&path)
+            self.reachable.directory(&path)
         } else {
             Rc::new(Listing::closed(self.reachable.trees(&path)))
         };
@@ -333,13 +333,13 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The path of a folder without a slash at its end.
-pub(super) fn path_of(folders: &[Folder], folder: &Folder) -> Vec<u8> {
+/// The path of a directory without a slash at its end.
+pub(super) fn path_of(directories: &[ScannedDirectory], directory: &ScannedDirectory) -> Vec<u8> {
     let mut names = Vec::new();
-    let mut at = folder;
+    let mut at = directory;
     while at.id != at.parent {
         names.push(&*at.name);
-        at = &folders[at.parent as usize];
+        at = &directories[at.parent as usize];
     }
     names.reverse();
     names.join(&b'/')

@@ -7,17 +7,17 @@ use gix::bstr::ByteSlice;
 use gix::index::entry::{Mode, Stage};
 
 use super::cache::{self, Cache};
-use super::index::{EntryExt, Index};
+use super::index::{EntryExt, GitIndex};
 use super::{Error, content, fsck, names};
-use crate::model::list::Conflict;
+use crate::model::list::IndexConflict;
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId, Repository};
 
 /// The lists, and the blobs they name.
 #[derive(Default)]
-pub(super) struct Unmerged {
-    pub conflicts: Vec<Conflict>,
+pub(super) struct UnmergedEntries {
+    pub conflicts: Vec<IndexConflict>,
     /// By the numbers in `conflicts`.
     pub blobs: Vec<ObjectId>,
     /// The entries these blobs are of.
@@ -34,12 +34,12 @@ pub(super) struct Unmerged {
 /// Lists them in the order of the index, which is that of the paths. A gitlink is kept as a blob that names its commit.
 pub(super) fn list(
     repo: &Repository,
-    index: &Index,
+    index: &GitIndex,
     cache: &Cache,
     head: Option<ObjectId>,
     writer: &Writer,
-) -> Result<Unmerged, Error> {
-    let mut found = Unmerged::default();
+) -> Result<UnmergedEntries, Error> {
+    let mut found = UnmergedEntries::default();
     for at in index.all() {
         let entry = index.entry(at);
         let path = index.path(at);
@@ -79,7 +79,7 @@ pub(super) fn list(
         if stage != 0 && found.paths.last().is_none_or(|last| last != path) {
             found.paths.push(path.to_vec());
         }
-        found.conflicts.push(Conflict {
+        found.conflicts.push(IndexConflict {
             path: RepoPath::new(path.to_vec()),
             n,
             stage,

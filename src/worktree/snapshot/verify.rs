@@ -1,14 +1,14 @@
 //! Whether the blob of a file that git calls unchanged gives the bytes on disk, told without reading the file.
 
-use super::attributes::{Conversion, Filter};
+use super::attributes::{Conversion, FilterAttribute};
 use super::lfs::{MAX_POINTER, Pointer};
-use super::walk::Ground;
+use super::walk::WalkContext;
 use crate::os::dir::Meta;
 use crate::store::{ObjectId, Repository};
 
 /// What is known of a file and its blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gives {
+pub(super) enum BlobMatch {
     /// The blob gives these bytes, and any file of this size that git calls unchanged.
     Always,
     /// The blob gives these bytes as long as the content that it points to is here.
@@ -20,31 +20,31 @@ pub(super) enum Gives {
 /// Judges a file by its size: a blob that came from it by other conversions than those of now has another one.
 pub(super) fn gives(
     repo: &Repository,
-    ground: &Ground<'_>,
+    ground: &WalkContext<'_>,
     at: usize,
     meta: &Meta,
     conversion: &Conversion<'_>,
-) -> Gives {
+) -> BlobMatch {
     let entry = ground.index.entry(at);
     match conversion.filter {
         // The way back is the filter's own.
-        Filter::Driver(_) => return Gives::Always,
-        Filter::Lfs => {
+        FilterAttribute::Driver(_) => return BlobMatch::Always,
+        FilterAttribute::Lfs => {
             let kept = |pointer: Pointer| pointer.size == meta.size && ground.lfs.has(&pointer);
             return if pointer(repo, &entry.id).is_some_and(kept) {
-                Gives::Now
+                BlobMatch::Now
             } else {
-                Gives::Unknown
+                BlobMatch::Unknown
             };
         }
-        Filter::None if !conversion.keeps_size(ground.settings) => return Gives::Unknown,
-        Filter::None => {}
+        FilterAttribute::None if !conversion.keeps_size(ground.settings) => return BlobMatch::Unknown,
+        FilterAttribute::None => {}
     }
     match repo.try_find_header(entry.id) {
-        Ok(Some(header)) if header.size() == meta.size => Gives::Always,
+        Ok(Some(header)) if header.size() == meta.size => BlobMatch::Always,
         // It is on the remote; that the checkout came from it is all that can be known.
-        Ok(None) if ground.partial => Gives::Always,
-        _ => Gives::Unknown,
+        Ok(None) if ground.partial => BlobMatch::Always,
+        _ => BlobMatch::Unknown,
     }
 }
 

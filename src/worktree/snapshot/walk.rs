@@ -1,6 +1,6 @@
-//! The walk over the work tree: every folder once, on a few threads, compared with its stretch of the index.
+//! The walk over the working tree: every directory once, on a few threads, compared with its stretch of the index.
 //!
-//! The walk decides by names and stat data only. What it cannot decide without reading a file becomes a [`Candidate`]
+//! The walk decides by names and stat data only. What it cannot decide without reading a file becomes a [`FileToRead`]
 //! for later, so that limits on the size of untracked files can be applied to all of them in the order of their paths.
 
 use std::ops::Range;
@@ -14,87 +14,87 @@ use gix::index::entry::Mode as EntryMode;
 
 use super::Error;
 use super::attributes::{Attributes, Matcher};
-use super::cache::{Cache, Next};
-use super::folder::{Tools, Visit};
-use super::ignore::{Chain, Globals};
-use super::index::Index;
+use super::cache::{Cache, CacheBuilder};
+use super::directory::{ScanBuffers, Visit};
+use super::ignore::{GlobalPatterns, IgnoreChain};
+use super::index::GitIndex;
 use super::lfs::Lfs;
+use super::memory::{self, CacheScan};
 use super::queue::Queue;
-use super::reachable::Reachable;
-use super::seen::{self, Look};
-use super::settings::Settings;
+use super::reachable::TreeLookup;
+use super::settings::SnapshotSettings;
 use super::status::Tally;
-use crate::model::list::{Lists, SkipReason, Skipped};
+use crate::model::list::{Lists, SkipReason, SkippedEntry};
 use crate::model::path::RepoPath;
 use crate::os;
-use crate::os::dir::{Dir, Kind, Meta, Names};
+use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 use crate::store::objects::Writer;
 use crate::store::{ObjectId, Repository};
 
-/// Folders that may be kept open for the folders below them, well below the limits on open files (256 on macOS, 1024 on
-/// Linux); beyond that a folder is reached from the root again.
+/// Directories that may be kept open for the directories below them, well below the limits on open files (256 on macOS, 1024 on
+/// Linux); beyond that a directory is reached from the root again.
 const OPEN_FOLDERS: usize = 64;
-/// Waiting folders from which on further threads are worth their start.
+/// Waiting directories from which on further threads are worth their start.
 const MANY: usize = 16;
 
 /// What the whole walk rests on.
-pub(super) struct Ground<'a> {
-    pub settings: &'a Settings,
-    pub index: &'a Index,
-    pub ignore: &'a Globals,
+pub(super) struct WalkContext<'a> {
+    pub settings: &'a SnapshotSettings,
+    pub index: &'a GitIndex,
+    pub ignore: &'a GlobalPatterns,
     /// `checkpoint.exclude`.
-    pub exclude: &'a Globals,
+    pub exclude: &'a GlobalPatterns,
     pub root: &'a Path,
     pub umask: u32,
     pub max_file_size: u64,
-    /// Device and number of the repository's own folders, which may lie in the work tree under any name.
+    /// Device and number of the repository's own directories, which may lie in the working tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
     /// What will be kept for the next snapshot; `None` keeps nothing.
-    pub next: Option<&'a Next>,
-    /// The device whose folders tell by their times whether their names are as they were.
+    pub next: Option<&'a CacheBuilder>,
+    /// The device whose directories tell by their times whether their names are as they were.
     pub device: Option<u64>,
     /// What was found of what the last snapshot saw.
-    pub look: Option<&'a Look<'a>>,
-    /// What a folder of untracked files has to rest on to be taken as the cache has it; `None` if each file is looked at.
-    pub trusted: Option<Trusted<'a>>,
+    pub look: Option<&'a CacheScan<'a>>,
+    /// What a directory of untracked files has to rest on to be taken as the cache has it; `None` if each file is looked at.
+    pub trusted: Option<TreeTrust<'a>>,
     pub lfs: &'a Lfs,
     /// Whether objects may be missing because they are on a remote (a partial clone).
     pub partial: bool,
     /// Index entries that must not be in a tree, sorted.
     pub left_out: &'a [usize],
-    /// Folders open for those below them.
+    /// Directories open for those below them.
     pub open: Arc<AtomicUsize>,
-    /// How the names of temporary files begin that an interrupted restore of this work tree left; it removes them.
+    /// How the names of temporary files begin that an interrupted restore of this working tree left; it removes them.
     pub leftovers: Option<&'a [u8]>,
     /// Whether only what git calls changed is of interest, not whether unchanged files are what their blobs give.
     pub status_only: bool,
 }
 
-/// Where the tree of a folder may be relied on.
-pub(super) struct Trusted<'a> {
+/// Where the tree of a directory may be relied on.
+pub(super) struct TreeTrust<'a> {
     /// Trees that refs hold.
     pub roots: &'a [ObjectId],
     pub writer: &'a Writer,
 }
 
-/// A folder to be read.
+/// A directory to be read.
 pub(super) struct Task {
     pub id: u32,
-    /// The number of the folder above; its own for the root.
+    /// The number of the directory above; its own for the root.
     pub parent: u32,
     pub name: Box<[u8]>,
     /// The index entries below it.
     pub entries: Range<usize>,
-    pub above: Arc<Above>,
-    pub mode: Mode,
+    pub above: Arc<ParentContext>,
+    pub mode: WalkMode,
     /// Whether `checkpoint.exclude` matches it, so that nothing untracked in it is taken.
     pub excluded: bool,
 }
 
-/// How a folder is read.
+/// How a directory is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum WalkMode {
     /// Listed and compared.
     Whole,
     /// Ignored, so only the tracked names in it are looked at.
@@ -103,104 +103,104 @@ pub(super) enum Mode {
     Absent,
 }
 
-/// What a folder needs of the one above it.
-pub(super) struct Above {
+/// What a directory needs of the one above it.
+pub(super) struct ParentContext {
     /// `None` at the root and when too many are open.
-    pub dir: Option<Open>,
+    pub dir: Option<OpenDirectory>,
     /// Its path with a slash at the end, empty for the root.
     pub path: Vec<u8>,
-    pub ignore: Chain,
+    pub ignore: IgnoreChain,
     pub attributes: Arc<Attributes>,
 }
 
-/// A folder that is kept open, and counted.
-pub(super) struct Open {
+/// A directory that is kept open, and counted.
+pub(super) struct OpenDirectory {
     pub dir: Dir,
     open: Arc<AtomicUsize>,
 }
 
-impl Drop for Open {
+impl Drop for OpenDirectory {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A folder that was read.
-pub(super) struct Folder {
+/// A directory that was read.
+pub(super) struct ScannedDirectory {
     pub id: u32,
     pub parent: u32,
     pub name: Box<[u8]>,
     pub entries: Range<usize>,
     pub attributes: Arc<Attributes>,
     /// Names that are not as the index has them, in any order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<WalkChange>,
     /// Files that were read and are not as the index has them, as positions in the list of candidates.
     pub read: Vec<u32>,
     /// A digest of the unchanged files, under which the cache knows whether their blobs give these bytes. `None` if
     /// there are none, or they are candidates in any case.
     pub fingerprint: Option<u64>,
     /// Set if every file in it is untracked and taken.
-    pub taken: Option<Taken>,
-    pub mode: Mode,
+    pub taken: Option<UntrackedTree>,
+    pub mode: WalkMode,
     /// What the next snapshot may believe of it; `None` if nothing.
-    pub seen: Option<seen::Folder>,
+    pub seen: Option<memory::CachedDirectory>,
 }
 
-/// The files of a folder that has only untracked ones, none of them ignored or skipped.
-pub(super) struct Taken {
+/// The files of a directory that has only untracked ones, none of them ignored or skipped.
+pub(super) struct UntrackedTree {
     /// A digest of their names and stat data, and of all rules.
     pub fingerprint: u64,
     pub count: usize,
     /// Their bytes.
     pub size: u64,
-    /// What the folder became the last time, if it is as it was; then its files are no candidates.
+    /// What the directory became the last time, if it is as it was; then its files are no candidates.
     pub tree: Option<ObjectId>,
     /// The marks of the packs that have its blobs; none if nobody has looked.
     pub packs: Vec<u64>,
 }
 
 /// A name that is not as the index has it.
-pub(super) struct Change {
+pub(super) struct WalkChange {
     pub name: Box<[u8]>,
-    pub what: What,
+    pub what: PathState,
 }
 
 /// What is at a changed name.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What {
-    /// Nothing that the index has there. There may be a folder with content of its own.
+pub(super) enum PathState {
+    /// Nothing that the index has there. There may be a directory with content of its own.
     Gone,
     /// An entry with a git file mode.
     Put { mode: u16, id: ObjectId },
 }
 
 /// A file or link that has to be read.
-pub(super) struct Candidate {
-    pub folder: u32,
+pub(super) struct FileToRead {
+    pub directory: u32,
     pub path: Box<[u8]>,
     /// The index entry it is compared with.
     pub entry: Option<usize>,
     /// As the walk saw it.
     pub meta: Meta,
-    pub why: Why,
+    pub why: ReadReason,
 }
 
-impl Candidate {
-    /// The path of its folder with a slash at the end, and its name.
+impl FileToRead {
+    /// The path of its directory with a slash at the end, and its name.
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
         parts(&self.path)
     }
 }
 
-/// The path of a file's folder with a slash at the end, and the file's name. Files are brought into this order: it
-/// needs the folders to be sorted only, since a folder's names are.
+/// The path of a file's directory with a slash at the end, and the file's name. Files are brought into this order: it
+/// needs the directories to be sorted only, since a directory's names are.
 pub(super) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(path.rfind_byte(b'/').map_or(0, |slash| slash + 1))
 }
 
 /// Why a file has to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum ReadReason {
     Untracked,
     /// Its stat data differs from the index, or says nothing.
     Changed,
@@ -210,21 +210,21 @@ pub(super) enum Why {
 
 /// What a thread of the walk found.
 #[derive(Default)]
-pub(super) struct Found {
-    pub folders: Vec<Folder>,
-    /// The candidates of each folder that has any, in the order of their names.
-    pub candidates: Vec<Vec<Candidate>>,
+pub(super) struct WalkResult {
+    pub directories: Vec<ScannedDirectory>,
+    /// The candidates of each directory that has any, in the order of their names.
+    pub candidates: Vec<Vec<FileToRead>>,
     pub lists: Lists,
     pub tally: Tally,
     /// Submodules of the index that are checked out.
     pub submodules: Vec<Box<[u8]>>,
-    /// How much was met that can change without a trace in the folders of the walk.
+    /// How much was met that can change without a trace in the directories of the walk.
     pub elsewhere: usize,
 }
 
-impl Found {
+impl WalkResult {
     pub(super) fn skip(&mut self, path: &[u8], reason: SkipReason) {
-        self.lists.skipped.push(Skipped {
+        self.lists.skipped.push(SkippedEntry {
             path: RepoPath::from(path),
             reason,
         });
@@ -238,14 +238,14 @@ impl Found {
     }
 
     /// Lists the permission bits of a file if a checkout would give others.
-    pub(super) fn note_mode(&mut self, ground: &Ground<'_>, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
+    pub(super) fn note_mode(&mut self, ground: &WalkContext<'_>, path: &[u8], meta: &Meta, entry: Option<&Entry>) {
         if !ground.is_usual(meta, entry) {
             self.lists.modes.push((RepoPath::from(path), meta.mode));
         }
     }
 
-    /// A work tree of which nothing can be seen is no state to save; a list could not even name it.
-    fn check_root(&self, ground: &Ground<'_>) -> Result<(), Error> {
+    /// A working tree of which nothing can be seen is no state to save; a list could not even name it.
+    fn check_root(&self, ground: &WalkContext<'_>) -> Result<(), Error> {
         if self
             .lists
             .skipped
@@ -261,7 +261,7 @@ impl Found {
     }
 
     fn merge(&mut self, other: Self) {
-        self.folders.extend(other.folders);
+        self.directories.extend(other.directories);
         self.candidates.extend(other.candidates);
         self.lists.modes.extend(other.lists.modes);
         self.lists.skipped.extend(other.lists.skipped);
@@ -272,13 +272,13 @@ impl Found {
     }
 }
 
-/// Walks the whole work tree on up to `threads` threads. Folders come sorted by their numbers.
+/// Walks the whole working tree on up to `threads` threads. Directories come sorted by their numbers.
 pub(super) fn walk(
     repo: &Repository,
-    ground: &Ground<'_>,
+    ground: &WalkContext<'_>,
     attributes: Attributes,
     threads: usize,
-) -> Result<Found, Error> {
+) -> Result<WalkResult, Error> {
     let root = root(ground, attributes)?;
     let queue = Queue::new(root);
     let mut found = std::thread::scope(|scope| {
@@ -290,7 +290,7 @@ pub(super) fn walk(
                     let repo = repo.clone().into_sync();
                     let queue = &queue;
                     let work = move || work(&repo.to_thread_local(), ground, queue, |_, _| false);
-                    os::beside(scope, work)
+                    os::spawn_worker(scope, work)
                 }));
             }
             false
@@ -304,32 +304,32 @@ pub(super) fn walk(
         found
     });
     found.check_root(ground)?;
-    found.folders.sort_unstable_by_key(|folder| folder.id);
+    found.directories.sort_unstable_by_key(|directory| directory.id);
     Ok(found)
 }
 
 /// Walks on this thread until all is seen or `stop` says so, which is asked after each folder.
 pub(super) fn until(
     repo: &Repository,
-    ground: &Ground<'_>,
+    ground: &WalkContext<'_>,
     attributes: Attributes,
-    mut stop: impl FnMut(&Found) -> bool,
-) -> Result<Found, Error> {
+    mut stop: impl FnMut(&WalkResult) -> bool,
+) -> Result<WalkResult, Error> {
     let queue = Queue::new(root(ground, attributes)?);
     let mut found = work(repo, ground, &queue, |found, _| stop(found));
     found.check_root(ground)?;
-    found.folders.sort_unstable_by_key(|folder| folder.id);
+    found.directories.sort_unstable_by_key(|directory| directory.id);
     Ok(found)
 }
 
-/// The first folder to be read.
-fn root(ground: &Ground<'_>, attributes: Attributes) -> Result<Task, Error> {
+/// The first directory to be read.
+fn root(ground: &WalkContext<'_>, attributes: Attributes) -> Result<Task, Error> {
     let source = |source| Error::WorkTree {
         path: ground.root.to_owned(),
         source,
     };
     Dir::open(ground.root).map_err(source)?;
-    let above = Arc::new(Above {
+    let above = Arc::new(ParentContext {
         dir: None,
         path: Vec::new(),
         ignore: None,
@@ -342,25 +342,30 @@ fn root(ground: &Ground<'_>, attributes: Attributes) -> Result<Task, Error> {
         name: Box::default(),
         entries,
         above,
-        mode: Mode::Whole,
+        mode: WalkMode::Whole,
         excluded: false,
     })
 }
 
-/// Reads folders until none is left, or `stop` says so when told what was found and how many folders wait.
-fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut stop: impl FnMut(&Found, usize) -> bool) -> Found {
-    let mut found = Found::default();
-    let mut names = Names::default();
+/// Reads directories until none is left, or `stop` says so when told what was found and how many directories wait.
+fn work(
+    repo: &Repository,
+    ground: &WalkContext<'_>,
+    queue: &Queue,
+    mut stop: impl FnMut(&WalkResult, usize) -> bool,
+) -> WalkResult {
+    let mut found = WalkResult::default();
+    let mut names = DirNames::default();
     let mut tasks = Vec::new();
     let mut matcher = Matcher::new(ground.settings);
     let roots = ground.trusted.as_ref().map_or(&[][..], |trusted| trusted.roots);
-    let mut reachable = Reachable::new(repo, roots);
+    let mut reachable = TreeLookup::new(repo, roots);
     while let Some(task) = queue.next() {
-        let done = Done {
+        let done = DirectoryGuard {
             queue,
             tasks: &mut tasks,
         };
-        let tools = Tools {
+        let tools = ScanBuffers {
             names: &mut names,
             matcher: &mut matcher,
             reachable: &mut reachable,
@@ -374,13 +379,13 @@ fn work(repo: &Repository, ground: &Ground<'_>, queue: &Queue, mut stop: impl Fn
     found
 }
 
-/// Ends the work on a folder even when it panics, so that the other threads do not wait for ever.
-struct Done<'a> {
+/// Ends the work on a directory even when it panics, so that the other threads do not wait for ever.
+struct DirectoryGuard<'a> {
     queue: &'a Queue,
     tasks: &'a mut Vec<Task>,
 }
 
-impl Done<'_> {
+impl DirectoryGuard<'_> {
     fn finish(self) -> usize {
         let waiting = self.queue.done(self.tasks);
         std::mem::forget(self);
@@ -388,14 +393,14 @@ impl Done<'_> {
     }
 }
 
-impl Drop for Done<'_> {
+impl Drop for DirectoryGuard<'_> {
     fn drop(&mut self) {
         self.tasks.clear();
         self.queue.done(self.tasks);
     }
 }
 
-impl Ground<'_> {
+impl WalkContext<'_> {
     /// Whether a checkout would give a file these permission bits. Those of a link mean nothing.
     pub(super) fn is_usual(&self, meta: &Meta, entry: Option<&Entry>) -> bool {
         let executable = if self.settings.file_mode {
@@ -404,14 +409,14 @@ impl Ground<'_> {
             entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
         };
         let usual = if executable { 0o777 } else { 0o666 } & !self.umask;
-        meta.kind != Kind::File || meta.mode == usual
+        meta.kind != FileKind::File || meta.mode == usual
     }
 
-    /// Keeps a folder open for those below it, unless too many are.
-    pub(super) fn keep_open(&self, dir: Dir) -> Option<Open> {
+    /// Keeps a directory open for those below it, unless too many are.
+    pub(super) fn keep_open(&self, dir: Dir) -> Option<OpenDirectory> {
         let open = Arc::clone(&self.open);
         (open.fetch_add(1, Ordering::Relaxed) < OPEN_FOLDERS)
-            .then(|| Open {
+            .then(|| OpenDirectory {
                 dir,
                 open: Arc::clone(&open),
             })
@@ -421,11 +426,11 @@ impl Ground<'_> {
             })
     }
 
-    /// Opens a folder by its path, name by name. `path` has a slash at its end or is empty.
+    /// Opens a directory by its path, name by name. `path` has a slash at its end or is empty.
     pub(super) fn open(&self, path: &[u8]) -> std::io::Result<Dir> {
         let mut dir = Dir::open(self.root)?;
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            dir = dir.folder(name)?;
+            dir = dir.directory(name)?;
         }
         Ok(dir)
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_checkpoint::model::facts::{GitFacts, Operation, OperationKind};
+use git_checkpoint::model::facts::{GitFacts, GitOperation, OperationKind};
 use git_checkpoint::store::facts::git_facts;
 
 use super::{id, open};
@@ -181,12 +181,12 @@ fn conflicting() -> World {
 }
 
 #[track_caller]
-fn operation(world: &World) -> Option<Operation> {
+fn operation(world: &World) -> Option<GitOperation> {
     facts(world).operation
 }
 
-fn plain(kind: OperationKind) -> Operation {
-    Operation {
+fn plain(kind: OperationKind) -> GitOperation {
+    GitOperation {
         kind,
         branch: None,
         step: None,
@@ -236,14 +236,14 @@ fn a_rebase_tells_branch_and_step() {
         let world = conflicting();
         world.git(["checkout", "-q", "topic"]).success();
         world.git(["rebase", "-q", backend, "main"]).code(1);
-        let wanted = Operation {
+        let wanted = GitOperation {
             kind: OperationKind::Rebase,
             branch: Some("topic".into()),
             step: Some(1),
             of: Some(2),
         };
         assert_eq!(operation(&world), Some(wanted), "{backend}");
-        // The same in a linked work tree.
+        // The same in a linked working tree.
         world
             .git(["worktree", "add", "-q", "--detach", "../linked", "main"])
             .success();
@@ -261,7 +261,7 @@ fn a_mailbox_in_progress() {
         .stdout()
         .to_owned();
     world.command("git", ["am", "-q"]).input(patch).run();
-    let wanted = Operation {
+    let wanted = GitOperation {
         kind: OperationKind::Am,
         branch: None,
         step: Some(1),
@@ -272,7 +272,7 @@ fn a_mailbox_in_progress() {
 
 #[test]
 fn staged_paths_are_those_of_git() {
-    use git_checkpoint::model::list::Conflict;
+    use git_checkpoint::model::list::IndexConflict;
     let world = conflicting();
     for name in ["renamed-from", "deleted", "changed"] {
         world.file(name, format!("{name}\n"));
@@ -301,7 +301,7 @@ fn staged_paths_are_those_of_git() {
     };
     on_copy(&["update-index", "--cacheinfo", &format!("100644,{ours},src/main.txt")]);
     let tree = git_checkpoint::store::ObjectId::from_hex(on_copy(&["write-tree"]).as_bytes()).unwrap();
-    let conflicts = [Conflict {
+    let conflicts = [IndexConflict {
         path: "src/main.txt".into(),
         n: 0,
         stage: 2,

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use git_checkpoint::model::report::MergeVerdict;
-use git_checkpoint::store::merge::{self, Labels, Options, PathMerge, Trees};
-use git_checkpoint::store::tree::Reader;
+use git_checkpoint::store::merge::{self, Labels, MergeOptions, PathMerge, Trees};
+use git_checkpoint::store::tree::TreeReader;
 
 use super::{Dice, id, open};
 use crate::support::World;
 
-const OPTIONS: Options<'_> = Options {
+const OPTIONS: MergeOptions<'_> = MergeOptions {
     labels: Labels {
         base: "base",
         ours: "ours",
@@ -20,7 +20,7 @@ const OPTIONS: Options<'_> = Options {
     rename_candidates: 1000,
 };
 
-/// Three branches `base`, `ours` and `theirs`, made by changing the files of the work tree.
+/// Three branches `base`, `ours` and `theirs`, made by changing the files of the working tree.
 fn branches(world: &World, base: impl Fn(&World), ours: impl FnOnce(&World), theirs: impl FnOnce(&World)) {
     world.git(["checkout", "-q", "--orphan", "base"]).success();
     let commit = |name: &str| {
@@ -46,7 +46,7 @@ fn branches(world: &World, base: impl Fn(&World), ours: impl FnOnce(&World), the
 fn compare(world: &World) -> Vec<PathMerge> {
     let repo = open(world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(world, name)));
-    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&TreeReader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     let tree = merge::tree(&repo, ours, &merged).unwrap();
 
     let config = ["-c", "merge.directoryRenames=false", "-c", "merge.conflictStyle=merge"];
@@ -72,7 +72,7 @@ fn compare(world: &World) -> Vec<PathMerge> {
         .collect();
     let shown = || format!("git: {git_conflicts:?}\nours: {merged:#?}");
     assert_eq!(conflicts.is_empty(), git_conflicts.is_empty(), "{}", shown());
-    // Of a rename git lists both names, and beside a file in a folder's way one with another name.
+    // Of a rename git lists both names, and beside a file in a directory's way one with another name.
     assert!(conflicts.iter().all(|path| git_conflicts.contains(path)), "{}", shown());
     let content_only = merged.iter().all(|path| {
         matches!(
@@ -155,7 +155,7 @@ fn the_same_file_with_and_without_a_conflict() {
         ]
     );
     // What theirs changed in `same` is there already.
-    assert_eq!(merged[2].result, merge::Outcome::Keep);
+    assert_eq!(merged[2].result, merge::PathMergeOutcome::Keep);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn renames_are_followed_on_both_sides() {
 
 #[cfg(unix)]
 #[test]
-fn links_modes_and_folders() {
+fn links_modes_and_directories() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let world = World::new();
     let executable =
@@ -305,7 +305,7 @@ fn links_modes_and_folders() {
     );
     let repo = open(&world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(&world, name)));
-    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&TreeReader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     let conflicts: Vec<_> = verdicts(&merged)
         .into_iter()
         .filter(|(_, verdict)| verdict.is_conflict())
@@ -375,11 +375,11 @@ fn random_changes_agree_with_git() {
             }
         };
         let base = |w: &World| {
-            for folder in ["p", "q"] {
+            for directory in ["p", "q"] {
                 for n in 0..4 {
                     w.file(
-                        format!("{folder}/{n}"),
-                        lines(&[]).replace("line", &format!("line of {folder}{n}")),
+                        format!("{directory}/{n}"),
+                        lines(&[]).replace("line", &format!("line of {directory}{n}")),
                     );
                 }
             }
@@ -424,7 +424,7 @@ fn content_that_a_partial_clone_lacks_spoils_its_own_path_alone() {
     world.enter("partial");
     let repo = open(&world).with_object_memory();
     let [base, ours, theirs] = ["base", "ours", "theirs"].map(|name| Some(id(&world, &format!("origin/{name}"))));
-    let merged = merge::three_way(&Reader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
+    let merged = merge::three_way(&TreeReader::new(&repo), Trees { base, ours, theirs }, OPTIONS).unwrap();
     assert_eq!(
         verdicts(&merged),
         [

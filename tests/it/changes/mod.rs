@@ -21,7 +21,7 @@ fn open(world: &World) -> Repository {
         .into_iter()
         .map(|(name, value)| (name.into(), value))
         .collect();
-    store::open(&store::Environment {
+    store::open(&store::OpenEnvironment {
         cwd: world.repo(),
         vars,
     })

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use git_checkpoint::store::patch::{self, Format, PatchOptions};
-use git_checkpoint::store::pathspec::Filter;
-use git_checkpoint::store::spill::Spilled;
+use git_checkpoint::store::patch::{self, PatchFormat, PatchOptions};
+use git_checkpoint::store::pathspec::PathFilter;
+use git_checkpoint::store::spill::SpillDirectory;
 use git_checkpoint::store::tree::{self, Renames};
 
 use super::{id, open};
@@ -81,10 +81,10 @@ fn other_formats_are_those_of_git() {
     let repo = open(&world);
     let [old, new] = ["HEAD~1", "HEAD"].map(|name| Some(id(&world, name)));
     let formats = [
-        (Format::Stat, "--stat"),
-        (Format::NumStat, "--numstat"),
-        (Format::NameOnly, "--name-only"),
-        (Format::NameStatus, "--name-status"),
+        (PatchFormat::Stat, "--stat"),
+        (PatchFormat::NumStat, "--numstat"),
+        (PatchFormat::NameOnly, "--name-only"),
+        (PatchFormat::NameStatus, "--name-status"),
     ];
     for (format, option) in formats {
         let options = PatchOptions {
@@ -93,12 +93,16 @@ fn other_formats_are_those_of_git() {
             ..PatchOptions::default()
         };
         let ours = patch::command(&repo, old, new, &options, None).run().unwrap().stdout;
-        let summary = if format == Format::Stat { "--summary" } else { option };
+        let summary = if format == PatchFormat::Stat {
+            "--summary"
+        } else {
+            option
+        };
         let git = world.git(["diff", "-M", option, summary, "HEAD~1", "HEAD"]);
         assert_eq!(String::from_utf8_lossy(&ours), git.success().stdout());
     }
     let options = PatchOptions {
-        format: Format::NameOnly,
+        format: PatchFormat::NameOnly,
         nul: true,
         pathspecs: vec!["*.txt".into()],
         ..PatchOptions::default()
@@ -107,7 +111,7 @@ fn other_formats_are_those_of_git() {
     assert_eq!(ours, b"src/main.txt\0src/moved.txt\0");
     let options = PatchOptions {
         pathspecs: vec!["x.c".into()],
-        folder: Some(world.path("src")),
+        directory: Some(world.path("src")),
         ..options
     };
     let ours = patch::command(&repo, old, new, &options, None).run().unwrap().stdout;
@@ -128,12 +132,12 @@ fn objects_in_memory_are_shown_to_git() {
         .unwrap();
     let new = editor.write().unwrap().detach();
     let before = world.fingerprint();
-    let spilled = Spilled::new(&repo).unwrap();
+    let spilled = SpillDirectory::new(&repo).unwrap();
     let patch = patch::command(&repo, Some(head), Some(new), &PatchOptions::default(), spilled.as_ref())
         .run()
         .unwrap()
         .stdout;
-    let again = Spilled::new(&repo).unwrap();
+    let again = SpillDirectory::new(&repo).unwrap();
     drop((spilled, again));
     let patch = String::from_utf8(patch).unwrap();
     assert!(patch.ends_with("-int x;\n+in memory\n"), "{patch}");
@@ -142,7 +146,7 @@ fn objects_in_memory_are_shown_to_git() {
         !world.path(".git/checkpoint/spilled").exists(),
         "it goes with its last user"
     );
-    assert!(Spilled::new(&open(&world)).unwrap().is_none());
+    assert!(SpillDirectory::new(&open(&world)).unwrap().is_none());
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn what_a_killed_process_spilled_is_swept() {
     fs::write(old.join("lock"), "").unwrap();
     let repo = open(&world).with_object_memory();
     repo.write_blob("x").unwrap();
-    drop(Spilled::new(&repo).unwrap());
+    drop(SpillDirectory::new(&repo).unwrap());
     assert!(!old.exists());
 }
 
@@ -184,8 +188,8 @@ fn pathspecs_choose_what_git_chooses() {
         ("src", &[":(top)sub"]),
         ("src", &[":!x.c"]),
     ];
-    for (folder, specs) in cases {
-        let filter = Filter::new(&repo, specs, Path::new(folder)).unwrap();
+    for (directory, specs) in cases {
+        let filter = PathFilter::new(&repo, specs, Path::new(directory)).unwrap();
         let ours: Vec<_> = changes
             .iter()
             .map(|change| &change.path)
@@ -193,7 +197,7 @@ fn pathspecs_choose_what_git_chooses() {
             .map(|path| path.as_bytes().to_vec())
             .collect();
         let args = ["diff", "--no-renames", "--name-only", "-z", "HEAD~1", "HEAD", "--"];
-        let git = world.command("git", args.iter().chain(*specs)).within(folder).run();
+        let git = world.command("git", args.iter().chain(*specs)).within(directory).run();
         let git: Vec<_> = git
             .success()
             .stdout_bytes()
@@ -201,9 +205,9 @@ fn pathspecs_choose_what_git_chooses() {
             .filter(|path| !path.is_empty())
             .map(<[u8]>::to_vec)
             .collect();
-        assert_eq!(ours, git, "{folder} {specs:?}");
+        assert_eq!(ours, git, "{directory} {specs:?}");
     }
     for bad in [":(nonsense)x", ":(attr:binary)x", "../outside"] {
-        assert!(Filter::new(&repo, &[bad], Path::new("")).is_err(), "{bad}");
+        assert!(PathFilter::new(&repo, &[bad], Path::new("")).is_err(), "{bad}");
     }
 }

@@ -119,7 +119,7 @@ fn git_conflicts(world: &World, base: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The snapshot commit of the newest checkpoint.
+/// The snapshot commit of the latest checkpoint.
 fn snapshot(world: &World) -> String {
     let tip = world.git_line([
         "for-each-ref",

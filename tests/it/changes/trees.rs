@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use git_checkpoint::model::change::TreeChange;
-use git_checkpoint::store::tree::{self, Reader, Renames};
+use git_checkpoint::store::tree::{self, Renames, TreeReader};
 
 use super::{Dice, id, open};
 use crate::support::World;
@@ -12,7 +12,7 @@ use crate::support::World;
 /// Changes in the form of `git diff-tree --raw -z`, the fields separated by spaces and lines.
 fn raw(changes: &[TreeChange]) -> String {
     let none = "0".repeat(40);
-    let side = |entry: &Option<git_checkpoint::model::change::Entry>| match entry {
+    let side = |entry: &Option<git_checkpoint::model::change::TreeEntryInfo>| match entry {
         None => (0, none.clone()),
         Some(entry) => (entry.mode, entry.id.to_string()),
     };
@@ -54,7 +54,7 @@ fn same_as_git(world: &World, old: &str, new: &str) -> Vec<TreeChange> {
         );
     }
     let found = tree::diff(&repo, a, b, Renames::Exact).unwrap();
-    assert_eq!(Reader::new(&repo).diff(a, b, Renames::Exact).unwrap(), found);
+    assert_eq!(TreeReader::new(&repo).diff(a, b, Renames::Exact).unwrap(), found);
     found
 }
 
@@ -70,8 +70,8 @@ fn trees_that_git_has_packed_are_compared_as_git_does() {
             n % 10
         );
         for file in (0..if n == 0 { 50 } else { n % 3 + 1 }).map(|file| (file + n) % 50) {
-            for folder in 0..4 {
-                stream += &format!("M 644 inline top/folder{folder}/file{file:02}\ndata 2\n{n:02}\n");
+            for directory in 0..4 {
+                stream += &format!("M 644 inline top/folder{directory}/file{file:02}\ndata 2\n{n:02}\n");
             }
         }
     }
@@ -102,15 +102,15 @@ fn trees_that_git_has_packed_are_compared_as_git_does() {
     };
     let anew = || {
         let repo = open(&world);
-        let reader = Reader::new(&repo);
+        let reader = TreeReader::new(&repo);
         compare(&|old, new| {
             let [old, new] = [old, new].map(|name| Some(id(&world, name)));
             reader.diff(old, new, Renames::Off).unwrap()
         });
     };
-    let folder = world.path(".git/objects/pack");
+    let directory = world.path(".git/objects/pack");
     let packs = |end: &str| {
-        let paths = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let paths = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
         let found = paths.filter(|path| path.extension().is_some_and(|found| found == end));
         found.collect::<Vec<_>>()
     };
@@ -122,7 +122,7 @@ fn trees_that_git_has_packed_are_compared_as_git_does() {
     anew();
     // Packed anew behind the back of a reader.
     let repo = open(&world);
-    let reader = Reader::new(&repo);
+    let reader = TreeReader::new(&repo);
     world.git(["repack", "-adfq"]).success();
     compare(&|old, new| {
         let [old, new] = [old, new].map(|name| Some(id(&world, name)));
@@ -297,8 +297,8 @@ fn a_blobless_clone_is_enough() {
     assert_eq!(objects(&world.path(".git/objects")), before, "nothing was fetched");
 }
 
-fn objects(folder: &Path) -> usize {
-    fs::read_dir(folder)
+fn objects(directory: &Path) -> usize {
+    fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .map(|path| if path.is_dir() { objects(&path) } else { 1 })

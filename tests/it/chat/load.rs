@@ -45,7 +45,7 @@ fn a_save_stores_only_new_chunks_and_adding_reads_no_message() {
         "only the last chunk is another one"
     );
     assert_ne!(after[5], before[5]);
-    // The positions of the newest are right without reading the others.
+    // The positions of the latest are right without reading the others.
     let list = world
         .checkpoint(["message", "list", "-n", "2", "--json"])
         .success()

@@ -23,7 +23,7 @@ fn say(world: &World, role: &str, text: &str) {
     added.input(text).run().success();
 }
 
-/// The messages as JSON, summarised ones included.
+/// The messages as JSON, summarized ones included.
 fn messages(world: &World) -> Vec<Value> {
     let list = world
         .checkpoint(["message", "list", "--full", "--json"])
@@ -39,12 +39,12 @@ fn everything(world: &World) -> Vec<u8> {
         .success()
         .stdout_bytes()
         .to_vec();
-    let mut folders = vec![world.path(".git/checkpoint")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut directories = vec![world.path(".git/checkpoint")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else {
                 out.extend(fs::read(path).unwrap());
             }
@@ -158,8 +158,8 @@ fn blocks_and_pictures_come_back_as_they_were() {
 fn a_torn_line_is_cut_off_and_damage_is_told() {
     let world = session();
     say(&world, "user", "one");
-    let folder = world.path(".git/checkpoint/drafts");
-    let file = fs::read_dir(folder)
+    let directory = world.path(".git/checkpoint/drafts");
+    let file = fs::read_dir(directory)
         .unwrap()
         .map(|e| e.unwrap().path())
         .find(|p| p.to_string_lossy().ends_with("chat.jsonl"))

@@ -8,11 +8,11 @@
 //! | 3 | pages for a browser | `setup::pages_for_a_browser` |
 //! | 4 | options, revisions, `--`, pathspecs | `row_04` |
 //! | 5 | pathspecs, also from files, and git's switches for them | `row_05`, `scripts::row_05` |
-//! | 6, 26 | folders and aliases | `row_06_and_26` |
+//! | 6, 26 | directories and aliases | `row_06_and_26` |
 //! | 7 | selectors | `stories::session`, `selectors_that_are_too_short_say_so` |
 //! | 8 | what goes to which stream | `every::row_08_and_10`, `schemas` |
 //! | 9 | progress | `row_09`, `terminal` |
-//! | 10 | colour | `every::row_08_and_10`, `terminal` |
+//! | 10 | color | `every::row_08_and_10`, `terminal` |
 //! | 11 | glyphs | `row_11` |
 //! | 12 | pager | `row_12`, `terminal` |
 //! | 13 | patches that apply | `stories::history` |
@@ -95,7 +95,7 @@ fn row_05_pathspecs_are_gits() {
 }
 
 #[test]
-fn row_06_and_26_folders_and_aliases() {
+fn row_06_and_26_directories_and_aliases() {
     let world = session();
     world.git(["config", "alias.cp", "checkpoint"]).success();
     world.git(["config", "alias.cs", "!git checkpoint"]).success();
@@ -167,8 +167,8 @@ fn row_11_glyphs_are_a_switch_of_their_own() {
     };
     assert!(graph("ascii", "--color=never").is_ascii());
     assert!(!graph("unicode", "--color=never").is_ascii());
-    let coloured = graph("ascii", "--color=always");
-    assert!(coloured.is_ascii() && coloured.contains("\x1b["), "{coloured}");
+    let colored = graph("ascii", "--color=always");
+    assert!(colored.is_ascii() && colored.contains("\x1b["), "{colored}");
 }
 
 #[test]

@@ -114,16 +114,16 @@ fn row_08_and_10_pipes_get_no_control_sequences() {
             }
         },
     );
-    let mut coloured = 0;
+    let mut colored = 0;
     story(
         &World::with_commit(),
         &["--color=always"],
         &[("TERM", "xterm")],
         |_, out| {
-            coloured += usize::from(out.stdout().contains("\x1b["));
+            colored += usize::from(out.stdout().contains("\x1b["));
         },
     );
-    assert!(coloured > 15, "{coloured} lines of the story are coloured");
+    assert!(colored > 15, "{colored} lines of the story are coloured");
     story(
         &World::with_commit(),
         &[],

@@ -2,7 +2,7 @@
 //! there is compared with what stands in the text; so they cannot rot.
 //!
 //! A block `console` has commands behind `$ ` (going on behind `> `) and what they print; a block `sh` has commands that
-//! must succeed; there are no others. Ids, times, sizes, the machine's name and folders may be others. What a reader
+//! must succeed; there are no others. Ids, times, sizes, the machine's name and directories may be others. What a reader
 //! need not see stands in comments: `<!-- run: COMMAND -->` and `<!-- wait: SECONDS -->`. `cargo` is a stand-in that
 //! runs the program built for the tests. With `UPDATE_README=1` it is rewritten with what is printed.
 
@@ -23,7 +23,7 @@ case "$1 $2 $3" in
 esac
 "#;
 
-/// One document: its world, and the folder its next command runs in.
+/// One document: its world, and the directory its next command runs in.
 struct Reader {
     world: World,
     bin: String,
@@ -47,7 +47,7 @@ impl Reader {
         Self { world, bin }
     }
 
-    /// Runs a command as typed, in the folder where the one before ended, and gives what the terminal showed.
+    /// Runs a command as typed, in the directory where the one before ended, and gives what the terminal showed.
     fn run(&self, command: &str, must_succeed: bool) -> String {
         let state = self.world.root().join("state");
         let script = format!(
@@ -55,8 +55,8 @@ impl Reader {
             state.display()
         );
         let before = fs::read_to_string(&state).unwrap_or_default();
-        let (folder, exports) = before.split_once('\n').unwrap_or((".", ""));
-        let script = format!("cd '{folder}'\n{exports}\n{script}");
+        let (directory, exports) = before.split_once('\n').unwrap_or((".", ""));
+        let script = format!("cd '{directory}'\n{exports}\n{script}");
         let screen = Terminal::new(80, "xterm")
             .env("PATH", &self.bin)
             .env("NO_COLOR", "1")
@@ -72,7 +72,7 @@ impl Reader {
     /// Text with another machine's name and folders.
     fn elsewhere(&self, text: &str) -> String {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        // What a folder is called decides on how lines are broken and padded.
+        // What a directory is called decides on how lines are broken and padded.
         let padded = Regex::new(&format!(
             r"{}(\S*) +",
             regex::escape(self.world.root().to_str().unwrap())
@@ -185,8 +185,8 @@ fn the_readme_shows_what_is_printed() {
 
 #[test]
 fn the_guides_show_what_is_printed() {
-    let folder = "src/commands/guides";
-    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    let directory = "src/commands/guides";
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)).unwrap();
     let mut names: Vec<_> = files
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -194,7 +194,7 @@ fn the_guides_show_what_is_printed() {
     assert!(names.len() >= 6, "{names:?}");
     let faults: Vec<_> = names
         .iter()
-        .flat_map(|name| check(&format!("{folder}/{name}")))
+        .flat_map(|name| check(&format!("{directory}/{name}")))
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let world = World::without_repository();

@@ -51,9 +51,9 @@ fn row_19_what_libraries_say_is_told_in_our_words() {
         assert!(!out.is_success());
         out.no_stdout().stderr_has(said);
     }
-    // Wrong usage is told in the colours that were asked for as well.
-    let coloured = |arg: &str| world.checkpoint(["lst", arg]).code(129).stderr().contains("\x1b[");
-    assert!(coloured("--color=always") && !coloured("--color=never"));
+    // Wrong usage is told in the colors that were asked for as well.
+    let colored = |arg: &str| world.checkpoint(["lst", arg]).code(129).stderr().contains("\x1b[");
+    assert!(colored("--color=always") && !colored("--color=never"));
     world.file(".git/checkpoint/current", "{\n");
     world
         .checkpoint(["save"])
@@ -299,14 +299,14 @@ fn row_25_commits_of_two_forks() {
     world.git(["commit", "-qam", "base"]).success();
     world.checkpoint(["save", "-m", "base"]).success();
     let fork = |name: &str, content: &str, subject: &str| {
-        let folder = format!("../{name}");
+        let directory = format!("../{name}");
         world
-            .checkpoint(["fork", "auth", "--name", name, "--worktree", &folder])
+            .checkpoint(["fork", "auth", "--name", name, "--worktree", &directory])
             .success();
-        world.file(format!("{folder}/src/main.txt"), content);
-        world.git(["-C", &folder, "commit", "-qam", subject]).success();
+        world.file(format!("{directory}/src/main.txt"), content);
+        world.git(["-C", &directory, "commit", "-qam", subject]).success();
         world
-            .git(["-C", &folder, "checkpoint", "save", "-m", subject])
+            .git(["-C", &directory, "checkpoint", "save", "-m", subject])
             .success();
     };
     fork("one", "fn main\n", "main");

@@ -5,23 +5,23 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use git_checkpoint::model::path::RepoPath;
-use git_checkpoint::model::plan::{Act, Block};
-use git_checkpoint::store::pathspec::Filter;
-use git_checkpoint::worktree::restore::{Options, Plan};
+use git_checkpoint::model::plan::{Act, BlockReason};
+use git_checkpoint::store::pathspec::PathFilter;
+use git_checkpoint::worktree::restore::{RestoreOptions, RestorePlan};
 
 use super::{acts, chmod, disk, exact, files, open, planned, restore, run, save, save_with, shown, written};
 use crate::support::World;
 
-fn blocked(plan: &Plan) -> Vec<(String, Block)> {
+fn blocked(plan: &RestorePlan) -> Vec<(String, BlockReason)> {
     plan.blocked
         .iter()
         .map(|blocked| (blocked.path.to_string(), blocked.why.clone()))
         .collect()
 }
 
-fn chosen<'a>(world: &World, specs: &[&str]) -> Options<'a> {
-    let filter = Filter::new(&open(world), specs, std::path::Path::new("")).unwrap();
-    Options {
+fn chosen<'a>(world: &World, specs: &[&str]) -> RestoreOptions<'a> {
+    let filter = PathFilter::new(&open(world), specs, std::path::Path::new("")).unwrap();
+    RestoreOptions {
         paths: Some(filter),
         ..exact()
     }
@@ -74,7 +74,7 @@ fn every_kind_of_change_is_taken_back() {
         ]
     );
     assert_eq!(disk(&world.repo()), before);
-    assert_eq!((done.written, done.deleted, done.modes, done.folders), (5, 3, 1, 1));
+    assert_eq!((done.written, done.deleted, done.modes, done.directories), (5, 3, 1, 1));
     assert!(plan.is_done() || !plan.lines.is_empty());
     let again = planned(&world, &saved, exact()).unwrap();
     assert!(again.is_done(), "{:?}", shown(&again.lines));
@@ -157,7 +157,7 @@ fn an_ignored_file_in_the_way_stops_everything() {
     world.file("b/d", "held");
     let before = disk(&world.repo());
     let plan = planned(&world, &saved, exact()).unwrap();
-    let expected = ["b/c", "config", "folder"].map(|path| (path.to_owned(), Block::Ignored));
+    let expected = ["b/c", "config", "folder"].map(|path| (path.to_owned(), BlockReason::Ignored));
     assert_eq!(blocked(&plan), expected);
     assert!(
         restore::execute(
@@ -217,7 +217,7 @@ fn what_cannot_be_held_is_neither_deleted_nor_overwritten() {
     let present = save_with(&world, 8, &[]);
     let plan = restore::plan(&open(&world), files(&present), files(&saved), exact()).unwrap();
     let reason = git_checkpoint::model::list::SkipReason::TooLarge;
-    assert_eq!(blocked(&plan), [("big".to_owned(), Block::NotHeld(reason))]);
+    assert_eq!(blocked(&plan), [("big".to_owned(), BlockReason::NotHeld(reason))]);
     world.file("big", "small");
     let present = save_with(&world, 8, &[]);
     let plan = restore::plan(&open(&world), files(&present), files(&saved), exact()).unwrap();
@@ -244,7 +244,7 @@ fn other_repositories_are_left_alone() {
     let (plan, _) = restore(&world, &saved);
     assert_eq!(acts(&plan, Act::Delete), [""; 0]);
     assert_eq!(disk(&world.path("nested")), before);
-    // Where there was an empty folder, none is made in what is a repository now.
+    // Where there was an empty directory, none is made in what is a repository now.
     for name in ["hollow", "with-commits"] {
         fs::create_dir_all(world.path(name).join("inner")).unwrap();
     }
@@ -312,7 +312,7 @@ fn overlay_and_pathspecs_narrow_what_is_done() {
     world.file("b/two", "edited");
     world.file("a/later", "3");
     world.file("b/later", "4");
-    let overlay = Options {
+    let overlay = RestoreOptions {
         overlay: true,
         ..exact()
     };
@@ -339,7 +339,7 @@ fn a_file_that_is_in_the_way_of_what_is_meant_goes_too() {
     world.file("d", "a file");
     for options in [
         chosen(&world, &["d/x"]),
-        Options {
+        RestoreOptions {
             overlay: true,
             ..exact()
         },
@@ -452,7 +452,7 @@ fn a_linked_parent_leads_nowhere() {
     symlink(&outside, world.path("d")).unwrap();
     fs::write(world.path(".git/info/exclude"), "d\n").unwrap();
     let plan = planned(&world, &saved, exact()).unwrap();
-    assert_eq!(blocked(&plan), [("d".to_owned(), Block::Ignored)]);
+    assert_eq!(blocked(&plan), [("d".to_owned(), BlockReason::Ignored)]);
     assert_eq!(fs::read(outside.join("x")).unwrap(), b"precious");
 }
 
@@ -470,8 +470,11 @@ fn links_are_kept_as_text_and_links_into_the_repository_need_consent() {
         fs::remove_file(world.path(name)).unwrap();
     }
     let refused = planned(&world, &saved, exact()).unwrap();
-    assert_eq!(blocked(&refused), [("hooks".to_owned(), Block::LinkIntoRepository)]);
-    let trusted = Options {
+    assert_eq!(
+        blocked(&refused),
+        [("hooks".to_owned(), BlockReason::LinkIntoRepository)]
+    );
+    let trusted = RestoreOptions {
         trusted: true,
         ..exact()
     };
@@ -513,7 +516,7 @@ fn what_changes_between_plan_and_execution_stays() {
 }
 
 #[test]
-fn a_folder_that_is_not_empty_after_all_stays() {
+fn a_directory_that_is_not_empty_after_all_stays() {
     let world = World::with_commit();
     world.file("d", "a file");
     let saved = save(&world);
@@ -553,11 +556,11 @@ fn what_the_sparse_checkout_leaves_out_is_left_out() {
 }
 
 #[test]
-fn the_current_folder_stays() {
+fn the_current_directory_stays() {
     let world = World::with_commit();
     let saved = save(&world);
     world.file("new/deep/x", "1");
-    let options = Options {
+    let options = RestoreOptions {
         cwd: Some(RepoPath::from("new/deep")),
         ..exact()
     };
@@ -575,7 +578,7 @@ fn leftovers_of_a_killed_restore_are_held_and_removed() {
     let world = World::with_commit();
     let saved = save(&world);
     world.file("src/.checkpoint-restore-abc-1", "whatever it was");
-    let overlay = Options {
+    let overlay = RestoreOptions {
         overlay: true,
         ..exact()
     };

@@ -1,13 +1,13 @@
-//! Crafted checkpoints: whatever their trees and lists say, nothing is written outside of the work tree or into git's
-//! own folder, and nothing is run.
+//! Crafted checkpoints: whatever their trees and lists say, nothing is written outside of the working tree or into git's
+//! own directory, and nothing is run.
 
 use std::fs;
 
-use git_checkpoint::model::list::{Held, Lists};
+use git_checkpoint::model::list::{HeldFile, Lists};
 use git_checkpoint::model::path::RepoPath;
 use git_checkpoint::store::objects::Writer;
 use git_checkpoint::store::{Kind, ObjectId};
-use git_checkpoint::worktree::restore::{Error, Files, Options};
+use git_checkpoint::worktree::restore::{Error, RestoreOptions, SideFiles};
 
 use super::{disk, exact, files, open, restore, run, save, umask};
 use crate::support::World;
@@ -52,7 +52,7 @@ fn craft(world: &World, parts: &[Part<'_>]) -> ObjectId {
 }
 
 fn attempt(world: &World, tree: ObjectId, lists: &Lists, held: &[ObjectId]) -> Result<(), Error> {
-    let target = Files {
+    let target = SideFiles {
         tree,
         lists,
         held,
@@ -60,7 +60,7 @@ fn attempt(world: &World, tree: ObjectId, lists: &Lists, held: &[ObjectId]) -> R
     };
     let present = save(world);
     // As much as a user could consent to.
-    let options = Options {
+    let options = RestoreOptions {
         trusted: true,
         ..exact()
     };
@@ -71,7 +71,7 @@ fn attempt(world: &World, tree: ObjectId, lists: &Lists, held: &[ObjectId]) -> R
     Ok(())
 }
 
-/// The world around the work tree, and git's own folder but for objects.
+/// The world around the working tree, and git's own directory but for objects.
 fn outside(world: &World) -> String {
     let find = world
         .command(
@@ -117,7 +117,7 @@ fn world() -> World {
 fn names_that_lead_out_or_into_git_are_refused() {
     let hooks = |name: &'static [u8]| vec![Folder(name, vec![Folder(b"hooks", vec![File(b"pre-commit")])])];
     let mut trees: Vec<Vec<Part<'_>>> = Vec::new();
-    // Every disguise of git's folder as a folder with hooks in it.
+    // Every disguise of git's directory as a directory with hooks in it.
     for name in [
         &b".git"[..],
         b".GIT",
@@ -239,7 +239,7 @@ fn paths_in_lists_are_held_to_the_same_rules() {
             ..Lists::default()
         };
         let held = Lists {
-            held: vec![Held {
+            held: vec![HeldFile {
                 path: path.clone(),
                 n: 0,
             }],
@@ -253,7 +253,7 @@ fn paths_in_lists_are_held_to_the_same_rules() {
         let lists = Lists {
             modes: vec![(path.clone(), 0o777)],
             raw: vec![path.clone()],
-            skipped: vec![git_checkpoint::model::list::Skipped {
+            skipped: vec![git_checkpoint::model::list::SkippedEntry {
                 path,
                 reason: git_checkpoint::model::list::SkipReason::TooLarge,
             }],
@@ -262,7 +262,7 @@ fn paths_in_lists_are_held_to_the_same_rules() {
         attempt(&world, saved.tree, &lists, &[]).unwrap();
     }
     let missing = Lists {
-        held: vec![Held {
+        held: vec![HeldFile {
             path: RepoPath::from("x"),
             n: 7,
         }],
@@ -281,7 +281,7 @@ fn a_link_is_never_a_way_for_what_comes_after_it() {
     let world = world();
     fs::create_dir(world.root().join("outside")).unwrap();
     let outside_before = outside(&world);
-    // The link and the folder differ in case: two things here, one on other file systems.
+    // The link and the directory differ in case: two things here, one on other file systems.
     for target in [&b"../outside"[..], b".git", b"/", b".."] {
         let tree = craft(
             &world,
@@ -364,7 +364,7 @@ fn nothing_is_run_for_a_crafted_checkpoint() {
         .trim()
         .to_owned();
     fs::remove_file(&canary).ok();
-    let target = Files {
+    let target = SideFiles {
         tree: ObjectId::from_hex(tree.as_bytes()).unwrap(),
         lists: &Lists::default(),
         held: &[],

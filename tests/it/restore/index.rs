@@ -3,26 +3,26 @@
 use std::fs;
 use std::time::Duration;
 
-use git_checkpoint::store::pathspec::Filter;
-use git_checkpoint::worktree::restore::index::{self, Changed, Staged};
+use git_checkpoint::store::pathspec::PathFilter;
+use git_checkpoint::worktree::restore::index::{self, IndexChange, IndexState};
 use git_checkpoint::worktree::restore::{Error, include};
 use git_checkpoint::worktree::snapshot::Snapshot;
 
 use super::{Writer, disk, exact, files, open, planned, restore, run, save, save_with, shown, umask};
 use crate::support::World;
 
-fn staged(snapshot: &Snapshot) -> Staged<'_> {
-    Staged {
+fn staged(snapshot: &Snapshot) -> IndexState<'_> {
+    IndexState {
         tree: snapshot.index_tree,
         lists: &snapshot.lists,
         blobs: &snapshot.conflict_blobs,
     }
 }
 
-fn bring_back(world: &World, then: &Snapshot, specs: &[&str]) -> Result<Changed, Error> {
+fn bring_back(world: &World, then: &Snapshot, specs: &[&str]) -> Result<IndexChange, Error> {
     let repo = open(world);
     let now = save(world);
-    let mut filter = (!specs.is_empty()).then(|| Filter::new(&repo, specs, std::path::Path::new("")).unwrap());
+    let mut filter = (!specs.is_empty()).then(|| PathFilter::new(&repo, specs, std::path::Path::new("")).unwrap());
     let mut changed = index::compare(&repo, staged(&now), staged(then), filter.as_mut())?;
     index::write(&repo, None, staged(then), &mut changed, "token", Duration::ZERO)?;
     Ok(changed)
@@ -80,7 +80,7 @@ fn staged_unmerged_and_intended_files_come_back() {
     assert_eq!(disk(&world.repo()), files_before);
     assert_eq!(state(&world), before);
     world.git(["fsck", "--strict"]).success();
-    assert_eq!(bring_back(&world, &saved, &[]).unwrap(), Changed::default());
+    assert_eq!(bring_back(&world, &saved, &[]).unwrap(), IndexChange::default());
 }
 
 #[test]
@@ -104,17 +104,17 @@ fn a_conflict_of_now_goes_and_paths_narrow_it() {
 }
 
 #[test]
-fn a_file_takes_the_place_of_a_folder_and_back() {
+fn a_file_takes_the_place_of_a_directory_and_back() {
     let world = World::with_commit();
     world.file("d/x", "1");
     world.git(["add", "d/x"]).success();
-    let folder = save(&world);
+    let directory = save(&world);
     world.git(["rm", "--quiet", "--cached", "d/x"]).success();
     fs::remove_dir_all(world.path("d")).unwrap();
     world.file("d", "2");
     world.git(["add", "d"]).success();
     let file = save(&world);
-    for saved in [&folder, &file, &folder] {
+    for saved in [&directory, &file, &directory] {
         bring_back(&world, saved, &[]).unwrap();
         assert_eq!(world.git_line(["write-tree"]), saved.index_tree.to_string());
     }

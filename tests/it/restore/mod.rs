@@ -13,11 +13,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use git_checkpoint::model::plan::{Act, Line};
+use git_checkpoint::model::plan::{Act, PlanLine};
 use git_checkpoint::os;
 use git_checkpoint::store::objects::Writer;
 use git_checkpoint::store::{self, Repository};
-use git_checkpoint::worktree::restore::{self, Done, Error, Execution, Files, Options, Plan};
+use git_checkpoint::worktree::restore::{
+    self, Error, Execution, ExecutionOutcome, RestoreOptions, RestorePlan, SideFiles,
+};
 use git_checkpoint::worktree::snapshot::{self, Snapshot};
 
 use crate::support::World;
@@ -29,7 +31,7 @@ fn open(world: &World) -> Repository {
         .into_iter()
         .map(|(name, value)| (name.into(), value))
         .collect();
-    store::open(&store::Environment {
+    store::open(&store::OpenEnvironment {
         cwd: world.repo(),
         vars,
     })
@@ -48,7 +50,7 @@ fn save(world: &World) -> Snapshot {
 fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot {
     let repo = open(world);
     let writer = Writer::durable(&repo).unwrap();
-    let options = snapshot::Options {
+    let options = snapshot::SnapshotOptions {
         held: &[],
         max_file_size,
         max_total_size: None,
@@ -63,8 +65,8 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
     snapshot
 }
 
-fn files(snapshot: &Snapshot) -> Files<'_> {
-    Files {
+fn files(snapshot: &Snapshot) -> SideFiles<'_> {
+    SideFiles {
         tree: snapshot.tree,
         lists: &snapshot.lists,
         held: &snapshot.held_blobs,
@@ -72,20 +74,20 @@ fn files(snapshot: &Snapshot) -> Files<'_> {
     }
 }
 
-fn exact<'a>() -> Options<'a> {
-    Options {
+fn exact<'a>() -> RestoreOptions<'a> {
+    RestoreOptions {
         keep_ignored: true,
         umask: umask(),
-        ..Options::default()
+        ..RestoreOptions::default()
     }
 }
 
-fn planned(world: &World, target: &Snapshot, options: Options<'_>) -> Result<Plan, Error> {
+fn planned(world: &World, target: &Snapshot, options: RestoreOptions<'_>) -> Result<RestorePlan, Error> {
     let present = save(world);
     restore::plan(&open(world), files(&present), files(target), options)
 }
 
-fn run(world: &World, plan: &Plan) -> Done {
+fn run(world: &World, plan: &RestorePlan) -> ExecutionOutcome {
     let mut execution = Execution {
         token: "test",
         progress: &mut |_, _| {},
@@ -95,7 +97,7 @@ fn run(world: &World, plan: &Plan) -> Done {
 
 /// Restores everything, which must be possible.
 #[track_caller]
-fn restore(world: &World, target: &Snapshot) -> (Plan, Done) {
+fn restore(world: &World, target: &Snapshot) -> (RestorePlan, ExecutionOutcome) {
     let plan = planned(world, target, exact()).unwrap();
     assert_eq!(plan.blocked, [], "blocked");
     let done = run(world, &plan);
@@ -105,12 +107,12 @@ fn restore(world: &World, target: &Snapshot) -> (Plan, Done) {
 }
 
 /// A plan as text, a line for each of its lines.
-fn shown(lines: &[Line]) -> Vec<String> {
-    let text = |line: &Line| format!("{} {} ({})", line.act.word(), line.path, line.why);
+fn shown(lines: &[PlanLine]) -> Vec<String> {
+    let text = |line: &PlanLine| format!("{} {} ({})", line.act.word(), line.path, line.why);
     lines.iter().map(text).collect()
 }
 
-fn acts(plan: &Plan, act: Act) -> Vec<String> {
+fn acts(plan: &RestorePlan, act: Act) -> Vec<String> {
     plan.lines
         .iter()
         .filter(|line| line.act == act)
@@ -118,15 +120,15 @@ fn acts(plan: &Plan, act: Act) -> Vec<String> {
         .collect()
 }
 
-/// Everything in a folder but `.git`: kind, mode, content. Folders too.
+/// Everything in a directory but `.git`: kind, mode, content. Directories too.
 pub(crate) fn disk(root: &Path) -> BTreeMap<Vec<u8>, String> {
     let mut found = BTreeMap::new();
     walk(root, root, &mut found);
     found
 }
 
-fn walk(root: &Path, folder: &Path, found: &mut BTreeMap<Vec<u8>, String>) {
-    for entry in fs::read_dir(folder).unwrap() {
+fn walk(root: &Path, directory: &Path, found: &mut BTreeMap<Vec<u8>, String>) {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
         if name == b".git" {

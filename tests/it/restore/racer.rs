@@ -1,4 +1,4 @@
-//! Another process that swaps folders for links while files are restored.
+//! Another process that swaps directories for links while files are restored.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ fn duration() -> Duration {
 }
 
 #[test]
-fn no_file_gets_outside_through_a_folder_that_becomes_a_link() {
+fn no_file_gets_outside_through_a_directory_that_becomes_a_link() {
     let world = World::with_commit();
     let outside = world.root().join("outside");
     fs::create_dir_all(outside.join("sub")).unwrap();
@@ -47,7 +47,7 @@ fn no_file_gets_outside_through_a_folder_that_becomes_a_link() {
                 }
             };
             while !stop.load(Ordering::Relaxed) {
-                // The real folder steps aside for an instant, and a link has its place.
+                // The real directory steps aside for an instant, and a link has its place.
                 if fs::rename(&real, &aside).is_ok() {
                     let _ = symlink(&outside, &real);
                     std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Random work trees: saved, scrambled, restored, and the scrambled one brought back.
+//! Random working trees: saved, scrambled, restored, and the scrambled one brought back.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +24,7 @@ enum Change {
 const ATTRIBUTES: [&str; 4] = ["", "* text=auto\n", "*a text eol=crlf\n*b -text\n", "* text eol=crlf\n"];
 
 fn name() -> impl Strategy<Value = Vec<u8>> {
-    // Few names, so that files, links and folders take each other's place.
+    // Few names, so that files, links and directories take each other's place.
     prop_oneof![
         8 => prop::sample::select(vec![&b"a"[..], b"b", b"c", b"d"]).prop_map(<[u8]>::to_vec),
         1 => prop::sample::select(vec![&b"nl\nx"[..], b"\xff", b" s ", b"-f", b"*", b":x", b"q\"", "\u{e9}".as_bytes()]).prop_map(<[u8]>::to_vec),
@@ -69,7 +69,7 @@ fn clear(path: &Path) {
     }
 }
 
-/// Makes room for something at a path: nothing there, and folders above it.
+/// Makes room for something at a path: nothing there, and directories above it.
 fn room(world: &World, path: &[u8]) -> PathBuf {
     let mut at = world.repo();
     let names: Vec<_> = path.split(|byte| *byte == b'/').collect();

@@ -94,12 +94,12 @@ impl<'w> Forger<'w> {
     }
 }
 
-/// What is in a folder of the world besides git's own folders.
+/// What is in a directory of the world besides git's own folders.
 fn listing(world: &World) -> Vec<String> {
     let mut found = Vec::new();
-    for folder in ["", "bob"] {
-        let entries = fs::read_dir(world.root().join(folder)).unwrap();
-        found.extend(entries.map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_string_lossy())));
+    for directory in ["", "bob"] {
+        let entries = fs::read_dir(world.root().join(directory)).unwrap();
+        found.extend(entries.map(|entry| format!("{directory}/{}", entry.unwrap().file_name().to_string_lossy())));
     }
     found.sort();
     found

@@ -1,10 +1,10 @@
 //! Sharing through real bare repositories: what is pushed, fetched and pulled, and what is refused.
 
 mod divergence;
-mod dry;
+mod dry_runs;
 mod handover;
 mod hostile;
-mod others;
+mod provenance;
 mod refusing;
 mod shapes;
 
@@ -28,13 +28,13 @@ fn shared() -> World {
     world
 }
 
-/// Clones the hub to a folder of the world and goes there.
-fn clone(world: &World, folder: &str) {
-    let path = world.root().join(folder);
+/// Clones the hub to a directory of the world and goes there.
+fn clone(world: &World, directory: &str) {
+    let path = world.root().join(directory);
     world
         .git(["clone", "--quiet", "../hub", path.to_str().unwrap()])
         .success();
-    world.enter(folder);
+    world.enter(directory);
 }
 
 /// Saves with a summary and gives the id.
@@ -46,14 +46,14 @@ fn save(world: &World, summary: &str) -> String {
     receipt["id"].as_str().unwrap().to_owned()
 }
 
-/// The commit of a ref in a folder of the world; empty if there is none.
-fn at(world: &World, folder: &str, name: &str) -> String {
-    let path = world.root().join(folder);
+/// The commit of a ref in a directory of the world; empty if there is none.
+fn at(world: &World, directory: &str, name: &str) -> String {
+    let path = world.root().join(directory);
     let output = world.git(["-C", path.to_str().unwrap(), "rev-parse", "--verify", "--quiet", name]);
     output.stdout().trim().to_owned()
 }
 
-/// The summaries of a session, newest first.
+/// The summaries of a session, latest first.
 fn log(world: &World, session: &str) -> Vec<String> {
     let log = world.checkpoint(["log", session, "--json"]).success().stdout_json();
     let rows = log["checkpoints"].as_array().unwrap();

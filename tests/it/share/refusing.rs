@@ -35,7 +35,7 @@ fn a_secret_is_not_published() {
         .stderr_has("--allow-secrets")
         .stderr_lacks(&token()[..16]);
     assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
-    // Also when it is gone from the newest checkpoint, and in a commit of the user's.
+    // Also when it is gone from the latest checkpoint, and in a commit of the user's.
     world.file("notes.txt", "nothing\n");
     save(&world, "two");
     world.checkpoint(["push"]).code(4).stderr_has("notes.txt:2");
@@ -162,16 +162,16 @@ fn a_remote_that_dies_in_the_middle_leaves_everything_and_a_repetition_finishes(
 fn a_remote_whose_ref_is_locked_may_be_tried_again() {
     let world = shared();
     world.checkpoint(["start", "auth"]).success();
-    let folder = world.root().join("hub/refs/checkpoints");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("auth.lock"), "").unwrap();
+    let directory = world.root().join("hub/refs/checkpoints");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("auth.lock"), "").unwrap();
     world
         .checkpoint(["push"])
         .code(5)
         .stderr_has("auth.lock")
         .stderr_has("another push to session 'auth'")
         .stderr_has("git checkpoint push origin auth");
-    fs::remove_file(folder.join("auth.lock")).unwrap();
+    fs::remove_file(directory.join("auth.lock")).unwrap();
     world.checkpoint(["push"]).success();
     // What a git of ours that was killed left behind stands in nobody's way.
     clone(&world, "bob");

@@ -1,4 +1,4 @@
-//! Repositories and remotes of other shapes: shallow, partial, SHA-256, reftables, linked work trees, odd names.
+//! Repositories and remotes of other shapes: shallow, partial, SHA-256, reftables, linked working trees, odd names.
 
 use super::{at, clone, log, no_quarantine, save, shared};
 use crate::support::World;
@@ -22,22 +22,22 @@ fn shallow_and_partial_clones() {
     world.file("new.txt", "new\n");
     save(&world, "one");
     world.checkpoint(["push"]).success();
-    for (folder, option) in [
+    for (directory, option) in [
         ("shallow", "--depth=1"),
         ("partial", "--filter=blob:none"),
         ("treeless", "--filter=tree:0"),
     ] {
-        let path = world.root().join(folder);
+        let path = world.root().join(directory);
         world
             .git(["clone", "--quiet", option, &url(&world), path.to_str().unwrap()])
             .success();
-        world.enter(folder);
+        world.enter(directory);
         world.checkpoint(["fetch"]).success().stdout_has("auth");
         world.checkpoint(["resume", "origin/auth"]).success();
         world.checkpoint(["apply", "@"]).success();
         assert_eq!(world.read("new.txt"), b"new\n");
-        world.file(format!("{folder}.txt"), folder);
-        save(&world, folder);
+        world.file(format!("{directory}.txt"), directory);
+        save(&world, directory);
         world.checkpoint(["push"]).success();
         no_quarantine(&world);
         world.enter("repo");
@@ -54,8 +54,8 @@ fn shallow_and_partial_clones() {
 fn sha_256_and_reftables() {
     for (format, refs) in [("sha256", "files"), ("sha1", "reftable")] {
         let world = World::without_repository();
-        for (folder, bare) in [("repo", false), ("hub", true)] {
-            let path = world.root().join(folder);
+        for (directory, bare) in [("repo", false), ("hub", true)] {
+            let path = world.root().join(directory);
             let mut args = vec!["init", "--quiet", "--initial-branch=main"];
             let (format, refs) = (format!("--object-format={format}"), format!("--ref-format={refs}"));
             args.extend([format.as_str(), refs.as_str()]);

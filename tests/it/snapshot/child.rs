@@ -1,4 +1,4 @@
-//! Takes a snapshot in a process of its own: only so can it run in another environment, folder or as another user.
+//! Takes a snapshot in a process of its own: only so can it run in another environment, directory or as another user.
 //!
 //! The process is this test binary, told by a variable where to write the result.
 
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use git_checkpoint::os;
 use git_checkpoint::store::objects::Writer;
-use git_checkpoint::store::{self, Environment};
-use git_checkpoint::worktree::snapshot::{self, Options, PathSummary, Snapshot};
+use git_checkpoint::store::{self, OpenEnvironment};
+use git_checkpoint::worktree::snapshot::{self, PathSummary, Snapshot, SnapshotOptions};
 use serde_json::{Value, json};
 
 use crate::support::{Output, World};
@@ -93,12 +93,12 @@ impl Taken {
 /// How the child is run.
 #[derive(Default)]
 pub struct Setting<'a> {
-    /// Members of [`Options`] that differ from the test's usual ones, and `memory`.
+    /// Members of [`SnapshotOptions`] that differ from the test's usual ones, and `memory`.
     pub options: Value,
     /// More variables.
     pub variables: &'a [(&'a str, &'a str)],
-    /// The folder, relative to the repository.
-    pub folder: &'a str,
+    /// The directory, relative to the repository.
+    pub directory: &'a str,
     /// A program and its arguments that start the child, such as `setpriv`.
     pub prefix: &'a [&'a str],
 }
@@ -131,7 +131,7 @@ fn start(world: &World, setting: &Setting<'_>, result: &Path) -> Output {
     for (name, value) in setting.variables {
         run = run.env(name, value);
     }
-    run.within(setting.folder).run()
+    run.within(setting.directory).run()
 }
 
 /// The child itself; without its variable there is nothing to do.
@@ -149,7 +149,7 @@ fn run_child() {
 }
 
 fn taken(json: &Value) -> Result<Snapshot, String> {
-    let environment = Environment {
+    let environment = OpenEnvironment {
         cwd: std::env::current_dir().unwrap(),
         vars: std::env::vars_os().collect(),
     };
@@ -158,7 +158,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let cache = json["cache"].as_str().map(Path::new);
     let held: Vec<String> = serde_json::from_value(json["held"].clone()).unwrap_or_default();
     let held: Vec<store::ObjectId> = held.iter().map(|id| id.parse().expect("an id")).collect();
-    let options = Options {
+    let options = SnapshotOptions {
         held: &held,
         max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
         max_total_size: json["max_total_size"].as_u64(),

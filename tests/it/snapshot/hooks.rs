@@ -8,13 +8,13 @@ use crate::support::World;
 use super::child::{OPTIONS, RESULT, Taken};
 
 /// Installs a hook that takes a snapshot.
-fn hook(world: &World, folder: &str, name: &str) {
+fn hook(world: &World, directory: &str, name: &str) {
     let program = std::env::current_exe().unwrap();
     let script = format!(
         "#!/bin/sh\nexec '{}' snapshot::child::run_child --exact >/dev/null\n",
         program.display()
     );
-    let path = world.path(folder).join(name);
+    let path = world.path(directory).join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, script).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();

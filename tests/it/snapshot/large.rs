@@ -12,10 +12,10 @@ fn fill(world: &World) -> String {
     let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
     let mut lines = String::new();
     for n in 0..12_000 {
-        let folder = n / 400;
+        let directory = n / 400;
         writeln!(
             lines,
-            "100644 {blob}\tfolder{folder:02}/a-name-of-usual-length-{n:05}.txt"
+            "100644 {blob}\tfolder{directory:02}/a-name-of-usual-length-{n:05}.txt"
         )
         .unwrap();
     }

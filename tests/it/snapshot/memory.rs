@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::support::World;
 
 use super::child::{Setting, Taken, take_with};
-use super::word::{assert_same, faultless};
+use super::reference::{assert_same, faultless};
 
 struct Remembering {
     world: World,

@@ -1,14 +1,14 @@
-//! Snapshots of the work tree, checked with git's own word for what the files are.
+//! Snapshots of the working tree, checked with git's own word for what the files are.
 
 mod child;
-mod held;
+mod held_files;
 mod hooks;
-mod known;
 mod large;
 mod memory;
 mod moving;
 mod ordinary;
 mod random;
-mod seen;
+mod reference;
 mod shapes;
-mod word;
+mod unchanged;
+mod untracked_cache;

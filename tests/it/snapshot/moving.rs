@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::World;
 
 use super::child::{Setting, take, take_with};
-use super::word::{assert_same, faultless, git_tree, sound};
+use super::reference::{assert_same, faultless, git_tree, sound};
 
 /// Does something over and over while snapshots are taken.
 fn while_changing(world: &World, snapshots: usize, mut change: impl FnMut(usize) + Send) {
@@ -186,7 +186,7 @@ fn deep_trees_need_few_open_files() {
     let world = World::with_commit();
     let mut path = String::new();
     for _ in 0..250 {
-        // A folder beside each, so that the folder above stays wanted while the walk goes deep.
+        // A directory beside each, so that the directory above stays wanted while the walk goes deep.
         world.file(format!("{path}beside/file"), "x\n");
         path.push_str("d/");
     }

@@ -3,7 +3,7 @@
 use crate::support::World;
 
 use super::child::Setting;
-use super::word::{assert_same, sound};
+use super::reference::{assert_same, sound};
 
 fn check(world: &World) -> super::child::Taken {
     let taken = sound(world, &Setting::default());
@@ -189,7 +189,7 @@ fn from_a_subfolder_and_a_linked_work_tree() {
     let world = World::with_commit();
     world.file("new", "x");
     let setting = Setting {
-        folder: "src",
+        directory: "src",
         ..Setting::default()
     };
     let taken = sound(&world, &setting);

@@ -1,6 +1,6 @@
-//! Random work trees and indexes against git's own tree.
+//! Random working trees and indexes against git's own tree.
 //!
-//! Each case builds a small repository by random steps in two rounds, with few names so that files, folders and links
+//! Each case builds a small repository by random steps in two rounds, with few names so that files, directories and links
 //! get in each other's way, and compares both trees with git's. A failure prints the steps, which proptest has made as
 //! few as possible.
 
@@ -13,9 +13,9 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::support::World;
 
 use super::child::Setting;
-use super::word::{assert_same, sound};
+use super::reference::{assert_same, sound};
 
-/// A step that changes the work tree or the index.
+/// A step that changes the working tree or the index.
 #[derive(Clone, Debug)]
 enum Step {
     Write(String, u8),
@@ -76,7 +76,7 @@ fn rule() -> impl Strategy<Value = String> {
         .prop_map(|(pattern, attribute)| format!("{pattern} {attribute}"))
 }
 
-fn folder() -> impl Strategy<Value = String> {
+fn directory() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), name().prop_map(|name| format!("{name}/"))]
 }
 
@@ -86,8 +86,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (path(), name()).prop_map(|(path, target)| Step::Link(path, target)),
         4 => path().prop_map(Step::Remove),
         1 => (path(), any::<bool>()).prop_map(|(path, on)| Step::Executable(path, on)),
-        2 => (folder(), proptest::collection::vec(pattern(), 1..3)).prop_map(|(folder, lines)| Step::Ignore(folder, lines)),
-        1 => (folder(), proptest::collection::vec(rule(), 1..3)).prop_map(|(folder, lines)| Step::Attributes(folder, lines)),
+        2 => (directory(), proptest::collection::vec(pattern(), 1..3)).prop_map(|(directory, lines)| Step::Ignore(directory, lines)),
+        1 => (directory(), proptest::collection::vec(rule(), 1..3)).prop_map(|(directory, lines)| Step::Attributes(directory, lines)),
         2 => path().prop_map(Step::Add),
         2 => Just(Step::AddAll),
         1 => path().prop_map(Step::Forget),
@@ -107,7 +107,7 @@ fn clear(path: &Path) {
     }
 }
 
-/// Makes room for a path, replacing files by folders on the way.
+/// Makes room for a path, replacing files by directories on the way.
 fn make_room(world: &World, path: &str) -> std::path::PathBuf {
     let mut at = world.repo();
     let names: Vec<_> = path.split('/').collect();
@@ -136,16 +136,16 @@ fn apply(world: &World, step: &Step) {
                 fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
             }
         }
-        Step::Ignore(folder, lines) => {
+        Step::Ignore(directory, lines) => {
             fs::write(
-                make_room(world, &format!("{folder}.gitignore")),
+                make_room(world, &format!("{directory}.gitignore")),
                 lines.join("\n") + "\n",
             )
             .unwrap();
         }
-        Step::Attributes(folder, lines) => {
+        Step::Attributes(directory, lines) => {
             fs::write(
-                make_room(world, &format!("{folder}.gitattributes")),
+                make_room(world, &format!("{directory}.gitattributes")),
                 lines.join("\n") + "\n",
             )
             .unwrap();
@@ -222,7 +222,7 @@ fn case(steps: &[Vec<Step>; 2], autocrlf: bool) {
                 .git(["ls-tree", "-r", "-z", "--name-only", taken.tree()])
                 .stdout()
                 .to_owned();
-            let git = super::word::git_tree(&world, &setting).unwrap();
+            let git = super::reference::git_tree(&world, &setting).unwrap();
             let theirs = world
                 .git(["ls-tree", "-r", "-z", "--name-only", &git])
                 .stdout()

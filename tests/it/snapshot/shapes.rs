@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use crate::support::World;
 
 use super::child::{Setting, Taken, take_with};
-use super::word::{assert_same, assert_same_index, faultless, git, git_tree};
+use super::reference::{assert_same, assert_same_index, faultless, git, git_tree};
 
 /// A script and its head.
 struct Shape {
@@ -43,16 +43,15 @@ impl Shape {
     fn lacks(&self) -> Option<&str> {
         self.all("Needs").into_iter().find(|need| match *need {
             "root" => !is_root(),
-            program => {
-                !std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(program).exists())
-            }
+            program => !std::env::split_paths(&std::env::var_os("PATH").unwrap())
+                .any(|directory| directory.join(program).exists()),
         })
     }
 }
 
 fn shapes() -> Vec<Shape> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("repos");
-    let mut scripts: Vec<_> = fs::read_dir(folder)
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("repos");
+    let mut scripts: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
 use git_checkpoint::store::objects::{self, Writer};
-use git_checkpoint::store::refs::{self, Expected};
-use git_checkpoint::store::{Environment, Error, Repository, git};
+use git_checkpoint::store::refs::{self, ExpectedValue};
+use git_checkpoint::store::{Error, OpenEnvironment, Repository, git};
 
 use super::{WAIT, edit, now, save, write_commit};
 use crate::support::World;
@@ -70,7 +70,7 @@ fn actor() {
     let Some(task) = std::env::var_os("CHECKPOINT_ACTOR") else {
         return;
     };
-    let environment = Environment {
+    let environment = OpenEnvironment {
         cwd: std::env::current_dir().unwrap(),
         // A child's environment may be made to mislead it; the repository is the one here all the same.
         vars: if task == "child" {
@@ -123,15 +123,15 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
                 return Ok("nothing".to_owned());
             };
             let edits = [
-                edit(&from, Expected::Is(id), None),
-                edit(&to, Expected::Absent, Some(id)),
+                edit(&from, ExpectedValue::Is(id), None),
+                edit(&to, ExpectedValue::Absent, Some(id)),
             ];
             refs::update(repo, &edits, &who, WAIT)?;
             Ok(id.to_string())
         }
         ["delete", session] => {
             let name = format!("refs/checkpoints/{session}");
-            refs::update(repo, &[edit(&name, Expected::Any, None)], &who, WAIT)?;
+            refs::update(repo, &[edit(&name, ExpectedValue::Any, None)], &who, WAIT)?;
             Ok(String::new())
         }
         ["large", mib] => {
@@ -152,7 +152,7 @@ fn perform(repo: &Repository, words: &[&str]) -> Result<String, Error> {
             let sealed = writer.finish()?;
             refs::update(
                 repo,
-                &[edit("refs/checkpoints/large", Expected::Any, Some(id))],
+                &[edit("refs/checkpoints/large", ExpectedValue::Any, Some(id))],
                 &who,
                 WAIT,
             )?;

@@ -149,7 +149,7 @@ fn an_exchange_can_be_held_and_a_dropped_child_dies() {
 }
 
 #[test]
-fn a_program_in_the_current_folder_is_not_run() {
+fn a_program_in_the_current_directory_is_not_run() {
     let world = World::with_commit();
     let canary = world.root().join("canary");
     script(&world.path("git"), &format!("touch {}", canary.display()));

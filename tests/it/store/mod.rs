@@ -17,8 +17,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use git_checkpoint::store::objects::{self, Writer};
-use git_checkpoint::store::refs::{self, Edit, Expected};
-use git_checkpoint::store::{Environment, Error, Kind, ObjectId, Repository, Time};
+use git_checkpoint::store::refs::{self, ExpectedValue, RefUpdate};
+use git_checkpoint::store::{Error, Kind, ObjectId, OpenEnvironment, Repository, Time};
 
 use crate::support::World;
 
@@ -30,8 +30,8 @@ fn open(world: &World) -> Repository {
     git_checkpoint::store::open(&environment(world)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn environment(world: &World) -> Environment {
-    Environment {
+fn environment(world: &World) -> OpenEnvironment {
+    OpenEnvironment {
         cwd: world.repo(),
         vars: world
             .environment()
@@ -48,8 +48,8 @@ fn now(seconds: i64) -> Time {
     }
 }
 
-fn edit(name: &str, expected: Expected, new: Option<ObjectId>) -> Edit {
-    Edit {
+fn edit(name: &str, expected: ExpectedValue, new: Option<ObjectId>) -> RefUpdate {
+    RefUpdate {
         name: name.to_owned(),
         expected,
         new,
@@ -83,7 +83,7 @@ fn save(repo: &Repository, session: &str, content: &[u8]) -> Result<ObjectId, Er
         let writer = Writer::durable(repo)?;
         let id = write_commit(&writer, content, tip)?;
         let sealed = writer.finish()?;
-        let expected = tip.map_or(Expected::Absent, Expected::Is);
+        let expected = tip.map_or(ExpectedValue::Absent, ExpectedValue::Is);
         let who = git_checkpoint::store::who(repo, now(0));
         match refs::update(repo, &[edit(&name, expected, Some(id))], &who, WAIT) {
             Ok(_) => {
@@ -121,20 +121,20 @@ fn assert_clean(world: &World) {
 /// Files that only a killed process leaves.
 fn leftovers(git_dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let mut folders = vec![git_dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
+    let mut directories = vec![git_dir.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             let ends = |wanted: &str| path.extension().is_some_and(|found| found == wanted);
-            let abandoned = folder.ends_with("checkpoint/swap")
+            let abandoned = directory.ends_with("checkpoint/swap")
                 || name.starts_with("checkpoint_tmp_")
                 || name == "refs.journal"
-                || (ends("keep") && folder.ends_with("pack"))
+                || (ends("keep") && directory.ends_with("pack"))
                 || (ends("lock") && name != "worktree.lock")
                 || (ends("pack") && !path.with_extension("idx").exists());
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if abandoned {
                 found.push(path.display().to_string());
             }
@@ -153,8 +153,8 @@ fn settle(repo: &Repository) {
 
 /// The packs there are.
 fn packs(world: &World) -> usize {
-    let folder = fs::read_dir(world.path(".git/objects/pack")).unwrap();
-    folder
+    let directory = fs::read_dir(world.path(".git/objects/pack")).unwrap();
+    directory
         .filter(|entry| {
             entry
                 .as_ref()

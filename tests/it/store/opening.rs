@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use git_checkpoint::store::config::{Redact, Settings};
 use git_checkpoint::store::objects::Writer;
 use git_checkpoint::store::refs;
-use git_checkpoint::store::{self, Environment, Error, Kind, Repository};
+use git_checkpoint::store::{self, Error, Kind, OpenEnvironment, Repository};
 
 use super::{assert_clean, environment, open, save};
 use crate::support::World;
 
 /// The environment of the world with some more variables.
-pub fn with(world: &World, vars: &[(&str, &OsStr)]) -> Environment {
+pub fn with(world: &World, vars: &[(&str, &OsStr)]) -> OpenEnvironment {
     let mut environment = environment(world);
     for (name, value) in vars {
         environment.vars.insert((*name).into(), (*value).into());
@@ -39,12 +39,12 @@ fn the_nearest_repository_is_opened_and_only_below_the_ceiling() {
     assert_eq!(store::worktree_id(&repo), "main");
     fs::create_dir_all(world.path("src/deep")).unwrap();
     let ceiling = with(&world, &[("GIT_CEILING_DIRECTORIES", world.path("src").as_os_str())]);
-    let below = Environment {
+    let below = OpenEnvironment {
         cwd: world.path("src/deep"),
         ..ceiling
     };
     assert!(matches!(store::open(&below), Err(Error::NotARepository { .. })));
-    let outside = Environment {
+    let outside = OpenEnvironment {
         cwd: world.home(),
         ..self::environment(&world)
     };
@@ -59,8 +59,8 @@ fn the_environment_names_the_repository_as_in_a_hook() {
     let elsewhere = world.root().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let dir = world.path(".git");
-    // With GIT_DIR alone the current folder is the root of the work tree, as in git.
-    let environment = Environment {
+    // With GIT_DIR alone the current directory is the root of the working tree, as in git.
+    let environment = OpenEnvironment {
         cwd: elsewhere.clone(),
         ..with(&world, &[("GIT_DIR", dir.as_os_str())])
     };
@@ -87,7 +87,7 @@ fn the_environment_names_the_repository_as_in_a_hook() {
         store::work_tree(&repo).unwrap(),
         world.path("src").canonicalize().unwrap()
     );
-    // Relative, and the common folder said as well.
+    // Relative, and the common directory said as well.
     let relative = with(
         &world,
         &[("GIT_DIR", OsStr::new(".git")), ("GIT_COMMON_DIR", OsStr::new(".git"))],
@@ -166,7 +166,7 @@ fn linked_work_trees_submodules_and_bare_repositories() {
         &[("GIT_CONFIG_PARAMETERS", OsStr::new("'safe.bareRepository'='explicit'"))],
     );
     assert!(matches!(store::open(&explicit), Err(Error::ImplicitBare { .. })));
-    let named = Environment {
+    let named = OpenEnvironment {
         vars: [explicit.vars.clone(), [("GIT_DIR".into(), ".".into())].into()]
             .into_iter()
             .flatten()
@@ -245,7 +245,7 @@ fn replace_refs_are_not_followed() {
 }
 
 #[test]
-fn object_folders_of_the_environment_are_used() {
+fn object_directories_of_the_environment_are_used() {
     let world = World::with_commit();
     world.git(["clone", "--quiet", ".", "../other"]).success();
     world.file("only-here", "only here\n");

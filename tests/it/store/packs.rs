@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use git_checkpoint::store::objects::{self, Writer};
-use git_checkpoint::store::refs::{self, Expected};
+use git_checkpoint::store::refs::{self, ExpectedValue};
 use git_checkpoint::store::{Kind, checkpoint, session};
 
 use super::{assert_clean, edit, leftovers, now, open, packs, save, settle, write_commit};
@@ -45,7 +45,7 @@ fn chain(world: &World) -> Vec<Result<String, String>> {
     let repo = open(world);
     let tip = refs::read(&repo, "refs/checkpoints/s").unwrap().unwrap();
     let entries = session::chain(&repo, tip);
-    let told = |entry: checkpoint::Entry| {
+    let told = |entry: checkpoint::CheckpointCommit| {
         let host = entry.trailers.host.unwrap_or_default();
         format!("{} {} {} {host}", entry.id, entry.subject, entry.author)
     };
@@ -125,8 +125,8 @@ fn damaged_deltas_tell_nothing_wrong() {
 }
 
 fn only_index(world: &World) -> PathBuf {
-    let folder = fs::read_dir(world.path(".git/objects/pack")).unwrap();
-    let paths = folder.map(|entry| entry.unwrap().path());
+    let directory = fs::read_dir(world.path(".git/objects/pack")).unwrap();
+    let paths = directory.map(|entry| entry.unwrap().path());
     let found: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|end| end == "idx"))
         .collect();
@@ -159,8 +159,8 @@ fn others_packs_and_kept_ones_are_left_alone() {
     let repo = open(&world);
     save(&repo, "s", b"kept by the user").unwrap();
     let ours = || {
-        let folder = fs::read_dir(world.path(".git/objects/pack")).unwrap();
-        let mut found: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+        let directory = fs::read_dir(world.path(".git/objects/pack")).unwrap();
+        let mut found: Vec<_> = directory.map(|entry| entry.unwrap().path()).collect();
         found.sort();
         found.retain(|path| path.extension().is_some_and(|extension| extension == "pack"));
         found
@@ -198,12 +198,12 @@ fn damaged(from_end: bool) {
     let world = World::new();
     let repo = open(&world);
     save(&repo, "s", b"to be damaged").unwrap();
-    let folder = || {
+    let directory = || {
         fs::read_dir(world.path(".git/objects/pack"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
     };
-    let pack = folder()
+    let pack = directory()
         .find(|path| path.extension().is_some_and(|extension| extension == "pack"))
         .unwrap();
     let mut bytes = fs::read(&pack).unwrap();
@@ -217,14 +217,20 @@ fn damaged(from_end: bool) {
         let sealed = writer.finish().unwrap();
         let who = git_checkpoint::store::who(&repo, now(0));
         let name = format!("refs/checkpoints/s{round}");
-        refs::update(&repo, &[edit(&name, Expected::Absent, Some(id))], &who, super::WAIT).unwrap();
+        refs::update(
+            &repo,
+            &[edit(&name, ExpectedValue::Absent, Some(id))],
+            &who,
+            super::WAIT,
+        )
+        .unwrap();
         assert!(sealed.release().is_none());
         objects::consolidate(&repo).unwrap();
     }
     settle(&repo);
     assert!(pack.exists());
     assert!(packs(&world) <= 18, "{} packs", packs(&world));
-    for index in folder().filter(|path| path.extension().is_some_and(|extension| extension == "idx")) {
+    for index in directory().filter(|path| path.extension().is_some_and(|extension| extension == "idx")) {
         if index.with_extension("pack") != pack {
             world.git(["verify-pack", index.to_str().unwrap()]).success();
         }
@@ -286,7 +292,7 @@ fn a_gc_at_once_removes_neither_what_is_sealed_nor_what_is_written() {
     let who = git_checkpoint::store::who(&repo, now(0));
     refs::update(
         &repo,
-        &[edit("refs/checkpoints/s", Expected::Absent, Some(id))],
+        &[edit("refs/checkpoints/s", ExpectedValue::Absent, Some(id))],
         &who,
         super::WAIT,
     )
@@ -302,19 +308,19 @@ fn what_dead_processes_left_is_swept_and_nothing_else() {
     let world = World::new();
     let repo = open(&world);
     save(&repo, "s", b"hello").unwrap();
-    let folder = world.path(".git/objects/pack");
-    let pack = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let directory = world.path(".git/objects/pack");
+    let pack = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
     let pack = pack
         .into_iter()
         .find(|path| path.extension().is_some_and(|found| found == "pack"))
         .unwrap();
     // Of a dead process: a temporary file, a keep with and without text, a pack without an index.
-    fs::write(folder.join("checkpoint_tmp_abc"), "half a pack").unwrap();
+    fs::write(directory.join("checkpoint_tmp_abc"), "half a pack").unwrap();
     fs::write(pack.with_extension("keep"), "").unwrap();
     // Somebody else's.
-    fs::write(folder.join("tmp_pack_abc"), "git's").unwrap();
-    fs::write(folder.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.keep"), "").unwrap();
-    fs::write(folder.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.pack"), "").unwrap();
+    fs::write(directory.join("tmp_pack_abc"), "git's").unwrap();
+    fs::write(directory.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.keep"), "").unwrap();
+    fs::write(directory.join("pack-da39a3ee5e6b4b0d3255bfef95601890afd80709.pack"), "").unwrap();
     // Of a living one.
     let writer = Writer::durable(&repo).unwrap();
     writer
@@ -330,7 +336,7 @@ fn what_dead_processes_left_is_swept_and_nothing_else() {
     objects::sweep(&repo).unwrap();
     let left = leftovers(&world.path(".git"));
     assert_eq!(left.len(), 4, "{left:?}");
-    assert!(folder.join("tmp_pack_abc").exists());
+    assert!(directory.join("tmp_pack_abc").exists());
     drop((writer, sealed));
     fs::remove_file(pack.with_extension("idx")).unwrap();
     objects::sweep(&repo).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use git_checkpoint::store::refs::{self, Damage, Expected};
+use git_checkpoint::store::refs::{self, ExpectedValue, RefDamage};
 use git_checkpoint::store::{Error, ObjectId, Repository};
 
 use super::{WAIT, assert_clean, edit, now, open, save};
@@ -21,7 +21,7 @@ fn commits(world: &World) -> (ObjectId, ObjectId) {
     (id("HEAD~1"), id("HEAD"))
 }
 
-fn update(repo: &Repository, edits: &[refs::Edit]) -> Result<(), Error> {
+fn update(repo: &Repository, edits: &[refs::RefUpdate]) -> Result<(), Error> {
     refs::update(repo, edits, &git_checkpoint::store::who(repo, now(0)), WAIT).map(drop)
 }
 
@@ -30,23 +30,23 @@ pub fn story(world: &World) {
     let (one, two) = commits(world);
     let repo = open(world);
     assert_eq!(refs::read(&repo, NAME).unwrap(), None);
-    update(&repo, &[edit(NAME, Expected::Absent, Some(one))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Absent, Some(one))]).unwrap();
     assert_eq!(refs::read(&repo, NAME).unwrap(), Some(one));
     assert_eq!(world.git_line(["rev-parse", NAME]), one.to_string());
-    let again = update(&repo, &[edit(NAME, Expected::Absent, Some(two))]);
+    let again = update(&repo, &[edit(NAME, ExpectedValue::Absent, Some(two))]);
     assert!(
         matches!(&again, Err(Error::Moved { found: Some(found), expected: None, .. }) if *found == one),
         "{again:?}"
     );
-    let wrong = update(&repo, &[edit(NAME, Expected::Is(two), Some(one))]);
+    let wrong = update(&repo, &[edit(NAME, ExpectedValue::Is(two), Some(one))]);
     assert!(
         matches!(&wrong, Err(Error::Moved { found: Some(found), .. }) if *found == one),
         "{wrong:?}"
     );
-    let absent = update(&repo, &[edit("refs/checkpoints/t", Expected::Is(two), Some(one))]);
+    let absent = update(&repo, &[edit("refs/checkpoints/t", ExpectedValue::Is(two), Some(one))]);
     assert!(matches!(&absent, Err(Error::Moved { found: None, .. })), "{absent:?}");
-    update(&repo, &[edit(NAME, Expected::Is(one), Some(two))]).unwrap();
-    update(&repo, &[edit(NAME, Expected::Is(two), Some(two))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Is(one), Some(two))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Is(two), Some(two))]).unwrap();
     // git moves it, we see it; we move it, git sees it; packed or not.
     world
         .git(["update-ref", NAME, &one.to_string(), &two.to_string()])
@@ -54,7 +54,7 @@ pub fn story(world: &World) {
     assert_eq!(refs::read(&repo, NAME).unwrap(), Some(one));
     world.git(["pack-refs", "--all"]).success();
     assert_eq!(refs::read(&repo, NAME).unwrap(), Some(one));
-    update(&repo, &[edit(NAME, Expected::Is(one), Some(two))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Is(one), Some(two))]).unwrap();
     assert_eq!(world.git_line(["rev-parse", NAME]), two.to_string());
     // Three of ours and one of git's, which wrote no line because the log must exist for that, and it does.
     let log = refs::reflog(&repo, NAME).unwrap();
@@ -72,9 +72,9 @@ pub fn story(world: &World) {
     update(
         &repo,
         &[
-            edit(NAME, Expected::Is(two), None),
-            edit("refs/checkpoints/renamed", Expected::Absent, Some(two)),
-            edit(other, Expected::Any, Some(two)),
+            edit(NAME, ExpectedValue::Is(two), None),
+            edit("refs/checkpoints/renamed", ExpectedValue::Absent, Some(two)),
+            edit(other, ExpectedValue::Any, Some(two)),
         ],
     )
     .unwrap();
@@ -92,8 +92,8 @@ pub fn story(world: &World) {
     let mixed = update(
         &repo,
         &[
-            edit("refs/checkpoints/new", Expected::Absent, Some(one)),
-            edit(other, Expected::Is(one), Some(two)),
+            edit("refs/checkpoints/new", ExpectedValue::Absent, Some(one)),
+            edit(other, ExpectedValue::Is(one), Some(two)),
         ],
     );
     assert!(matches!(mixed, Err(Error::Moved { .. })), "{mixed:?}");
@@ -101,12 +101,12 @@ pub fn story(world: &World) {
     // Names that exclude each other.
     let below = update(
         &repo,
-        &[edit("refs/checkpoints/renamed/x", Expected::Absent, Some(one))],
+        &[edit("refs/checkpoints/renamed/x", ExpectedValue::Absent, Some(one))],
     );
     assert!(below.is_err());
     let above = update(
         &repo,
-        &[edit("refs/checkpoints-trash/abc", Expected::Absent, Some(one))],
+        &[edit("refs/checkpoints-trash/abc", ExpectedValue::Absent, Some(one))],
     );
     assert!(above.is_err());
     for name in [
@@ -119,7 +119,7 @@ pub fn story(world: &World) {
     ] {
         assert!(
             matches!(
-                update(&repo, &[edit(name, Expected::Any, Some(one))]),
+                update(&repo, &[edit(name, ExpectedValue::Any, Some(one))]),
                 Err(Error::RefName { .. })
             ),
             "{name}"
@@ -128,12 +128,12 @@ pub fn story(world: &World) {
     update(
         &repo,
         &[
-            edit(other, Expected::Any, None),
-            edit("refs/checkpoints/renamed", Expected::Any, None),
+            edit(other, ExpectedValue::Any, None),
+            edit("refs/checkpoints/renamed", ExpectedValue::Any, None),
         ],
     )
     .unwrap();
-    update(&repo, &[edit(other, Expected::Any, None)]).unwrap();
+    update(&repo, &[edit(other, ExpectedValue::Any, None)]).unwrap();
     assert_eq!(refs::list(&repo, "refs/checkpoints").unwrap(), []);
     assert_eq!(
         refs::head(&repo).unwrap(),
@@ -198,7 +198,7 @@ fn refs_from_a_linked_work_tree_are_shared() {
         .success();
     world.enter("linked");
     let repo = open(&world);
-    update(&repo, &[edit(NAME, Expected::Absent, Some(one))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Absent, Some(one))]).unwrap();
     world.enter("repo");
     assert_eq!(refs::read(&open(&world), NAME).unwrap(), Some(one));
     assert_eq!(world.git_line(["rev-parse", NAME]), one.to_string());
@@ -211,16 +211,19 @@ fn damage_is_told_apart_and_refused() {
     let (one, two) = commits(&world);
     let repo = open(&world);
     let missing: ObjectId = "0123456789012345678901234567890123456789".parse().unwrap();
-    let cases: [(&[u8], Damage); 6] = [
-        (b"", Damage::Empty),
-        (b"garbage\n", Damage::Garbage),
-        (&[0; 41], Damage::Garbage),
-        (b"012345678901234567890123456789012345678x\n", Damage::Garbage),
+    let cases: [(&[u8], RefDamage); 6] = [
+        (b"", RefDamage::Empty),
+        (b"garbage\n", RefDamage::Garbage),
+        (&[0; 41], RefDamage::Garbage),
+        (b"012345678901234567890123456789012345678x\n", RefDamage::Garbage),
         (
             b"ref: refs/heads/main\n",
-            Damage::Symbolic("refs/heads/main".to_owned()),
+            RefDamage::Symbolic("refs/heads/main".to_owned()),
         ),
-        (b"0123456789012345678901234567890123456789\n", Damage::Dangling(missing)),
+        (
+            b"0123456789012345678901234567890123456789\n",
+            RefDamage::Dangling(missing),
+        ),
     ];
     for (bytes, damage) in cases {
         fs::create_dir_all(world.path(".git/refs/checkpoints")).unwrap();
@@ -234,8 +237,8 @@ fn damage_is_told_apart_and_refused() {
             refs::list(&repo, "refs/checkpoints/").unwrap(),
             [(NAME.to_owned(), Err(damage.clone()))]
         );
-        if !matches!(damage, Damage::Dangling(_)) {
-            for expected in [Expected::Absent, Expected::Any, Expected::Is(one)] {
+        if !matches!(damage, RefDamage::Dangling(_)) {
+            for expected in [ExpectedValue::Absent, ExpectedValue::Any, ExpectedValue::Is(one)] {
                 for new in [Some(two), None] {
                     let refused = update(&repo, &[edit(NAME, expected, new)]);
                     assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
@@ -243,12 +246,12 @@ fn damage_is_told_apart_and_refused() {
             }
         }
         assert_eq!(fs::read(world.path(".git/refs/checkpoints/s")).unwrap(), bytes);
-        update(&repo, &[edit(NAME, Expected::Unreadable, Some(two))]).unwrap();
+        update(&repo, &[edit(NAME, ExpectedValue::Unreadable, Some(two))]).unwrap();
         assert_eq!(refs::read(&repo, NAME).unwrap(), Some(two));
-        update(&repo, &[edit(NAME, Expected::Is(two), None)]).unwrap();
+        update(&repo, &[edit(NAME, ExpectedValue::Is(two), None)]).unwrap();
     }
     fs::write(world.path(".git/refs/checkpoints/s"), "").unwrap();
-    update(&repo, &[edit(NAME, Expected::Unreadable, None)]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Unreadable, None)]).unwrap();
     assert_clean(&world);
 }
 
@@ -261,7 +264,7 @@ fn a_lock_of_git_is_waited_for_and_then_named() {
     let lock = world.path(".git/refs/checkpoints/s.lock");
     fs::write(&lock, "").unwrap();
     let who = git_checkpoint::store::who(&repo, now(0));
-    let edits = [edit(NAME, Expected::Absent, Some(one))];
+    let edits = [edit(NAME, ExpectedValue::Absent, Some(one))];
     let started = Instant::now();
     let refused = refs::update(&repo, &edits, &who, Duration::from_millis(300));
     assert!(started.elapsed() >= Duration::from_millis(300) && started.elapsed() < Duration::from_secs(10));
@@ -304,7 +307,7 @@ fn a_thousand_refs_are_listed_quickly_packed_or_not() {
         assert_eq!(refs::list(&repo, "refs/checkpoints/s99").unwrap().len(), 11);
         world.git(["pack-refs", "--all"]).success();
     }
-    update(&repo, &[edit("refs/checkpoints/s7", Expected::Is(one), None)]).unwrap();
+    update(&repo, &[edit("refs/checkpoints/s7", ExpectedValue::Is(one), None)]).unwrap();
     assert_eq!(refs::list(&repo, "refs/checkpoints/").unwrap().len(), 999);
     assert_eq!(
         world
@@ -325,7 +328,7 @@ fn a_users_ref_in_the_way_is_named() {
         .success();
     for _ in 0..2 {
         let repo = open(&world);
-        let refused = update(&repo, &[edit(NAME, Expected::Absent, Some(one))]);
+        let refused = update(&repo, &[edit(NAME, ExpectedValue::Absent, Some(one))]);
         let Err(Error::InTheWay { other, .. }) = &refused else {
             panic!("{refused:?}")
         };
@@ -340,11 +343,11 @@ fn a_torn_reflog_line_does_not_swallow_the_next_one() {
     let world = World::new();
     let (one, two) = commits(&world);
     let repo = open(&world);
-    update(&repo, &[edit(NAME, Expected::Absent, Some(one))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Absent, Some(one))]).unwrap();
     let log = world.path(".git/logs/refs/checkpoints/s");
     let whole = fs::read(&log).unwrap();
     fs::write(&log, [&whole[..], &whole[..whole.len() / 2]].concat()).unwrap();
-    update(&repo, &[edit(NAME, Expected::Is(one), Some(two))]).unwrap();
+    update(&repo, &[edit(NAME, ExpectedValue::Is(one), Some(two))]).unwrap();
     assert_eq!(refs::reflog(&repo, NAME).unwrap()[0].new, two);
     assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/s@{1}"]), one.to_string());
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use git_checkpoint::store::objects::{StreamError, Writer};
-use git_checkpoint::store::refs::{self, Expected};
+use git_checkpoint::store::refs::{self, ExpectedValue};
 use git_checkpoint::store::{Kind, ObjectId};
 
 use super::actor::Noise;
@@ -19,7 +19,7 @@ fn point(world: &World, id: ObjectId) {
     let who = git_checkpoint::store::who(&repo, now(0));
     refs::update(
         &repo,
-        &[edit("refs/checkpoints/s", Expected::Any, Some(id))],
+        &[edit("refs/checkpoints/s", ExpectedValue::Any, Some(id))],
         &who,
         super::WAIT,
     )
@@ -366,14 +366,14 @@ fn own_files_are_private_elsewhere() {
     let mode = |path: &std::path::Path| {
         std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o777
     };
-    let mut folders = vec![world.path(".git/checkpoint")];
+    let mut directories = vec![world.path(".git/checkpoint")];
     let mut files = 0;
-    while let Some(folder) = folders.pop() {
-        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(directory) = directories.pop() {
+        assert_eq!(mode(&directory), 0o700, "{}", directory.display());
+        for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else {
                 files += 1;
                 assert_eq!(mode(&path), 0o600, "{}", path.display());

@@ -327,7 +327,7 @@ fn what_the_present_cannot_hold_is_in_the_way_of_an_apply_too() {
 }
 
 #[test]
-fn bits_and_empty_folders_are_brought_as_well() {
+fn bits_and_empty_directories_are_brought_as_well() {
     let world = World::with_commit();
     world.file("tracked", "1\n");
     world.git(["add", "tracked"]).success();

@@ -13,7 +13,7 @@ fn saved() -> World {
     world
 }
 
-/// The ref of the session's autosaves in the main work tree.
+/// The ref of the session's autosaves in the main working tree.
 fn autosave_ref(world: &World) -> String {
     world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints-autosave/"])
 }
@@ -207,13 +207,13 @@ fn resume_takes_up_an_autosave_that_is_newer() {
 }
 
 #[test]
-fn an_autosave_older_than_the_newest_save_is_not_offered() {
+fn an_autosave_older_than_the_latest_save_is_not_offered() {
     let world = saved();
     world.file("a", "1");
     once(&world);
     world.checkpoint(["save", "-m", "later"]).success();
     assert!(world.checkpoint(["resume", "--json"]).success().stdout_json()["autosave"].is_null());
-    // Nor in another work tree, whose autosaves are its own.
+    // Nor in another working tree, whose autosaves are its own.
     world.git(["worktree", "add", "-q", "../other"]).success();
     world.file("a", "2");
     once(&world);
@@ -327,7 +327,7 @@ fn a_watcher_ends_with_the_process_it_watches_and_the_session_was_interrupted() 
 }
 
 #[test]
-fn after_a_kill_resume_finds_the_newest_state_and_says_so() {
+fn after_a_kill_resume_finds_the_latest_state_and_says_so() {
     let world = saved();
     let watcher = Watcher::start(&world, &["--interval", "1s"]);
     wait_until("it begins", || {

@@ -196,7 +196,7 @@ fn json_that_cannot_be_used() {
 }
 
 #[test]
-fn no_repository_a_bare_one_and_the_home_folder() {
+fn no_repository_a_bare_one_and_the_home_directory() {
     let world = World::without_repository();
     world.checkpoint(["save"]).code(128).stderr_has("not a git repository");
     let world = World::with_commit();

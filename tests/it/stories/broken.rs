@@ -193,12 +193,12 @@ fn a_save_stores_what_only_the_index_or_nothing_names() {
     let reachable = reachable.success().stdout();
     world.checkpoint(["save", "-m", "two"]).success();
     let mut gone = 0;
-    for folder in fs::read_dir(world.path(".git/objects"))
+    for directory in fs::read_dir(world.path(".git/objects"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
     {
-        let prefix = folder.file_name().unwrap().to_str().unwrap().to_owned();
-        for file in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let prefix = directory.file_name().unwrap().to_str().unwrap().to_owned();
+        for file in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()) {
             let id = format!("{prefix}{}", file.file_name().unwrap().to_str().unwrap());
             if prefix.len() == 2 && !reachable.contains(&id) {
                 fs::remove_file(file).unwrap();
@@ -372,13 +372,13 @@ fn files_of_ours_are_private() {
     let script = "umask 022 && git-checkpoint start s1 && echo x > n && git-checkpoint save -m one && git-checkpoint pause \
                   && git-checkpoint resume && git-checkpoint rename s1 s2 && git-checkpoint status";
     world.command("sh", ["-c", script]).run().success();
-    let mut folders = vec![world.path(".git/checkpoint")];
+    let mut directories = vec![world.path(".git/checkpoint")];
     let mut seen = 0;
-    while let Some(folder) = folders.pop() {
-        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+    while let Some(directory) = directories.pop() {
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        for path in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
                 continue;
             }
             let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
@@ -483,12 +483,12 @@ fn no_damage_makes_a_command_panic_or_hang() {
         .run()
         .success();
     let mut files = Vec::new();
-    let mut folders = vec![world.path(".git")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+    let mut directories = vec![world.path(".git")];
+    while let Some(directory) = directories.pop() {
+        for path in fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()) {
             match path.is_dir() {
                 true if path.ends_with("hooks") => {}
-                true => folders.push(path),
+                true => directories.push(path),
                 false => files.push(path),
             }
         }

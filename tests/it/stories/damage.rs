@@ -173,18 +173,18 @@ fn a_newer_format_is_refused_and_not_called_damage() {
 #[test]
 fn what_may_not_be_read_is_not_absent() {
     let world = two_sessions();
-    let folder = world.path(".git/refs/checkpoints");
-    fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let directory = world.path(".git/refs/checkpoints");
+    fs::set_permissions(&directory, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     fs::set_permissions(world.root(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let list = crate::support::as_nobody(&world, ["list"]);
-    fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(&directory, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     if let Some(list) = list {
         list.code(128).stderr_has("ermission denied").no_stdout();
     }
 }
 
 #[test]
-fn repair_goes_on_from_the_newest_whole_checkpoint() {
+fn repair_goes_on_from_the_latest_whole_checkpoint() {
     let world = two_sessions();
     let (tip, before) = (
         world.git_line(["rev-parse", "refs/checkpoints/bad"]),

@@ -218,7 +218,7 @@ fn an_export_replaces_nothing_unasked() {
     export(&["handoff", "-o", "src/main.txt"]).success();
     world.file("empty", "");
     export(&["json", "-o", "empty"]).success();
-    // A folder's files go through no link.
+    // A directory's files go through no link.
     export(&["folder", "-o", "out"]).success();
     std::fs::remove_file(world.path("out/session.json")).unwrap();
     std::os::unix::fs::symlink("../empty", world.path("out/session.json")).unwrap();

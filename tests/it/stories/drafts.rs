@@ -41,7 +41,7 @@ fn sixty_four_processes_changing_one_draft_lose_nothing() {
     world.checkpoint(["verify", "s"]).success();
 }
 
-/// A change of the draft looks for the session's newest checkpoint in one place only, where it was found last.
+/// A change of the draft looks for the session's latest checkpoint in one place only, where it was found last.
 #[test]
 fn a_change_of_the_draft_sees_when_its_session_is_damaged() {
     let world = World::with_commit();

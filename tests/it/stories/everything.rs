@@ -30,26 +30,26 @@ fn changed() -> World {
 #[test]
 fn what_leads_to_the_root_is_everything() {
     let world = changed();
-    let run = |folder: &str, args: &[&str], specs: &[&str]| {
+    let run = |directory: &str, args: &[&str], specs: &[&str]| {
         let args = [args, &["--"], specs].concat();
-        world.command(PROGRAM, args).within(world.path(folder)).run()
+        world.command(PROGRAM, args).within(world.path(directory)).run()
     };
-    for (folder, specs) in SPECS {
-        let named = run(folder, &["diff", "--name-only"], specs);
+    for (directory, specs) in SPECS {
+        let named = run(directory, &["diff", "--name-only"], specs);
         assert_eq!(
             named.success().stdout(),
             "a[b]/y\nsrc/deep/x\n",
-            "{specs:?} in '{folder}'"
+            "{specs:?} in '{directory}'"
         );
-        let planned = run(folder, &["purge", "-n"], specs);
+        let planned = run(directory, &["purge", "-n"], specs);
         assert!(
             planned.success().stdout().contains("src/deep/x"),
             "{specs:?}: {}",
             planned.stdout()
         );
-        run(folder, &["restore", "@", "--force"], specs).success();
-        assert_eq!(world.read("src/deep/x"), b"one\n", "{specs:?} in '{folder}'");
-        assert_eq!(world.read("a[b]/y"), b"one\n", "{specs:?} in '{folder}'");
+        run(directory, &["restore", "@", "--force"], specs).success();
+        assert_eq!(world.read("src/deep/x"), b"one\n", "{specs:?} in '{directory}'");
+        assert_eq!(world.read("a[b]/y"), b"one\n", "{specs:?} in '{directory}'");
         world.file("src/deep/x", "two\n");
         world.file("a[b]/y", "two\n");
     }
@@ -77,11 +77,11 @@ fn pathspecs_come_from_whatever_can_be_read() {
         "{}",
         empty.stderr()
     );
-    let folder = script("git checkpoint restore @ --pathspec-from-file=src");
+    let directory = script("git checkpoint restore @ --pathspec-from-file=src");
     assert!(
-        !folder.is_success() && folder.stderr().contains("cannot read the pathspecs 'src'"),
+        !directory.is_success() && directory.stderr().contains("cannot read the pathspecs 'src'"),
         "{}",
-        folder.stderr()
+        directory.stderr()
     );
     let range = world.checkpoint(["diff", "--range", "s", "s", "--", "x"]);
     assert!(

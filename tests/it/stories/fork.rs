@@ -129,7 +129,7 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
     world.file("more", "4");
     save(&world, &["-m", "in the fork"]);
     world.git(["fsck", "--strict"]).success();
-    // A branch that exists is not taken over, and a session that cannot have its work tree is told.
+    // A branch that exists is not taken over, and a session that cannot have its working tree is told.
     world
         .checkpoint([
             "fork",

@@ -354,7 +354,7 @@ fn on_a_terminal_several_candidates_are_a_question() {
         .answer("none]", "\n")
         .run(&world, PROGRAM, ["resume"]);
     assert_eq!(screen.status.code(), Some(1), "Enter takes none: {}", screen.text());
-    // Nobody to ask: the newest that waits on this branch.
+    // Nobody to ask: the latest that waits on this branch.
     let taken = world.checkpoint(["resume", "--json"]).success().stdout_json();
     assert_eq!(taken["session"], "older", "paused last");
 }

@@ -27,7 +27,7 @@ fn calls(world: &World) -> usize {
     fs::read_to_string(world.home().join("calls")).map_or(0, |text| text.lines().count())
 }
 
-/// Kind, trigger and summary of the session's checkpoints, newest first, without the start.
+/// Kind, trigger and summary of the session's checkpoints, latest first, without the start.
 fn log(world: &World, session: &str) -> Vec<(String, String)> {
     let format = "--format=%(trailers:key=Checkpoint-Trigger,valueonly,separator=)%x09%s";
     let log = world.git_line(["log", "--first-parent", format, &format!("refs/checkpoints/{session}")]);

@@ -225,7 +225,7 @@ fn chats_come_in_with_their_messages() {
     let name = "checkpoints/dev-task-lantern-glass";
     let found = document(&world, name);
     assert_eq!(found["chat"]["messages"], 2);
-    // What dagent summarised it removed: the summary stands for none of the messages that are left.
+    // What dagent summarized it removed: the summary stands for none of the messages that are left.
     assert_eq!(found["compaction"]["messages"], 0);
     assert_eq!(found["compaction"]["summary"]["completed"][0], "Sand bought");
     assert_eq!(found["tokens"]["messages"], 2);
@@ -306,7 +306,7 @@ fn secrets_do_not_come_in() {
 
 #[cfg(unix)]
 #[test]
-fn links_in_a_folder_are_not_followed() {
+fn links_in_a_directory_are_not_followed() {
     let world = World::with_commit();
     fixture(&world, "claude-mpm/good-411", "real");
     fs::create_dir(world.path("place")).unwrap();
@@ -322,7 +322,7 @@ fn links_in_a_folder_are_not_followed() {
         .stderr_has("looked for .claude-mpm/sessions, ");
 }
 
-/// What `export` writes comes in again: everything of the JSON, and of the folder what it can hold.
+/// What `export` writes comes in again: everything of the JSON, and of the directory what it can hold.
 #[test]
 fn exports_come_in_again() {
     let world = World::with_commit();
@@ -360,7 +360,7 @@ fn exports_come_in_again() {
         again["document"]["record"]["accomplishments"]
     );
 
-    // Several files need a folder, and none that has something in it.
+    // Several files need a directory, and none that has something in it.
     world
         .checkpoint(["export", "--format", "folder"])
         .code(129)
@@ -461,7 +461,7 @@ fn several_files_of_a_session_are_one_chain_by_time() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
-/// What a format has no place for is told, and a folder never holds two sessions in one.
+/// What a format has no place for is told, and a directory never holds two sessions in one.
 #[test]
 fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     let world = World::with_commit();

@@ -191,7 +191,7 @@ fn an_error_after_the_first_change_says_how_to_go_on() {
     world.file("n.txt", "one\n");
     world.checkpoint(["save", "-m", "one"]).success();
     world.file("n.txt", "two\n");
-    // A file stands where the folder of the undo list is to be.
+    // A file stands where the directory of the undo list is to be.
     world.file(".git/checkpoint/undo", "");
     world
         .checkpoint(["restore", "@"])

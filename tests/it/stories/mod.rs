@@ -3,8 +3,11 @@
 mod accidents;
 mod apply;
 mod autosave;
+#[cfg(target_os = "linux")]
+mod autosave_loop;
 mod bad_input;
 mod broken;
+mod concurrency;
 mod damage;
 mod documents;
 mod drafts;
@@ -16,9 +19,6 @@ mod history;
 mod hooks;
 mod import;
 mod interrupted;
-#[cfg(target_os = "linux")]
-mod lookout;
-mod many;
 mod neutral;
 mod newcomer;
 mod property;

@@ -134,7 +134,7 @@ fn linked_work_trees_and_subfolders() {
     world.enter("repo");
     assert_eq!(world.fingerprint(), before);
 
-    // From a subfolder the whole work tree is saved.
+    // From a subfolder the whole working tree is saved.
     let run = world
         .command(PROGRAM, ["save", "--session", "deep", "-m", "x"])
         .within("src");
@@ -148,8 +148,8 @@ fn linked_work_trees_and_subfolders() {
 #[test]
 fn called_as_git_would() {
     let world = World::with_commit();
-    let folder = std::path::Path::new(PROGRAM).parent().unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder.display());
+    let directory = std::path::Path::new(PROGRAM).parent().unwrap();
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", directory.display());
     let git = |args: &[&str]| world.command("git", args).env("PATH", &path).run();
     git(&["checkpoint", "save", "--session", "s", "-m", "x"]).success();
     git(&["-C", "src", "checkpoint", "log", "s"]).success().stdout_has("x");

@@ -31,7 +31,7 @@ enum Change {
 
 type Name = &'static [u8];
 
-/// Few, so that files, links and folders take each other's place; the last two are not saved, or not in the tree.
+/// Few, so that files, links and directories take each other's place; the last two are not saved, or not in the tree.
 const NAMES: [Name; 16] = [
     b"a",
     b"b",
@@ -83,7 +83,7 @@ fn change() -> impl Strategy<Value = Change> {
             .prop_map(|(n, flag)| Change::Flag(n, flag)),
         1 => (name(), prop::sample::select(vec![&[1, 2, 3][..], &[2, 3], &[1, 2], &[1, 3], &[1]]))
             .prop_map(|(n, stages)| Change::Conflict(n, stages)),
-        // Also where the index has files: one that holds some is a folder like any, as long as it does.
+        // Also where the index has files: one that holds some is a directory like any, as long as it does.
         1 => prop::sample::select([&NAMES[..], &[b"nested", b"d/nested"]].concat()).prop_map(Change::Repository),
     ]
 }
@@ -100,7 +100,7 @@ fn os(name: Name) -> &'static OsStr {
     OsStr::from_bytes(name)
 }
 
-/// Nothing at the path, and folders above it.
+/// Nothing at the path, and directories above it.
 fn room(world: &World, name: Name) -> std::path::PathBuf {
     let path = world.path(os(name));
     let parent = path.parent().unwrap().to_owned();
@@ -153,7 +153,7 @@ fn apply(world: &World, change: &Change) {
         Change::Intend(name) => git(&["add", "--force", "-N"], name),
         Change::Flag(name, flag) => git(&["update-index", flag], name),
         Change::Conflict(name, stages) => {
-            // No file and folder of one name: a tree cannot hold both.
+            // No file and directory of one name: a tree cannot hold both.
             let mut lines = Vec::new();
             let slashes = name
                 .iter()
@@ -191,7 +191,7 @@ struct State {
     files: std::collections::BTreeMap<Vec<u8>, String>,
     index: String,
     status: BTreeSet<String>,
-    /// Paths, and folders, that git ignores.
+    /// Paths, and directories, that git ignores.
     ignored: Vec<Vec<u8>>,
     /// Files of the index that are not there and need not be.
     left_out: Vec<Vec<u8>>,
@@ -202,7 +202,7 @@ fn state(world: &World) -> State {
     let quoted = |arguments: &[&str]| world.git(arguments);
     let ignored = world.git(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
     let files = crate::restore::disk(&world.repo());
-    // Other repositories are not told where a whole folder is ignored.
+    // Other repositories are not told where a whole directory is ignored.
     let repositories = files
         .keys()
         .filter_map(|path| path.strip_suffix(b"/.git"))
@@ -266,7 +266,7 @@ proptest! {
             apply(&world, change);
         }
         let now = state(&world);
-        // Half of a name unmerged as a folder and half of it a file: no tree holds both, and no merge leaves that.
+        // Half of a name unmerged as a directory and half of it a file: no tree holds both, and no merge leaves that.
         prop_assume!(!clashes(&then.index) && !clashes(&now.index));
         let restored = world.checkpoint(["restore", "@", "--index", "--force", "--json"]);
         if !restored.is_success() {
@@ -293,7 +293,7 @@ proptest! {
             .filter(|path| !path.is_empty())
             .collect();
         let excused = |path: &[u8]| told.iter().any(|told| {
-            // The path, what is in it, or a folder that stays because of it.
+            // The path, what is in it, or a directory that stays because of it.
             let inside = |one: &[u8], other: &[u8]| one.strip_prefix(other).is_some_and(|r| r.is_empty() || r[0] == b'/');
             let told = told.strip_suffix(b"/").unwrap_or(told);
             inside(path, told) || inside(told, path)
@@ -301,7 +301,7 @@ proptest! {
         let paths: BTreeSet<_> = then.files.keys().chain(after.files.keys()).collect();
         for path in paths {
             let (was, is) = (then.files.get(path), after.files.get(path));
-            // git does not list empty folders and FIFOs that are ignored.
+            // git does not list empty directories and FIFOs that are ignored.
             let unlisted = |text: Option<&String>| text.is_none_or(|text| text == "folder" || text == "special");
             let has_rules = |state: &State| state.files.contains_key(&b".gitignore"[..]);
             let ignored = unlisted(was) && unlisted(is) && (has_rules(&then) || has_rules(&now));

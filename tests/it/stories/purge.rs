@@ -32,8 +32,8 @@ fn everything(world: &World) -> Vec<u8> {
     all
 }
 
-fn collect(folder: &Path, all: &mut Vec<u8>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+fn collect(directory: &Path, all: &mut Vec<u8>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.path().is_dir() {
             collect(&entry.path(), all);
         } else {
@@ -55,7 +55,7 @@ fn collect_garbage(world: &World, receipt: &Output) {
 fn all_is_whole(world: &World) {
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict", "--no-dangling"]).success();
-    // The recipe of the format, for the newest and the one before.
+    // The recipe of the format, for the latest and the one before.
     for which in ["", "~1"] {
         let document = world.git(["show", &format!("checkpoints/auth{which}:checkpoint.json")]);
         let sum = world.command("sha256sum", [""; 0]).input(document.stdout_bytes()).run();
@@ -410,7 +410,7 @@ fn nothing_of_a_secret_is_left_anywhere() {
         .checkpoint(["step", "run", "--title", "look", "--", "true"])
         .success();
     save(&world, &["-m", "three"]);
-    // Fetched, restored and undone, in two work trees, in a fork, and in a fork that is in the trash.
+    // Fetched, restored and undone, in two working trees, in a fork, and in a fork that is in the trash.
     world.git(["init", "-q", "--bare", "../remote"]).success();
     world.git(["remote", "add", "origin", "../remote"]).success();
     world.checkpoint(["push", "origin"]).success();
@@ -436,11 +436,11 @@ fn nothing_of_a_secret_is_left_anywhere() {
         world.git_line(["show", &format!("{autosaves}^2:conf/secret")]),
         "needle six"
     );
-    for folder in ["conf", "../linked/conf"] {
-        fs::remove_dir_all(world.path(folder)).unwrap();
+    for directory in ["conf", "../linked/conf"] {
+        fs::remove_dir_all(world.path(directory)).unwrap();
     }
-    for folder in ["", "../linked/"] {
-        fs::remove_file(world.path(format!("{folder}.gitmodules"))).ok();
+    for directory in ["", "../linked/"] {
+        fs::remove_file(world.path(format!("{directory}.gitmodules"))).ok();
     }
     let planned = world.checkpoint(["purge", "-n", "--", "conf", ".gitmodules"]);
     planned.success().stdout_has("attached  secret, with the same content");

@@ -255,7 +255,7 @@ fn other_work_trees_and_other_sessions_are_respected() {
         (b"one".to_vec(), b"two".to_vec())
     );
 
-    // B24: a checkpoint of another work tree.
+    // B24: a checkpoint of another working tree.
     world
         .git(["worktree", "add", "-q", "../linked", "-b", "linked"])
         .success();
@@ -269,7 +269,7 @@ fn other_work_trees_and_other_sessions_are_respected() {
     assert_eq!(world.read("shared"), b"one");
     world.enter("repo");
     assert_eq!(world.read("shared"), b"two");
-    // Each work tree has its own list.
+    // Each working tree has its own list.
     world.checkpoint(["undo"]).success();
     assert_eq!(world.read("mine"), b"changed");
     world.enter("linked");
@@ -608,7 +608,7 @@ fn what_does_not_exist_is_told_apart() {
 }
 
 #[test]
-fn it_works_from_a_folder_and_keeps_that_folder() {
+fn it_works_from_a_directory_and_keeps_that_directory() {
     let world = World::with_commit();
     world.file("sub/a", "1");
     world.file("a", "1");

@@ -209,7 +209,7 @@ fn secrets_never_reach_the_object_store() {
             .unwrap()
             .starts_with("env has [REDACTED:")
     );
-    // Files of the work tree are the user's own and stay as they are.
+    // Files of the working tree are the user's own and stay as they are.
     world.file("config.txt", &token);
     world.checkpoint(["save", "--session", "s"]).success();
     world
@@ -226,9 +226,9 @@ fn secrets_never_reach_the_object_store() {
     assert_eq!(document(&world, "s")["record"]["summary"], token);
 }
 
-fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
         if entry.file_type().unwrap().is_dir() {
             found.extend(walk(&entry.path()));

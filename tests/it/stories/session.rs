@@ -54,7 +54,7 @@ fn start_save_edit_commit_pause_resume_finish() {
     world.git(["fsck", "--strict"]).success().no_stderr();
 }
 
-/// What was noted of the newest checkpoint is believed for that checkpoint alone.
+/// What was noted of the latest checkpoint is believed for that checkpoint alone.
 #[test]
 fn a_log_is_of_the_session_and_not_of_its_name() {
     let world = World::with_commit();

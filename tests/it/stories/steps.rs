@@ -6,7 +6,7 @@ fn step(output: &Output) -> serde_json::Value {
     output.stdout_json()["step"].clone()
 }
 
-/// The stored files of the newest checkpoint's steps.
+/// The stored files of the latest checkpoint's steps.
 fn stored(world: &World, session: &str) -> Vec<String> {
     let names = world.git_line(["ls-tree", "--name-only", &format!("checkpoints/{session}:steps")]);
     names.lines().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! Undo and redo: everything there is to take back, as often as one likes, in each work tree for itself.
+//! Undo and redo: everything there is to take back, as often as one likes, in each working tree for itself.
 
 use crate::support::{PROGRAM, World};
 
@@ -189,7 +189,7 @@ fn what_is_not_part_of_it_is_not_in_its_way() {
     world.git(["init", "-q", "b"]).success();
     world.file("b/own", "x");
     save(&world, &["-m", "then"]);
-    // With something of the index below, the repository was a folder like any.
+    // With something of the index below, the repository was a directory like any.
     let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
     let cached = format!("100644,{blob},b/x");
     world.git(["update-index", "--add", "--cacheinfo", &cached]).success();
@@ -359,7 +359,7 @@ fn a_session_is_current_from_the_moment_it_is_there() {
     world.checkpoint(["log"]).code(3).stderr_has("no session is current");
 }
 
-/// A repository in the work tree is a part of it only as long as the index has files in it, and a restore of the index
+/// A repository in the working tree is a part of it only as long as the index has files in it, and a restore of the index
 /// changes that.
 #[test]
 fn files_in_a_repository_that_the_index_knew_come_back() {
@@ -412,7 +412,7 @@ fn files_in_a_repository_that_the_index_knew_come_back() {
 }
 
 #[test]
-fn no_empty_folder_is_made_in_a_repository_that_is_ignored() {
+fn no_empty_directory_is_made_in_a_repository_that_is_ignored() {
     let world = World::with_commit();
     std::fs::create_dir_all(world.path("a/x")).unwrap();
     save(&world, &["-m", "then", "--allow-empty"]);

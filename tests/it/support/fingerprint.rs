@@ -1,6 +1,6 @@
-//! Everything of a repository that saving must leave alone, as a list of names and digests: each file of the work tree
-//! (bytes, mode, time of change), and each file of the git folder except objects, what lies below `refs/checkpoints*`
-//! with its reflogs, and the program's own folder `checkpoint`.
+//! Everything of a repository that saving must leave alone, as a list of names and digests: each file of the working tree
+//! (bytes, mode, time of change), and each file of the git directory except objects, what lies below `refs/checkpoints*`
+//! with its reflogs, and the program's own directory `checkpoint`.
 //!
 //! It reads files instead of asking git, because git may refresh the index when asked.
 
@@ -19,7 +19,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Reads the work tree at `repo` with its git folder, which may lie elsewhere (a `.git` file is followed).
+    /// Reads the working tree at `repo` with its git directory, which may lie elsewhere (a `.git` file is followed).
     pub fn of(repo: &Path) -> Self {
         let mut entries = BTreeMap::new();
         walk(repo, "", &mut entries, &|name| name == ".git");
@@ -32,7 +32,7 @@ impl Fingerprint {
         };
         if git.exists() {
             walk(&git, "", &mut entries_of_git(&mut entries), &|_| false);
-            // A linked work tree shares refs, config and reflogs with the common folder.
+            // A linked working tree shares refs, config and reflogs with the common folder.
             if let Ok(common) = fs::read_to_string(git.join("commondir")) {
                 walk(
                     &git.join(common.trim_end()),
@@ -88,8 +88,8 @@ impl Entries for BTreeMap<String, String> {
     }
 }
 
-/// Entries of a git folder: names get a prefix, what the program may write is left out, times do not count (git's own
-/// folders change when a lock comes and goes, and equal bytes are what was promised).
+/// Entries of a git directory: names get a prefix, what the program may write is left out, times do not count (git's own
+/// directories change when a lock comes and goes, and equal bytes are what was promised).
 struct GitEntries<'a>(&'a mut BTreeMap<String, String>);
 
 fn entries_of_git(entries: &mut BTreeMap<String, String>) -> GitEntries<'_> {
@@ -99,8 +99,8 @@ fn entries_of_git(entries: &mut BTreeMap<String, String>) -> GitEntries<'_> {
 impl Entries for GitEntries<'_> {
     fn add(&mut self, name: &str, value: String) {
         let own = |path: &str| path.starts_with("refs/checkpoints");
-        let is_folder = value.starts_with("folder");
-        let left_out = is_folder
+        let is_directory = value.starts_with("folder");
+        let left_out = is_directory
             || name == "checkpoint"
             || name.starts_with("checkpoint/")
             || name.contains("/checkpoint/")
@@ -114,9 +114,9 @@ impl Entries for GitEntries<'_> {
     }
 }
 
-fn walk(folder: &Path, prefix: &str, out: &mut impl Entries, skip: &dyn Fn(&str) -> bool) {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+fn walk(directory: &Path, prefix: &str, out: &mut impl Entries, skip: &dyn Fn(&str) -> bool) {
+    let mut names: Vec<_> = fs::read_dir(directory)
+        .unwrap_or_else(|e| panic!("{}: {e}", directory.display()))
         .map(|e| e.unwrap().file_name())
         .collect();
     names.sort();
@@ -125,7 +125,7 @@ fn walk(folder: &Path, prefix: &str, out: &mut impl Entries, skip: &dyn Fn(&str)
         if skip(&shown) {
             continue;
         }
-        let path = folder.join(&name);
+        let path = directory.join(&name);
         let data = fs::symlink_metadata(&path).unwrap();
         let mode = mode(&data);
         let changed = data.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();

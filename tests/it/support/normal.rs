@@ -1,4 +1,4 @@
-//! Makes output comparable from run to run: ids, times and folders become words with numbers. The same id gets the same
+//! Makes output comparable from run to run: ids, times and directories become words with numbers. The same id gets the same
 //! word wherever it stands, also when one is an abbreviation of the other, so that a snapshot still shows who is who.
 
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use regex::{Captures, Regex};
 
 /// Replaces `folders` by their words, then times, digests, object ids, session ids and random endings of names.
-pub fn normal(text: &str, folders: &[(&Path, &str)]) -> String {
+pub fn normal(text: &str, directories: &[(&Path, &str)]) -> String {
     let mut text = text.to_owned();
-    for (folder, word) in folders {
-        text = text.replace(folder.to_str().unwrap(), word);
-        if let Ok(real) = folder.canonicalize() {
+    for (directory, word) in directories {
+        text = text.replace(directory.to_str().unwrap(), word);
+        if let Ok(real) = directory.canonicalize() {
             text = text.replace(real.to_str().unwrap(), word);
         }
     }

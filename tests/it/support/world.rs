@@ -20,7 +20,7 @@ const START: u64 = 1_767_323_045;
 /// How long a command may take before the test fails: nothing here needs a tenth of it, even on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// One test's world: a folder with `home` and `repo` in it.
+/// One test's world: a directory with `home` and `repo` in it.
 pub struct World {
     root: tempfile::TempDir,
     repo: RefCell<PathBuf>,
@@ -35,7 +35,7 @@ impl World {
         world
     }
 
-    /// A home and an empty folder `repo` that is no repository.
+    /// A home and an empty directory `repo` that is no repository.
     pub fn without_repository() -> Self {
         let root = tempfile::Builder::new().prefix("checkpoint-world-").tempdir().unwrap();
         fs::create_dir(root.path().join("home")).unwrap();
@@ -58,7 +58,7 @@ impl World {
         world
     }
 
-    /// The folder that holds everything of this world.
+    /// The directory that holds everything of this world.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
@@ -74,8 +74,8 @@ impl World {
     }
 
     /// Makes `folder` (relative to the world) the repository that commands run in from now on.
-    pub fn enter(&self, folder: impl AsRef<Path>) {
-        *self.repo.borrow_mut() = self.root.path().join(folder);
+    pub fn enter(&self, directory: impl AsRef<Path>) {
+        *self.repo.borrow_mut() = self.root.path().join(directory);
     }
 
     /// A path in the repository.
@@ -121,7 +121,7 @@ impl World {
         self.git(args).success().stdout().trim_end().to_owned()
     }
 
-    /// Prepares a command: more arguments, variables, another folder, input.
+    /// Prepares a command: more arguments, variables, another directory, input.
     pub fn command<A: AsRef<OsStr>>(&self, program: impl AsRef<OsStr>, args: impl IntoIterator<Item = A>) -> Run<'_> {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.repo()).env_clear();
@@ -231,9 +231,9 @@ impl Run<'_> {
         self
     }
 
-    /// Runs in another folder, relative to the repository.
-    pub fn within(mut self, folder: impl AsRef<Path>) -> Self {
-        self.command.current_dir(self.world.path(folder));
+    /// Runs in another directory, relative to the repository.
+    pub fn within(mut self, directory: impl AsRef<Path>) -> Self {
+        self.command.current_dir(self.world.path(directory));
         self
     }
 

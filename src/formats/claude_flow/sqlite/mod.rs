@@ -11,14 +11,14 @@ mod wal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use schema::Table;
+pub use schema::SqlTable;
 
 /// The first bytes of every database.
 pub const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum SqlValue {
     /// NULL.
     Null,
     /// An integer.
@@ -33,18 +33,18 @@ pub enum Cell {
 
 /// A row: its number and its values in the order of the columns. Columns that were added later may be missing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct SqlRow {
     /// The row's number.
     pub id: i64,
     /// The values.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SqlValue>,
 }
 
 /// The rows of a table, and what is wrong with it.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// The rows that could be read, in the order of their numbers.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SqlRow>,
     /// What could not be read.
     pub damage: Vec<String>,
 }
@@ -118,7 +118,7 @@ impl<'a> Database<'a> {
     }
 
     /// The tables, without SQLite's own.
-    pub fn tables(&self) -> Result<Vec<Table>, String> {
+    pub fn tables(&self) -> Result<Vec<SqlTable>, String> {
         let mut rows = self.walk(1);
         if rows.rows.is_empty() && !rows.damage.is_empty() {
             return Err(rows.damage.swap_remove(0));
@@ -133,14 +133,14 @@ impl<'a> Database<'a> {
     }
 
     /// All rows of a table.
-    pub fn rows(&self, table: &Table) -> Rows {
+    pub fn rows(&self, table: &SqlTable) -> Rows {
         let mut out = self.walk(table.root);
         let key = table.columns.iter().position(|column| column.is_row_id);
         for row in &mut out.rows {
             row.cells.truncate(table.columns.len());
             // The column that is the row's number is stored as NULL.
-            if let Some(cell @ Cell::Null) = key.and_then(|at| row.cells.get_mut(at)) {
-                *cell = Cell::Integer(row.id);
+            if let Some(cell @ SqlValue::Null) = key.and_then(|at| row.cells.get_mut(at)) {
+                *cell = SqlValue::Integer(row.id);
             }
         }
         out
@@ -148,7 +148,7 @@ impl<'a> Database<'a> {
 
     fn walk(&self, root: u32) -> Rows {
         let log: usize = self.newer.values().map(|page| page.len()).sum();
-        let mut walk = Walk {
+        let mut walk = TableWalk {
             database: self,
             seen: BTreeSet::new(),
             budget: (self.bytes.len() + log) * 2,
@@ -177,7 +177,7 @@ impl<'a> Database<'a> {
 }
 
 /// A walk over one table's tree.
-struct Walk<'d, 'a> {
+struct TableWalk<'d, 'a> {
     database: &'d Database<'a>,
     seen: BTreeSet<u32>,
     /// Bytes of rows that may still be read: overflow pages could be shared by rows of a hostile file.
@@ -185,7 +185,7 @@ struct Walk<'d, 'a> {
     out: Rows,
 }
 
-impl Walk<'_, '_> {
+impl TableWalk<'_, '_> {
     fn damage(&mut self, page: u32, why: &str) {
         if self.out.damage.len() < 100 {
             self.out
@@ -225,7 +225,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn row(&mut self, page: &[u8], at: usize) -> Result<Row, &'static str> {
+    fn row(&mut self, page: &[u8], at: usize) -> Result<SqlRow, &'static str> {
         const CUT: &str = "a row is cut off";
         let (size, first) = varint(page, at).ok_or(CUT)?;
         let (id, second) = varint(page, at + first).ok_or(CUT)?;
@@ -250,7 +250,7 @@ impl Walk<'_, '_> {
             self.overflow(next, size, &mut payload)?;
         }
         let cells = self.cells(&payload).ok_or(CUT)?;
-        Ok(Row {
+        Ok(SqlRow {
             id: id.cast_signed(),
             cells,
         })
@@ -270,7 +270,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn cells(&self, payload: &[u8]) -> Option<Vec<Cell>> {
+    fn cells(&self, payload: &[u8]) -> Option<Vec<SqlValue>> {
         let (head, mut at) = varint(payload, 0)?;
         let head = usize::try_from(head).ok()?;
         let mut body = head;
@@ -289,13 +289,13 @@ impl Walk<'_, '_> {
             let bytes = payload.get(body..body.checked_add(length)?)?;
             body += length;
             cells.push(match kind {
-                0 => Cell::Null,
-                8 => Cell::Integer(0),
-                9 => Cell::Integer(1),
-                1..=6 => Cell::Integer(signed(bytes)),
-                7 => Cell::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
-                _ if kind % 2 == 0 => Cell::Blob(bytes.to_vec()),
-                _ => Cell::Text(self.database.text(bytes)),
+                0 => SqlValue::Null,
+                8 => SqlValue::Integer(0),
+                9 => SqlValue::Integer(1),
+                1..=6 => SqlValue::Integer(signed(bytes)),
+                7 => SqlValue::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
+                _ if kind % 2 == 0 => SqlValue::Blob(bytes.to_vec()),
+                _ => SqlValue::Text(self.database.text(bytes)),
             });
         }
         Some(cells)

@@ -1,21 +1,21 @@
 //! The tables of a database and their columns, from the text that made them.
 
-use super::Cell;
+use super::SqlValue;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct SqlTable {
     /// Its name.
     pub name: String,
     /// Its columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SqlColumn>,
     /// The page its tree begins with.
     pub root: u32,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct SqlColumn {
     /// Its name.
     pub name: String,
     /// Whether it is another name for the row's number.
@@ -24,13 +24,13 @@ pub struct Column {
 
 /// The table that a row of the schema describes; `None` for an index, a view, a virtual table, one of SQLite's own, and
 /// one without row numbers, whose tree has another form.
-pub(super) fn table(cells: &[Cell]) -> Option<Table> {
+pub(super) fn table(cells: &[SqlValue]) -> Option<SqlTable> {
     let [
-        Cell::Text(kind),
-        Cell::Text(name),
+        SqlValue::Text(kind),
+        SqlValue::Text(name),
         _,
-        Cell::Integer(root),
-        Cell::Text(sql),
+        SqlValue::Integer(root),
+        SqlValue::Text(sql),
         ..,
     ] = cells
     else {
@@ -60,13 +60,13 @@ pub(super) fn table(cells: &[Cell]) -> Option<Table> {
             && kind
                 .windows(2)
                 .any(|pair| pair[0] == "PRIMARY" && pair[1].starts_with("KEY"));
-        columns.push(Column {
+        columns.push(SqlColumn {
             name: column,
             is_row_id,
         });
     }
     let root = u32::try_from(*root).ok()?;
-    Some(Table {
+    Some(SqlTable {
         name: name.clone(),
         columns,
         root,
@@ -75,8 +75,8 @@ pub(super) fn table(cells: &[Cell]) -> Option<Table> {
 
 /// The name of a table that [`table`] does not read, if the row is one's: SQLite's own and those that a virtual table
 /// keeps its content in are passed over.
-pub(super) fn other(cells: &[Cell]) -> Option<String> {
-    let [Cell::Text(kind), Cell::Text(name), ..] = cells else {
+pub(super) fn other(cells: &[SqlValue]) -> Option<String> {
+    let [SqlValue::Text(kind), SqlValue::Text(name), ..] = cells else {
         return None;
     };
     (kind == "table" && !name.starts_with("sqlite_") && table(cells).is_none()).then(|| name.clone())
@@ -148,8 +148,12 @@ mod tests {
     use super::*;
 
     fn columns(sql: &str) -> Option<Vec<(String, bool)>> {
-        let cells = ["table", "t", "t"].map(|text| Cell::Text(text.to_owned()));
-        let cells = [cells.as_slice(), &[Cell::Integer(2), Cell::Text(sql.to_owned())]].concat();
+        let cells = ["table", "t", "t"].map(|text| SqlValue::Text(text.to_owned()));
+        let cells = [
+            cells.as_slice(),
+            &[SqlValue::Integer(2), SqlValue::Text(sql.to_owned())],
+        ]
+        .concat();
         Some(
             table(&cells)?
                 .columns

@@ -8,7 +8,7 @@ use super::{
     super::tables::{is_break, usual},
     line,
 };
-use crate::model::record::{Record, Task, TaskStatus, Unknown};
+use crate::model::record::{Record, Task, TaskStatus, UnknownMembers};
 
 /// A cell: bars are escaped, line ends become breaks, and a break that is the text's own becomes an entity.
 fn cell(text: &str) -> String {
@@ -125,7 +125,7 @@ pub(super) fn tasks(record: &Record, text: &mut String) {
 }
 
 /// The members that some of the items have beside the usual ones, as columns: those that are texts.
-fn further<'a>(items: impl Iterator<Item = &'a Unknown>, but: &[&str]) -> Vec<&'a str> {
+fn further<'a>(items: impl Iterator<Item = &'a UnknownMembers>, but: &[&str]) -> Vec<&'a str> {
     let mut out = Vec::new();
     for (key, value) in items.flatten() {
         let plain = !key.contains(['|', '\n', '\r']) && key.trim() == key && key.to_lowercase() == *key;
@@ -136,7 +136,7 @@ fn further<'a>(items: impl Iterator<Item = &'a Unknown>, but: &[&str]) -> Vec<&'
     out
 }
 
-fn member(unknown: &Unknown, key: &str) -> String {
+fn member(unknown: &UnknownMembers, key: &str) -> String {
     cell(unknown.get(key).and_then(Value::as_str).unwrap_or_default())
 }
 

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::COUNTED;
-use crate::model::chat::{Message, Role, Summary};
+use crate::model::chat::{ChatSummary, Message, Role};
 
 /// The longest line that is taken, in characters.
 const LINE: usize = 200;
 /// The longest first request that is kept, in characters.
 const FIRST: usize = 1500;
-/// The most lines of one list; of more the newest stay.
+/// The most lines of one list; of more the latest stay.
 const MOST: usize = 60;
 
 /// The tokens that a summary may have where the limit of the chat is this.
@@ -22,13 +22,13 @@ pub(super) fn budget(limit: u64) -> u64 {
 
 /// Collects what matters, message by message.
 pub(super) struct Extract {
-    summary: Summary,
+    summary: ChatSummary,
     known: HashSet<String>,
 }
 
 impl Extract {
     /// Begins with what an earlier summary says.
-    pub(super) fn new(earlier: Option<&Summary>) -> Self {
+    pub(super) fn new(earlier: Option<&ChatSummary>) -> Self {
         let summary = earlier.cloned().unwrap_or_default();
         let known = summary
             .lists()
@@ -66,7 +66,7 @@ impl Extract {
     }
 
     /// The summary in at most so many tokens: the oldest lines of the longest list go first.
-    pub(super) fn finish(mut self, budget: u64) -> Summary {
+    pub(super) fn finish(mut self, budget: u64) -> ChatSummary {
         while COUNTED.count(&self.summary.markdown()) > budget {
             let summary = &mut self.summary;
             let lists: [&mut Vec<String>; 7] = [
@@ -104,7 +104,7 @@ impl Extract {
 }
 
 /// The list that a line belongs to, by the words it has.
-fn list(line: &str, role: Role) -> Option<fn(&mut Summary) -> &mut Vec<String>> {
+fn list(line: &str, role: Role) -> Option<fn(&mut ChatSummary) -> &mut Vec<String>> {
     let lower = line.to_ascii_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -142,27 +142,27 @@ fn list(line: &str, role: Role) -> Option<fn(&mut Summary) -> &mut Vec<String>> 
     }
 }
 
-fn completed(summary: &mut Summary) -> &mut Vec<String> {
+fn completed(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.completed
 }
 
-fn in_progress(summary: &mut Summary) -> &mut Vec<String> {
+fn in_progress(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.in_progress
 }
 
-fn pending(summary: &mut Summary) -> &mut Vec<String> {
+fn pending(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.pending
 }
 
-fn blockers(summary: &mut Summary) -> &mut Vec<String> {
+fn blockers(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.blockers
 }
 
-fn decisions(summary: &mut Summary) -> &mut Vec<String> {
+fn decisions(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.decisions
 }
 
-fn errors(summary: &mut Summary) -> &mut Vec<String> {
+fn errors(summary: &mut ChatSummary) -> &mut Vec<String> {
     &mut summary.errors
 }
 

@@ -10,31 +10,31 @@ mod extract;
 
 use serde_json::{Map, Value, json};
 
-use super::{COUNTED, Chat, Error, Length, Scene, compaction, is_near, running, spoken, tokens};
+use super::{COUNTED, Error, Length, Scene, SessionChat, compaction, is_near, running, spoken, tokens};
 use crate::{
     model::{
-        chat::{Compaction, Message, Role, Summary},
-        document::{Document, Kind},
+        chat::{ChatSummary, Compaction, Message, Role},
+        document::{CheckpointKind, Document},
         json,
-        name::Name,
+        name::ShortName,
         time::Timestamp,
     },
     ops::{
         draft,
-        receipt::Outcome,
-        redact::{Redaction, Redactor},
+        receipt::CheckpointOutcome,
+        redact::{RedactedSecret, Redactor},
         save,
     },
     os::Stopwatch,
     store::{self, lock},
 };
 
-/// The variable that a summarising program has in its environment: what it starts never compacts.
+/// The variable that a summarizing program has in its environment: what it starts never compacts.
 pub const MARK: &str = "CHECKPOINT_COMPACTING";
 
 /// A summary, ready to be put into a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prepared {
+pub struct PreparedSummary {
     /// What the document is to hold.
     pub compaction: Compaction,
     /// The last message it stands for.
@@ -42,10 +42,10 @@ pub struct Prepared {
     /// The version of the summary it continues; 0 for none.
     base: u64,
     /// Secrets found in the answer of a program.
-    pub redactions: Vec<Redaction>,
+    pub redactions: Vec<RedactedSecret>,
 }
 
-impl Prepared {
+impl PreparedSummary {
     /// Puts the summary into a document, unless its session was compacted or cleared meanwhile. `rest` are the messages
     /// of the chat with their positions, from the last one on that the summary stands for. Gives the length of what
     /// stays.
@@ -71,21 +71,21 @@ impl Prepared {
 }
 
 /// Something that happened, for programs that watch: its name and its members.
-pub type Event = (&'static str, Value);
+pub type CompactionEvent = (&'static str, Value);
 
 /// How to compact.
-pub struct Request<'a> {
+pub struct CompactionRequest<'a> {
     /// Whether to compact a chat that is not too long.
     pub force: bool,
     /// What stands in a request beside the messages, of which the tokens count too.
     pub fixed: &'a str,
     /// Told of what happens.
-    pub events: &'a mut dyn FnMut(Event),
+    pub events: &'a mut dyn FnMut(CompactionEvent),
 }
 
 /// What there is to compact.
 #[derive(Debug)]
-pub struct Plan {
+pub struct CompactionPlan {
     /// Messages that the summary will stand for, those of an earlier summary included.
     pub covered: u64,
     /// Messages that stay.
@@ -99,7 +99,12 @@ pub struct Plan {
 }
 
 /// Looks whether the chat is too long, or with `force` whether there is anything to summarise. `None` if not.
-pub fn plan(scene: &Scene<'_>, chat: &Chat<'_>, force: bool, fixed: &str) -> Result<Option<Plan>, Error> {
+pub fn plan(
+    scene: &Scene<'_>,
+    chat: &SessionChat<'_>,
+    force: bool,
+    fixed: &str,
+) -> Result<Option<CompactionPlan>, Error> {
     let limit = scene.settings.compact_at;
     // Bytes bound tokens, so most chats are not counted at all.
     let bound = Length::of(&chat.document).bytes + fixed.len() as u64;
@@ -142,7 +147,7 @@ pub fn plan(scene: &Scene<'_>, chat: &Chat<'_>, force: bool, fixed: &str) -> Res
     if kept == counts.len() {
         return Ok(None);
     }
-    Ok(Some(Plan {
+    Ok(Some(CompactionPlan {
         covered: chat.len() - kept as u64,
         kept: kept as u64,
         tokens: total,
@@ -153,7 +158,7 @@ pub fn plan(scene: &Scene<'_>, chat: &Chat<'_>, force: bool, fixed: &str) -> Res
 
 /// Makes a summary if the chat is too long. `None` if it is not. What fails leaves everything as it was, and is noted in
 /// the session's log.
-pub fn prepare(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<Prepared>, Error> {
+pub fn prepare(scene: &Scene<'_>, request: &mut CompactionRequest<'_>) -> Result<Option<PreparedSummary>, Error> {
     let chosen = running(scene)?;
     let session = chosen.tip.document.session.id.clone();
     // Before anything is read, whether there can be anything to do.
@@ -163,13 +168,13 @@ pub fn prepare(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<Pr
         return Ok(None);
     }
     let _alone = lock::compaction(scene.repo, &session)?;
-    let chat = Chat::open(scene)?;
+    let chat = SessionChat::open(scene)?;
     let Some(plan) = plan(scene, &chat, request.force, request.fixed)? else {
         return Ok(None);
     };
     let whom = json!({ "session": chat.session, "messages": plan.covered, "tokens": plan.tokens });
     (request.events)(("compaction:start", whom));
-    match summarise(scene, &chat, &plan) {
+    match summarize(scene, &chat, &plan) {
         Ok(prepared) => Ok(Some(prepared)),
         Err(error) => {
             let whom = json!({ "session": chat.session, "error": error.to_string() });
@@ -181,18 +186,21 @@ pub fn prepare(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<Pr
 }
 
 /// Summarises and puts the summary on the session at once, with a checkpoint of its own.
-pub fn compact(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<(Outcome, Prepared)>, Error> {
+pub fn compact(
+    scene: &Scene<'_>,
+    request: &mut CompactionRequest<'_>,
+) -> Result<Option<(CheckpointOutcome, PreparedSummary)>, Error> {
     let Some(prepared) = prepare(scene, request)? else {
         return Ok(None);
     };
-    let mut save = save::Request::new(Kind::Compact);
+    let mut save = save::SaveRequest::new(CheckpointKind::Compact);
     save.status = running(scene)?.tip.document.session.status;
     save.start = false;
     save.summary = Some(format!(
         "compacted {} of the chat",
         spoken(prepared.compaction.messages)
     ));
-    save.chat = super::Change::Compact(Box::new(prepared.clone()));
+    save.chat = super::ChatChange::Compact(Box::new(prepared.clone()));
     let outcome = save::save(scene, save)?;
     (request.events)(complete(
         outcome.receipt().session.as_str(),
@@ -202,7 +210,7 @@ pub fn compact(scene: &Scene<'_>, request: &mut Request<'_>) -> Result<Option<(O
 }
 
 /// The event that tells of a compaction, with its figures.
-pub fn complete(session: &str, document: &Document) -> Event {
+pub fn complete(session: &str, document: &Document) -> CompactionEvent {
     let compaction = compaction(document);
     let figures = compaction.map(|done| {
         json!({
@@ -216,14 +224,14 @@ pub fn complete(session: &str, document: &Document) -> Event {
     )
 }
 
-fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared, Error> {
+fn summarize(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -> Result<PreparedSummary, Error> {
     let watch = Stopwatch::start();
     let before = chat.compaction.as_ref();
-    let mut edges: Option<(Timestamp, Timestamp)> = before.map(|before| (before.oldest, before.newest));
+    let mut edges: Option<(Timestamp, Timestamp)> = before.map(|before| (before.oldest, before.latest));
     let mut last = String::new();
     let mut each = |message: &Message| {
-        let (oldest, newest) = edges.unwrap_or((message.at, message.at));
-        edges = Some((oldest.min(message.at), newest.max(message.at)));
+        let (oldest, latest) = edges.unwrap_or((message.at, message.at));
+        edges = Some((oldest.min(message.at), latest.max(message.at)));
         last.clone_from(&message.id);
     };
     let live = chat.live();
@@ -231,7 +239,7 @@ fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared
     let limit = if plan.limit == 0 { plan.tokens } else { plan.limit };
     let mut redactor = Redactor::new(scene)?;
     let (summary, by) = if let Some(line) = &scene.settings.compact_command {
-        let mut prompt = command::Prompt::new(earlier);
+        let mut prompt = command::SummaryPrompt::new(earlier);
         covered(chat, live, plan.covered, |message| {
             each(&message);
             prompt.add(&message);
@@ -252,15 +260,15 @@ fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared
     let duration_ms = watch.millis();
     let replaced = plan.tokens - plan.kept_tokens + earlier.map_or(0, |earlier| COUNTED.count(&earlier.markdown()));
     check(&summary, summary_tokens, replaced, limit)?;
-    let (oldest, newest) = edges.unwrap_or((scene.now, scene.now));
+    let (oldest, latest) = edges.unwrap_or((scene.now, scene.now));
     let base = before.map_or(0, |before| before.version);
-    Ok(Prepared {
+    Ok(PreparedSummary {
         compaction: Compaction {
             version: base + 1,
             summary,
             messages: plan.covered,
             oldest,
-            newest,
+            latest,
             at: scene.now,
             tokens_before: plan.tokens,
             tokens_after: summary_tokens + plan.kept_tokens,
@@ -276,7 +284,7 @@ fn summarise(scene: &Scene<'_>, chat: &Chat<'_>, plan: &Plan) -> Result<Prepared
 }
 
 /// Whether a summary is one: it says something, and it is shorter than what it replaces.
-fn check(summary: &Summary, tokens: u64, replaced: u64, limit: u64) -> Result<(), Error> {
+fn check(summary: &ChatSummary, tokens: u64, replaced: u64, limit: u64) -> Result<(), Error> {
     let fail = |why: String| Err(Error::Summarizer { why });
     if summary.is_empty() {
         return fail("the summary is empty".to_owned());
@@ -294,7 +302,7 @@ fn check(summary: &Summary, tokens: u64, replaced: u64, limit: u64) -> Result<()
 }
 
 /// The messages from one position up to another.
-fn covered(chat: &Chat<'_>, from: u64, to: u64, mut each: impl FnMut(Message)) -> Result<(), Error> {
+fn covered(chat: &SessionChat<'_>, from: u64, to: u64, mut each: impl FnMut(Message)) -> Result<(), Error> {
     chat.each(from, |at, message| {
         if at < to {
             each(message);
@@ -304,8 +312,8 @@ fn covered(chat: &Chat<'_>, from: u64, to: u64, mut each: impl FnMut(Message)) -
 }
 
 /// Notes in the session's log that a compaction failed.
-fn note(scene: &Scene<'_>, session: &Name, error: &Error) -> Result<(), Error> {
-    let log = draft::Change::Log {
+fn note(scene: &Scene<'_>, session: &ShortName, error: &Error) -> Result<(), Error> {
+    let log = draft::DraftChange::Log {
         level: "error".to_owned(),
         message: format!("compaction failed: {error}"),
     };

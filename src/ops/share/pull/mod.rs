@@ -6,19 +6,20 @@
 
 mod part;
 
-use super::{Error, Relation, Wire, chain, fetch, fetch::Fetched};
+use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome};
 use crate::{
-    model::name::Name,
+    model::name::ShortName,
     ops::{
-        Error as OpsError, Scene, choose,
-        deed::{Aftermath, Deed},
+        Error as OpsError, Scene,
+        ref_transaction::{Aftermath, UndoableRefTransaction},
+        session_choice,
     },
     store::{
         self, ObjectId,
         checkpoint::Checkpoint,
         current, graph, lock,
-        objects::Sealed,
-        refs::{self, Edit, Expected},
+        objects::SealedObjects,
+        refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
         scratch::Scratch,
         session,
@@ -34,11 +35,11 @@ const TRIES: u32 = 20;
 
 /// What is to be brought.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct PullRequest {
     /// The remote; the usual one without a name.
     pub remote: Option<String>,
     /// The session; the current one without a name.
-    pub session: Option<Name>,
+    pub session: Option<ShortName>,
     /// Whether to follow the remote where it lost, set back or replaced the session.
     pub accept: bool,
     /// Only tell what would be done.
@@ -47,22 +48,22 @@ pub struct Request {
 
 /// What was brought.
 #[derive(Debug)]
-pub struct Pulled {
+pub struct PulledSession {
     /// The remote.
     pub remote: String,
     /// What was fetched on the way.
-    pub fetched: Option<Fetched>,
+    pub fetched: Option<FetchOutcome>,
     /// The session.
-    pub name: Name,
-    /// Its newest checkpoint now.
+    pub name: ShortName,
+    /// Its latest checkpoint now.
     pub id: ObjectId,
     /// What it was before.
     pub before: Option<ObjectId>,
     /// What was done.
-    pub outcome: Outcome,
-    /// Who made the newest checkpoint.
+    pub outcome: PullOutcome,
+    /// Who made the latest checkpoint.
     pub author: String,
-    /// Whether it is the current session of this work tree.
+    /// Whether it is the current session of this working tree.
     pub current: bool,
     /// What is left to do or to know.
     pub aftermath: Aftermath,
@@ -70,7 +71,7 @@ pub struct Pulled {
 
 /// What a pull did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PullOutcome {
     /// There was nothing new.
     UpToDate {
         /// Checkpoints that the remote lacks.
@@ -89,7 +90,7 @@ pub enum Outcome {
     /// Both went on: what was only here is a session of its own now.
     Parted {
         /// That session.
-        tail: Name,
+        tail: ShortName,
         /// Its checkpoint made for that; `None` where the session itself got the name.
         fork: Option<ObjectId>,
         /// How many checkpoints were only here.
@@ -100,7 +101,7 @@ pub enum Outcome {
 }
 
 /// Fetches and brings the session up.
-pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pulled, Error> {
+pub fn pull(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result<PulledSession, Error> {
     if !request.dry_run {
         return pull_with(scene, request, wire);
     }
@@ -113,12 +114,16 @@ pub fn pull(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pull
 }
 
 /// The same; in a dry run with a repository whose new objects do not stay.
-fn pull_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pulled, Error> {
+fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result<PulledSession, Error> {
     let name = match &request.session {
         Some(name) => name.clone(),
-        None => choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?.name,
+        None => {
+            session_choice::session_for_command(scene)?
+                .ok_or_else(|| session_choice::none_current(scene))?
+                .name
+        }
     };
-    let fetch = fetch::Request {
+    let fetch = fetch::FetchRequest {
         remote: request.remote.clone(),
         session: Some(name.clone()),
         accept: request.accept,
@@ -146,9 +151,9 @@ fn pull_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pul
     }
     let planned = if request.dry_run {
         let found = fetched.sessions.iter().find(|found| found.name == name);
-        Mode::Planned(found.and_then(|found| found.tip))
+        PullMode::Planned(found.and_then(|found| found.tip))
     } else {
-        Mode::Done
+        PullMode::Done
     };
     let mut pulled = bring_beside(scene, &remote, &name, &fetched.alike, planned)?;
     pulled.fetched = Some(fetched);
@@ -156,13 +161,13 @@ fn pull_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pul
 }
 
 /// Brings a session to what was fetched of it last.
-pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &Name) -> Result<Pulled, Error> {
-    bring_beside(scene, remote, name, &[], Mode::Done)
+pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<PulledSession, Error> {
+    bring_beside(scene, remote, name, &[], PullMode::Done)
 }
 
 /// Whether a session is brought up.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum PullMode {
     /// It is.
     Done,
     /// It is only told what would be done, with this checkpoint where it is not the one known of the remote.
@@ -170,38 +175,44 @@ enum Mode {
 }
 
 /// The same; `taken` are names that the remote was just seen to have.
-fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name], mode: Mode) -> Result<Pulled, Error> {
+fn bring_beside(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    name: &ShortName,
+    taken: &[ShortName],
+    mode: PullMode,
+) -> Result<PulledSession, Error> {
     let mut _worktree = None;
-    if mode == Mode::Done {
+    if mode == PullMode::Done {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
     }
     let theirs = match mode {
-        Mode::Planned(Some(tip)) => Some(tip),
+        PullMode::Planned(Some(tip)) => Some(tip),
         _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
     };
     let theirs = theirs.ok_or_else(|| Error::NotThere {
         remote: remote.name.clone(),
         session: name.to_string(),
     })?;
-    let theirs = choose::load(scene, &format!("{}/{name}", remote.name), theirs)?;
+    let theirs = session_choice::load(scene, &format!("{}/{name}", remote.name), theirs)?;
     for _ in 0..TRIES {
-        let ours = choose::named(scene, name)?;
+        let ours = session_choice::named(scene, name)?;
         let id = ours
             .as_ref()
             .map_or(&theirs.document.session.id, |ours| &ours.tip.document.session.id);
         let mut _session = None;
-        if mode == Mode::Done {
+        if mode == PullMode::Done {
             _session = Some(lock::session(scene.repo, id, scene.wait)?);
         }
-        let step = Step {
+        let step = PullAttempt {
             scene,
             remote,
             name,
             taken,
             ours: ours.as_ref().map(|ours| &ours.tip),
             theirs: &theirs,
-            dry_run: mode != Mode::Done,
+            dry_run: mode != PullMode::Done,
         };
         match step.run() {
             Err(Error::Ops(error))
@@ -220,8 +231,11 @@ fn bring_beside(scene: &Scene<'_>, remote: &Remote, name: &Name, taken: &[Name],
 }
 
 /// An edit that keeps a tip that no session leads to any more; `also` are edits of the same transaction.
-pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edit]) -> Result<Edit, Error> {
-    let id = choose::load(scene, &super::short(tip), tip)?.document.session.id;
+pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[RefUpdate]) -> Result<RefUpdate, Error> {
+    let id = session_choice::load(scene, &super::short(tip), tip)?
+        .document
+        .session
+        .id;
     let prefix = format!("refs/checkpoints-trash/{id}/");
     let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u64>().ok();
     let taken = refs::list(scene.repo, &prefix)?;
@@ -231,9 +245,9 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edi
         .max()
         .unwrap_or(0)
         + 1;
-    Ok(Edit {
+    Ok(RefUpdate {
         name: format!("{prefix}{n}"),
-        expected: Expected::Absent,
+        expected: ExpectedValue::Absent,
         new: Some(tip),
         message: message.to_owned(),
     })
@@ -243,39 +257,39 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Edi
 #[derive(Default)]
 struct Swap {
     /// Further edits of the same transaction.
-    more: Vec<Edit>,
+    more: Vec<RefUpdate>,
     /// What the note of the current session is and becomes.
-    current: Option<(current::Current, current::Current)>,
+    current: Option<(current::CurrentPointer, current::CurrentPointer)>,
     /// What to do when that cannot be written.
     remedy: String,
     /// Objects that were written for it.
-    sealed: Option<Sealed>,
+    sealed: Option<SealedObjects>,
 }
 
 /// One try, under the session's lock.
-struct Step<'a> {
+struct PullAttempt<'a> {
     scene: &'a Scene<'a>,
     remote: &'a Remote,
-    name: &'a Name,
-    taken: &'a [Name],
+    name: &'a ShortName,
+    taken: &'a [ShortName],
     ours: Option<&'a Checkpoint>,
     theirs: &'a Checkpoint,
     dry_run: bool,
 }
 
-impl Step<'_> {
-    fn run(&self) -> Result<Pulled, Error> {
+impl PullAttempt<'_> {
+    fn run(&self) -> Result<PulledSession, Error> {
         let repo = self.scene.repo;
         let theirs = self.theirs.entry.id;
         let Some(ours) = self.ours else {
             let aftermath = self.swap(Swap::default())?;
             let checkpoints = chain::length(repo, theirs);
-            return Ok(self.pulled(Outcome::New { checkpoints }, aftermath));
+            return Ok(self.pulled(PullOutcome::New { checkpoints }, aftermath));
         };
         match chain::relation(repo, ours.entry.id, theirs)? {
-            Relation::Same => Ok(self.pulled(Outcome::UpToDate { ahead: 0 }, Aftermath::default())),
-            Relation::Ahead(ahead) => Ok(self.pulled(Outcome::UpToDate { ahead }, Aftermath::default())),
-            Relation::Behind(checkpoints) => {
+            ChainRelation::Same => Ok(self.pulled(PullOutcome::UpToDate { ahead: 0 }, Aftermath::default())),
+            ChainRelation::Ahead(ahead) => Ok(self.pulled(PullOutcome::UpToDate { ahead }, Aftermath::default())),
+            ChainRelation::Behind(checkpoints) => {
                 let mut more = Vec::new();
                 if !self.dry_run && graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
                     // Pruned there: the same documents, other commits.
@@ -285,20 +299,20 @@ impl Step<'_> {
                     more,
                     ..Swap::default()
                 })?;
-                Ok(self.pulled(Outcome::Forward { checkpoints }, aftermath))
+                Ok(self.pulled(PullOutcome::Forward { checkpoints }, aftermath))
             }
-            Relation::Diverged { ours, theirs } if self.dry_run => self.would_part(ours, theirs),
-            Relation::Unrelated if self.dry_run => {
+            ChainRelation::Diverged { ours, theirs } if self.dry_run => self.would_part(ours, theirs),
+            ChainRelation::Unrelated if self.dry_run => {
                 self.would_part(chain::length(repo, ours.entry.id), chain::length(repo, theirs))
             }
-            Relation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
-            Relation::Unrelated => self.step_aside(ours),
+            ChainRelation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
+            ChainRelation::Unrelated => self.step_aside(ours),
         }
     }
 
     /// What a dry run says where both sides have checkpoints of their own.
-    fn would_part(&self, ours: usize, theirs: usize) -> Result<Pulled, Error> {
-        let outcome = Outcome::Parted {
+    fn would_part(&self, ours: usize, theirs: usize) -> Result<PulledSession, Error> {
+        let outcome = PullOutcome::Parted {
             tail: self.free_name()?,
             fork: None,
             ours,
@@ -318,32 +332,32 @@ impl Step<'_> {
         }
         let old = self.ours.map(|ours| ours.entry.id);
         let mut edits = swap.more;
-        edits.push(Edit {
+        edits.push(RefUpdate {
             name: session::ref_name(self.name),
-            expected: old.map_or(Expected::Absent, Expected::Is),
+            expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
             new: Some(self.theirs.entry.id),
             message: self.message(),
         });
-        let deed = Deed {
+        let deed = UndoableRefTransaction {
             operation: "pull",
             what: format!("pulled {} from {}", self.name, self.remote.name),
             edits: &edits,
             current: swap.current,
             remedy: swap.remedy,
             sealed: swap.sealed,
-            ..Deed::default()
+            ..UndoableRefTransaction::default()
         };
         Ok(deed.run(self.scene)?)
     }
 
-    fn pulled(&self, outcome: Outcome, aftermath: Aftermath) -> Pulled {
-        let up_to_date = matches!(outcome, Outcome::UpToDate { .. });
+    fn pulled(&self, outcome: PullOutcome, aftermath: Aftermath) -> PulledSession {
+        let up_to_date = matches!(outcome, PullOutcome::UpToDate { .. });
         let now = match self.ours {
             Some(ours) if up_to_date => ours,
             _ => self.theirs,
         };
         let current = current::read(self.scene.repo).unwrap_or_default().session;
-        Pulled {
+        PulledSession {
             remote: self.remote.name.clone(),
             fetched: None,
             name: self.name.clone(),

@@ -3,46 +3,46 @@
 
 use super::{
     super::{Error, chain},
-    Outcome, Pulled, Step, Swap,
+    PullAttempt, PullOutcome, PulledSession, Swap,
 };
 use crate::{
     model::{
-        document::{Document, ForkedFrom, Kind},
-        name::Name,
+        document::{CheckpointKind, Document, ForkSource},
+        name::ShortName,
         operation::Operation,
     },
-    ops::{Error as OpsError, Scene, compose, fresh},
+    ops::{Error as OpsError, Scene, compose, ids},
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, Siblings},
         current::{self, SessionRef},
         draft,
         objects::{self, Writer},
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         session,
     },
 };
 
-impl Step<'_> {
+impl PullAttempt<'_> {
     /// `<session>-<host>`, and a number where that is taken.
-    pub(super) fn free_name(&self) -> Result<Name, Error> {
+    pub(super) fn free_name(&self) -> Result<ShortName, Error> {
         for n in 1_u32.. {
-            let host = Name::slug(self.scene.host, "x");
+            let host = ShortName::slug(self.scene.host, "x");
             let host = host.as_str().trim_end_matches("-x");
             let host: String = host.chars().take(24).collect();
             let suffix = if n == 1 { host } else { format!("{host}-{n}") };
-            let name = Name::slug(self.name.as_str(), suffix.trim_end_matches('-'));
+            let name = ShortName::slug(self.name.as_str(), suffix.trim_end_matches('-'));
             // Nor one that the remote has: another machine of this name may have parted there.
             let there = refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?;
             if there.is_none() && !self.taken.contains(&name) && session::tip(self.scene.repo, &name)?.is_none() {
                 return Ok(name);
             }
         }
-        Err(OpsError::Unsettled.into())
+        Err(OpsError::ConcurrentModification.into())
     }
 
     /// Both went on: what is only here becomes a fork, which draft and current session follow.
-    pub(super) fn part(&self, ours: &Checkpoint, own: usize, came: usize) -> Result<Pulled, Error> {
+    pub(super) fn part(&self, ours: &Checkpoint, own: usize, came: usize) -> Result<PulledSession, Error> {
         let scene = self.scene;
         objects::sweep(scene.repo)?;
         let tail = self.free_name()?;
@@ -51,9 +51,9 @@ impl Step<'_> {
         let old_id = &ours.document.session.id;
         self.copy_draft(ours, id)?;
         let (before, after) = follow(scene, old_id, id, &tail)?;
-        let edit = Edit {
+        let edit = RefUpdate {
             name: session::ref_name(&tail),
-            expected: Expected::Absent,
+            expected: ExpectedValue::Absent,
             new: Some(fork),
             message: self.message(),
         };
@@ -77,7 +77,7 @@ impl Step<'_> {
                 "what waited for a save is in the drafts of both sessions now: {error}"
             ));
         }
-        let outcome = Outcome::Parted {
+        let outcome = PullOutcome::Parted {
             tail,
             fork: Some(fork),
             ours: own,
@@ -87,21 +87,26 @@ impl Step<'_> {
     }
 
     /// The checkpoint on top of what is only here, with which it becomes a session of its own.
-    fn fork(&self, ours: &Checkpoint, tail: &Name) -> Result<(Document, ObjectId, objects::Sealed), Error> {
+    fn fork(&self, ours: &Checkpoint, tail: &ShortName) -> Result<(Document, ObjectId, objects::SealedObjects), Error> {
         let scene = self.scene;
         let mut document = ours.document.clone();
-        let now = compose::document(scene, document.session.clone(), Kind::Fork, document.git.clone());
-        document.session.id = fresh::session_id()?;
+        let now = compose::document(
+            scene,
+            document.session.clone(),
+            CheckpointKind::Fork,
+            document.git.clone(),
+        );
+        document.session.id = ids::session_id()?;
         document.session.name = tail.clone();
         document.session.created_at = scene.now;
-        document.session.forked_from = Some(ForkedFrom {
+        document.session.forked_from = Some(ForkSource {
             digest: ours.digest.clone(),
             session: self.name.clone(),
             option: None,
             fork_point: None,
         });
         document.name = None;
-        document.kind = Kind::Fork;
+        document.kind = CheckpointKind::Fork;
         document.trigger = Some("pull".to_owned());
         document.created_at = scene.now;
         document.tool = now.tool;
@@ -132,22 +137,22 @@ impl Step<'_> {
             .map(|(_, operation)| operation.clone())
             .collect();
         if !operations.is_empty() {
-            let draft_id = fresh::item_id()?;
+            let draft_id = ids::item_id()?;
             draft::append(self.scene.repo, id, &operations, || draft_id, self.scene.wait)?;
         }
         Ok(())
     }
 
     /// A session of the same name that was made here independently makes room: it keeps its identity under another name.
-    pub(super) fn step_aside(&self, ours: &Checkpoint) -> Result<Pulled, Error> {
+    pub(super) fn step_aside(&self, ours: &Checkpoint) -> Result<PulledSession, Error> {
         let scene = self.scene;
         let tail = self.free_name()?;
         let id = &ours.document.session.id;
         let own = chain::length(scene.repo, ours.entry.id);
         let (before, after) = follow(scene, id, id, &tail)?;
-        let edit = Edit {
+        let edit = RefUpdate {
             name: session::ref_name(&tail),
-            expected: Expected::Absent,
+            expected: ExpectedValue::Absent,
             new: Some(ours.entry.id),
             message: self.message(),
         };
@@ -158,7 +163,7 @@ impl Step<'_> {
             sealed: None,
         })?;
         follow_elsewhere(scene, id, id, &tail);
-        let outcome = Outcome::Parted {
+        let outcome = PullOutcome::Parted {
             tail,
             fork: None,
             ours: own,
@@ -177,7 +182,12 @@ fn clear_draft(scene: &Scene<'_>, id: &str) -> Result<(), store::Error> {
 }
 
 /// What the note of the current session is, and what it becomes where a session gets another identity and name.
-fn follow(scene: &Scene<'_>, old: &str, new: &str, name: &Name) -> Result<(current::Current, current::Current), Error> {
+fn follow(
+    scene: &Scene<'_>,
+    old: &str,
+    new: &str,
+    name: &ShortName,
+) -> Result<(current::CurrentPointer, current::CurrentPointer), Error> {
     let before = current::read_to_replace(scene.repo)?;
     let mut after = before.clone();
     for entry in [&mut after.session, &mut after.previous].into_iter().flatten() {
@@ -191,9 +201,9 @@ fn follow(scene: &Scene<'_>, old: &str, new: &str, name: &Name) -> Result<(curre
     Ok((before, after))
 }
 
-/// The same in the other work trees. One that cannot be written stays with the old name, which the remote's session has
+/// The same in the other working trees. One that cannot be written stays with the old name, which the remote's session has
 /// now, and says so at its next save.
-fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &Name) {
+fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &ShortName) {
     let here = store::worktree_id(scene.repo);
     for id in store::worktree_ids(scene.repo) {
         if id == here {

@@ -2,7 +2,7 @@
 
 /// What a remote answered about a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum RemoteAnswer {
     Done,
     UpToDate,
     /// It has something else than was expected.
@@ -10,7 +10,7 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-impl Answer {
+impl RemoteAnswer {
     /// Reads a line of `git push --porcelain`: flag, `from:to`, summary with a reason in brackets.
     pub(super) fn read(line: &str) -> Option<(String, Self)> {
         let mut fields = line.split('\t');
@@ -73,17 +73,23 @@ mod tests {
 
     #[test]
     fn answers_are_read() {
-        let read = |line| Answer::read(line).map(|(_, answer)| answer);
-        assert_eq!(read("*\tabc:refs/checkpoints/s\t[new reference]"), Some(Answer::Done));
-        assert_eq!(read(" \tabc:refs/checkpoints/s\tabc..def"), Some(Answer::Done));
-        assert_eq!(read("=\tabc:refs/checkpoints/s\t[up to date]"), Some(Answer::UpToDate));
+        let read = |line| RemoteAnswer::read(line).map(|(_, answer)| answer);
+        assert_eq!(
+            read("*\tabc:refs/checkpoints/s\t[new reference]"),
+            Some(RemoteAnswer::Done)
+        );
+        assert_eq!(read(" \tabc:refs/checkpoints/s\tabc..def"), Some(RemoteAnswer::Done));
+        assert_eq!(
+            read("=\tabc:refs/checkpoints/s\t[up to date]"),
+            Some(RemoteAnswer::UpToDate)
+        );
         assert_eq!(
             read("!\tabc:refs/checkpoints/s\t[rejected] (fetch first)"),
-            Some(Answer::Moved("fetch first".to_owned()))
+            Some(RemoteAnswer::Moved("fetch first".to_owned()))
         );
         assert_eq!(
             read("!\tabc:refs/checkpoints/s\t[remote rejected] (deny updating a hidden ref)"),
-            Some(Answer::Refused("deny updating a hidden ref".to_owned()))
+            Some(RemoteAnswer::Refused("deny updating a hidden ref".to_owned()))
         );
         assert_eq!(read("To /a/b"), None);
         assert_eq!(read("Done"), None);

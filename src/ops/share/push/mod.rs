@@ -10,8 +10,8 @@ mod send;
 
 use super::{Error, Leak, Wire, find, outgoing};
 use crate::{
-    model::{name::Name, report::CommitInfo, selector::Selector},
-    ops::{Scene, choose, select},
+    model::{name::ShortName, report::CommitInfo, selector::Selector},
+    ops::{Scene, select, session_choice},
     store::{ObjectId, history, refs, scratch::Scratch, session},
 };
 use send::Push;
@@ -21,7 +21,7 @@ const LISTED: usize = 10;
 
 /// Which sessions.
 #[derive(Clone, Debug)]
-pub enum Which {
+pub enum PushSelection {
     /// The current one.
     Current,
     /// These.
@@ -32,11 +32,11 @@ pub enum Which {
 
 /// What is to be pushed.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PushRequest {
     /// The remote; the usual one without a name.
     pub remote: Option<String>,
     /// The sessions.
-    pub which: Which,
+    pub which: PushSelection,
     /// Whether their autosaves go as well.
     pub autosaves: bool,
     /// Whether nothing is sent.
@@ -47,13 +47,13 @@ pub struct Request {
 
 /// What was pushed.
 #[derive(Debug)]
-pub struct Pushed {
+pub struct PushOutcome {
     /// The remote.
     pub remote: String,
     /// Where that is.
     pub url: String,
     /// Every session that was to be pushed, in the order given.
-    pub sessions: Vec<Sent>,
+    pub sessions: Vec<PushedSession>,
     /// Commits of the user's own history that went, or would go, as well: how many, and the first of them.
     pub commits: (usize, Vec<CommitInfo>),
     /// Files that were too large to be looked at for secrets.
@@ -70,18 +70,18 @@ pub struct Pushed {
 
 /// A session that was to be pushed.
 #[derive(Debug)]
-pub struct Sent {
+pub struct PushedSession {
     /// Its name.
-    pub name: Name,
-    /// Its newest checkpoint here.
+    pub name: ShortName,
+    /// Its latest checkpoint here.
     pub id: ObjectId,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: PushFate,
 }
 
 /// What became of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PushFate {
     /// The remote had it.
     UpToDate,
     /// The remote has more.
@@ -112,7 +112,7 @@ pub enum Fate {
     },
 }
 
-impl Fate {
+impl PushFate {
     /// Whether the remote has now what is here.
     pub fn is_good(&self) -> bool {
         !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
@@ -140,7 +140,7 @@ impl Fate {
 }
 
 /// Pushes.
-pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
+pub fn push(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<PushOutcome, Error> {
     if !request.dry_run {
         return push_with(scene, request, wire);
     }
@@ -154,7 +154,7 @@ pub fn push(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Push
 }
 
 /// The same; in a dry run with a repository whose new objects do not stay.
-fn push_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pushed, Error> {
+fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<PushOutcome, Error> {
     let remote = find(scene, request.remote.as_deref(), true)?;
     if remote.mirror {
         return Err(Error::Mirror { remote: remote.name });
@@ -190,7 +190,7 @@ fn push_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pus
         .map(|id| history::commit_info(scene.repo, *id))
         .collect::<Result<_, _>>()?;
     let (sessions, autosaves) = push.run(sessions)?;
-    Ok(Pushed {
+    Ok(PushOutcome {
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
         remote: remote.name.clone(),
         sessions,
@@ -203,19 +203,20 @@ fn push_with(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Pus
     })
 }
 
-/// The sessions and their newest checkpoints. A damaged one is an error only if it was named.
-fn chosen(scene: &Scene<'_>, which: &Which) -> Result<Vec<(Name, ObjectId)>, Error> {
-    let load = |name: Name, id: ObjectId| -> Result<(Name, ObjectId), Error> {
-        choose::load(scene, name.as_str(), id)?;
+/// The sessions and their latest checkpoints. A damaged one is an error only if it was named.
+fn chosen(scene: &Scene<'_>, which: &PushSelection) -> Result<Vec<(ShortName, ObjectId)>, Error> {
+    let load = |name: ShortName, id: ObjectId| -> Result<(ShortName, ObjectId), Error> {
+        session_choice::load(scene, name.as_str(), id)?;
         Ok((name, id))
     };
     match which {
-        Which::Current => {
-            let chosen = choose::meant(scene)?.ok_or_else(|| choose::none_current(scene))?;
+        PushSelection::Current => {
+            let chosen =
+                session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
             Ok(vec![(chosen.name, chosen.tip.entry.id)])
         }
-        Which::Named(selectors) => {
-            let mut found = Vec::<(Name, ObjectId)>::new();
+        PushSelection::Named(selectors) => {
+            let mut found = Vec::<(ShortName, ObjectId)>::new();
             for selector in selectors {
                 let (name, id) = select::session(scene, selector)?;
                 if !found.iter().any(|(other, _)| *other == name) {
@@ -224,21 +225,21 @@ fn chosen(scene: &Scene<'_>, which: &Which) -> Result<Vec<(Name, ObjectId)>, Err
             }
             Ok(found)
         }
-        Which::All => {
+        PushSelection::All => {
             let mut found = Vec::new();
             for session in session::all(scene.repo)? {
-                if let (Ok(name), Ok(tip)) = (Name::new(session.name), session.tip) {
+                if let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) {
                     found.push((name, tip.id));
                 }
             }
             found.sort();
             if found.is_empty() {
-                return Err(choose::none_current(scene).into());
+                return Err(session_choice::none_current(scene).into());
             }
             Ok(found)
         }
     }
 }
 
-/// A session, its newest checkpoint, and what the remote was last seen to have of it.
-type Session = (Name, ObjectId, Option<ObjectId>);
+/// A session, its latest checkpoint, and what the remote was last seen to have of it.
+type SessionToPush = (ShortName, ObjectId, Option<ObjectId>);

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::{Error, Relation, Wire, chain, exchange, fetch, unreachable},
-    Fate, Request, Sent, Session,
-    answer::{Answer, is_namespace},
+    super::{ChainRelation, Error, Wire, chain, exchange, fetch, unreachable},
+    PushFate, PushRequest, PushedSession, SessionToPush,
+    answer::{RemoteAnswer, is_namespace},
 };
 use crate::{
-    model::name::Name,
-    ops::{Scene, choose, compose},
+    model::name::ShortName,
+    ops::{Scene, compose, session_choice},
     store::{
         self, ObjectId, graph,
-        refs::{self, Edit, Expected},
+        refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
         session,
     },
@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 
 pub(super) struct Push<'a> {
     pub(super) scene: &'a Scene<'a>,
-    pub(super) request: &'a Request,
+    pub(super) request: &'a PushRequest,
     pub(super) remote: &'a Remote,
     pub(super) wire: Wire<'a>,
 }
@@ -40,8 +40,8 @@ struct Spec {
 }
 
 impl Push<'_> {
-    pub(super) fn run(&self, sessions: Vec<Session>) -> Result<(Vec<Sent>, usize), Error> {
-        let order: Vec<Name> = sessions.iter().map(|(name, ..)| name.clone()).collect();
+    pub(super) fn run(&self, sessions: Vec<SessionToPush>) -> Result<(Vec<PushedSession>, usize), Error> {
+        let order: Vec<ShortName> = sessions.iter().map(|(name, ..)| name.clone()).collect();
         let mut fates = BTreeMap::new();
         let mut open = sessions;
         let mut autosaves = self.autosaves(&open)?;
@@ -69,7 +69,12 @@ impl Push<'_> {
                 .iter()
                 .rev()
                 .take(own)
-                .filter(|spec| matches!(answers.get(&spec.target), Some(Answer::Done | Answer::UpToDate)))
+                .filter(|spec| {
+                    matches!(
+                        answers.get(&spec.target),
+                        Some(RemoteAnswer::Done | RemoteAnswer::UpToDate)
+                    )
+                })
                 .count();
             let mut again = Vec::new();
             let mut seen = Vec::new();
@@ -77,18 +82,18 @@ impl Push<'_> {
                 let Some(planned) = planned.remove(&name) else { continue };
                 let fate = match answers.get(&session::ref_name(&name)) {
                     // It was seen to have just that before.
-                    Some(Answer::Done) if planned == Fate::UpToDate => Fate::PutBack,
-                    Some(Answer::Done) => planned,
-                    Some(Answer::UpToDate) => Fate::UpToDate,
-                    Some(Answer::Moved(_)) if attempt + 1 < TRIES => {
+                    Some(RemoteAnswer::Done) if planned == PushFate::UpToDate => PushFate::PutBack,
+                    Some(RemoteAnswer::Done) => planned,
+                    Some(RemoteAnswer::UpToDate) => PushFate::UpToDate,
+                    Some(RemoteAnswer::Moved(_)) if attempt + 1 < TRIES => {
                         again.push((name, id, tracking));
                         continue;
                     }
-                    Some(Answer::Moved(why)) => Fate::Refused {
+                    Some(RemoteAnswer::Moved(why)) => PushFate::Refused {
                         why: why.clone(),
                         namespace: false,
                     },
-                    Some(Answer::Refused(why)) => Fate::Refused {
+                    Some(RemoteAnswer::Refused(why)) => PushFate::Refused {
                         namespace: is_namespace(why),
                         why: why.clone(),
                     },
@@ -113,7 +118,7 @@ impl Push<'_> {
                 break;
             }
             // The remote is not what it was last seen to be: look, and compare anew.
-            let fetch = fetch::Request {
+            let fetch = fetch::FetchRequest {
                 remote: Some(self.remote.name.clone()),
                 session: (again.len() == 1).then(|| again[0].0.clone()),
                 accept: false,
@@ -132,7 +137,7 @@ impl Push<'_> {
                 };
                 if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
                     let why = format!("what the remote has of it is not safe to use: {why}");
-                    fates.insert(name, (id, Fate::Refused { why, namespace: false }));
+                    fates.insert(name, (id, PushFate::Refused { why, namespace: false }));
                     continue;
                 }
                 open.push((name, id, there));
@@ -140,13 +145,18 @@ impl Push<'_> {
         }
         let sent = order.into_iter().filter_map(|name| {
             let (id, fate) = fates.remove(&name)?;
-            Some(Sent { name, id, fate })
+            Some(PushedSession { name, id, fate })
         });
         Ok((sent.collect(), sent_autosaves))
     }
 
     /// What is to be sent of a session, or why nothing is.
-    fn plan(&self, name: &Name, id: ObjectId, there: Option<ObjectId>) -> Result<Result<(Spec, Fate), Fate>, Error> {
+    fn plan(
+        &self,
+        name: &ShortName,
+        id: ObjectId,
+        there: Option<ObjectId>,
+    ) -> Result<Result<(Spec, PushFate), PushFate>, Error> {
         let repo = self.scene.repo;
         let spec = |lease: Option<ObjectId>| Spec {
             id,
@@ -155,34 +165,37 @@ impl Push<'_> {
             lease,
         };
         let Some(there) = there else {
-            return Ok(Ok((spec(None), Fate::New(chain::length(repo, id)))));
+            return Ok(Ok((spec(None), PushFate::New(chain::length(repo, id)))));
         };
         let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
         Ok(match chain::relation(repo, id, there)? {
-            Relation::Same if id == there => Ok((spec(None), Fate::UpToDate)),
+            ChainRelation::Same if id == there => Ok((spec(None), PushFate::UpToDate)),
             // The shorter of two chains that end alike is the pruned one.
-            Relation::Same if chain::length(repo, id) < chain::length(repo, there) => {
-                Ok((spec(Some(there)), Fate::Pruned))
+            ChainRelation::Same if chain::length(repo, id) < chain::length(repo, there) => {
+                Ok((spec(Some(there)), PushFate::Pruned))
             }
-            Relation::Same => Err(Fate::UpToDate),
-            Relation::Ahead(count) if goes_on()? => Ok((spec(None), Fate::Forward(count))),
-            Relation::Ahead(count) => Ok((spec(Some(there)), Fate::Forward(count))),
-            Relation::Behind(count) => Err(Fate::Behind(count)),
-            Relation::Diverged { ours, theirs } => Err(Fate::Diverged { ours, theirs }),
-            Relation::Unrelated => Err(Fate::Another),
+            ChainRelation::Same => Err(PushFate::UpToDate),
+            ChainRelation::Ahead(count) if goes_on()? => Ok((spec(None), PushFate::Forward(count))),
+            ChainRelation::Ahead(count) => Ok((spec(Some(there)), PushFate::Forward(count))),
+            ChainRelation::Behind(count) => Err(PushFate::Behind(count)),
+            ChainRelation::Diverged { ours, theirs } => Err(PushFate::Diverged { ours, theirs }),
+            ChainRelation::Unrelated => Err(PushFate::Another),
         })
     }
 
     /// The autosaves of these sessions, under a name that no other machine has.
-    fn autosaves(&self, sessions: &[Session]) -> Result<Vec<Spec>, Error> {
+    fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<Spec>, Error> {
         let mut specs = Vec::new();
         if !self.request.autosaves {
             return Ok(specs);
         }
-        let host = Name::slug(self.scene.host, "x");
+        let host = ShortName::slug(self.scene.host, "x");
         let host = host.as_str().trim_end_matches("-x").to_owned();
         for (name, id, _) in sessions {
-            let id = choose::load(self.scene, name.as_str(), *id)?.document.session.id;
+            let id = session_choice::load(self.scene, name.as_str(), *id)?
+                .document
+                .session
+                .id;
             for (full, target) in refs::list(self.scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
                 // Of a damaged one nothing can be sent; verify names it.
                 let Ok(id) = target else { continue };
@@ -198,7 +211,7 @@ impl Push<'_> {
     }
 
     /// Runs `git push` and gives what became of each ref.
-    fn transfer(&self, specs: &[Spec]) -> Result<BTreeMap<String, Answer>, Error> {
+    fn transfer(&self, specs: &[Spec]) -> Result<BTreeMap<String, RemoteAnswer>, Error> {
         let mut git = store::git(self.scene.repo)
             .user_hooks()
             .config("push.useForceIfIncludes=false")
@@ -226,14 +239,14 @@ impl Push<'_> {
         let exchange = exchange(git, self.wire, None)?;
         let mut answers = BTreeMap::new();
         for line in String::from_utf8_lossy(&exchange.stdout).lines() {
-            let Some((target, answer)) = Answer::read(line) else {
+            let Some((target, answer)) = RemoteAnswer::read(line) else {
                 continue;
             };
             // With several URLs a ref has several answers, of which the worst counts.
             answers
                 .entry(target)
-                .and_modify(|known: &mut Answer| {
-                    if matches!(known, Answer::Done | Answer::UpToDate) {
+                .and_modify(|known: &mut RemoteAnswer| {
+                    if matches!(known, RemoteAnswer::Done | RemoteAnswer::UpToDate) {
                         *known = answer.clone();
                     }
                 })
@@ -244,7 +257,7 @@ impl Push<'_> {
             || (exchange.code != Some(0)
                 && answers
                     .values()
-                    .all(|answer| matches!(answer, Answer::Done | Answer::UpToDate)))
+                    .all(|answer| matches!(answer, RemoteAnswer::Done | RemoteAnswer::UpToDate)))
         {
             return Err(unreachable(self.remote, &exchange.words));
         }
@@ -252,12 +265,12 @@ impl Push<'_> {
     }
 
     /// Notes what the remote has now.
-    fn remember(&self, seen: &[Session]) -> Result<(), Error> {
+    fn remember(&self, seen: &[SessionToPush]) -> Result<(), Error> {
         let mut edits = Vec::new();
         for (name, id, _) in seen {
-            edits.push(Edit {
+            edits.push(RefUpdate {
                 name: self.remote.tracking_ref(name),
-                expected: Expected::Any,
+                expected: ExpectedValue::Any,
                 new: Some(*id),
                 message: "checkpoint: push".to_owned(),
             });

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 
-/// No name is a folder in one and a file in another.
+/// No name is a directory in one and a file in another.
 const NAMES: &[&str] = &[
     "a",
     "b.rs",
@@ -65,8 +65,8 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
     let outside = tempfile::tempdir().expect("a folder");
     let repo = gix::init(outside.path().canonicalize().expect("there")).expect("a repository");
-    for folder in FOLDERS {
-        fs::create_dir_all(outside.path().join(folder)).expect("made");
+    for directory in FOLDERS {
+        fs::create_dir_all(outside.path().join(directory)).expect("made");
     }
     let id = ObjectId::empty_blob(repo.object_hash());
     let lines: Vec<String> = names.iter().map(|name| format!("100644 {id}\t{name}\0")).collect();
@@ -77,15 +77,15 @@ fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
 
 /// What git lists; `None` when it refuses the pathspecs. What is excluded is asked for by itself: with a common
 /// beginning of the others, git 2.47 reads exclusions from that place on, also where they are shorter.
-fn listed(repo: &Repository, folder: &str, specs: &[String]) -> Option<Vec<String>> {
+fn listed(repo: &Repository, directory: &str, specs: &[String]) -> Option<Vec<String>> {
     let (excluded, chosen): (Vec<&str>, Vec<&str>) =
         specs.iter().map(String::as_str).partition(|spec| is_excluded(spec));
-    let mut names = ask(repo, folder, &chosen)?;
+    let mut names = ask(repo, directory, &chosen)?;
     for spec in excluded {
         let out = spec
             .replacen("exclude,", "", 1)
             .replacen(['!', '^'], "", usize::from(!spec.starts_with(":(")));
-        let out = ask(repo, folder, &[&out])?;
+        let out = ask(repo, directory, &[&out])?;
         names.retain(|name| !out.contains(name));
     }
     Some(names)
@@ -95,13 +95,13 @@ fn is_excluded(spec: &str) -> bool {
     [":!", ":^", ":(exclude,"].iter().any(|word| spec.starts_with(word))
 }
 
-fn ask(repo: &Repository, folder: &str, specs: &[&str]) -> Option<Vec<String>> {
+fn ask(repo: &Repository, directory: &str, specs: &[&str]) -> Option<Vec<String>> {
     let top = repo.workdir().expect("a work tree");
     let git = crate::store::git(repo).env("GIT_LITERAL_PATHSPECS", "0");
     let git = git.cwd(if specs.is_empty() {
         top.to_owned()
     } else {
-        top.join(folder)
+        top.join(directory)
     });
     let git = git
         .args(["ls-files", "-z", "--full-name", "--"])
@@ -112,20 +112,20 @@ fn ask(repo: &Repository, folder: &str, specs: &[&str]) -> Option<Vec<String>> {
 }
 
 /// What the filter keeps; `None` when it refuses the pathspecs.
-fn kept(repo: &Repository, folder: &str, specs: &[String], names: &[&str]) -> Option<Vec<String>> {
-    let filter = Filter::new(repo, specs, Path::new(folder)).ok()?;
+fn kept(repo: &Repository, directory: &str, specs: &[String], names: &[&str]) -> Option<Vec<String>> {
+    let filter = PathFilter::new(repo, specs, Path::new(directory)).ok()?;
     let kept = names.iter().filter(|name| filter.keeps(&RepoPath::from(**name)));
     let mut kept: Vec<String> = kept.map(|name| (*name).to_owned()).collect();
     kept.sort();
     Some(kept)
 }
 
-/// Whether everything that a pathspec matches is in a folder that is looked into.
-fn is_found(filter: &Filter, names: &[&str]) -> bool {
-    let folders = |name: &str| name.match_indices('/').map(|(at, _)| at + 1).collect::<Vec<_>>();
-    let found = |item: &Item, name: &str| {
+/// Whether everything that a pathspec matches is in a directory that is looked into.
+fn is_found(filter: &PathFilter, names: &[&str]) -> bool {
+    let directories = |name: &str| name.match_indices('/').map(|(at, _)| at + 1).collect::<Vec<_>>();
+    let found = |item: &Pathspec, name: &str| {
         !item.matches(name.as_bytes(), false)
-            || folders(name)
+            || directories(name)
                 .iter()
                 .all(|end| item.may_match_below(&name.as_bytes()[..*end]))
     };
@@ -187,10 +187,10 @@ fn forms_of_everything_and_of_names_with_wildcards() {
         ("src", &["TOP/src/../a[b]/"]),
         ("src", &["TOP/.."]),
     ];
-    for (folder, specs) in table {
+    for (directory, specs) in table {
         let specs: Vec<String> = specs.iter().map(|spec| spec.replace("TOP", top)).collect();
-        let git = listed(&repo, folder, &specs);
-        assert_eq!(kept(&repo, folder, &specs, NAMES), git, "{specs:?} in '{folder}'");
+        let git = listed(&repo, directory, &specs);
+        assert_eq!(kept(&repo, directory, &specs, NAMES), git, "{specs:?} in '{directory}'");
     }
     let all = kept(&repo, "", &[".".to_owned()], NAMES);
     assert_eq!(all.map(|all| all.len()), Some(NAMES.len()));
@@ -205,11 +205,11 @@ proptest! {
         tries in prop::collection::vec((prop::sample::select(FOLDERS), specs()), 12),
     ) {
         let (_outside, repo) = repository(&names);
-        for (folder, specs) in tries {
-            let git = listed(&repo, folder, &specs);
-            prop_assert_eq!(kept(&repo, folder, &specs, &names), git, "{:?} in '{}'", specs, folder);
-            if let Ok(filter) = Filter::new(&repo, &specs, Path::new(folder)) {
-                prop_assert!(is_found(&filter, &names), "{:?} in '{}'", specs, folder);
+        for (directory, specs) in tries {
+            let git = listed(&repo, directory, &specs);
+            prop_assert_eq!(kept(&repo, directory, &specs, &names), git, "{:?} in '{}'", specs, directory);
+            if let Ok(filter) = PathFilter::new(&repo, &specs, Path::new(directory)) {
+                prop_assert!(is_found(&filter, &names), "{:?} in '{}'", specs, directory);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Executing a plan, each path in one step that either happens or does not.
 //!
-//! Every blob is checked before the first change. Folders are reached by descriptor, never through a link. A file is
+//! Every blob is checked before the first change. Directories are reached by descriptor, never through a link. A file is
 //! replaced only after its bytes were compared with what the safety checkpoint holds; then the new file, complete under
 //! a temporary name beside it, and the old one change places, and the old one is looked at once more before it is
 //! removed. What changed meanwhile stays, and is reported as moved. Paths of one phase are spread over a few threads.
@@ -15,20 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Error;
-use super::content::{Content, Converter, Sum};
-use super::plan::{Plan, Step};
-use super::source::{Checked, Kept};
+use super::content::{Converter, Sum, TargetContent};
+use super::plan::{RestorePlan, RestoreStep};
+use super::source::{VerifiedBlobs, VerifiedBlobsBuilder};
 use crate::model::path::RepoPath;
 use crate::os;
 use crate::store::{ObjectId, Repository};
 use step::Executor;
 
-/// Steps that a thread takes at once: about those of one folder, which is then opened once.
+/// Steps that a thread takes at once: about those of one directory, which is then opened once.
 const BATCH: usize = 32;
 /// More threads than this would wait for the file system.
 const THREADS: usize = 4;
 
-/// The mode of a folder in a tree.
+/// The mode of a directory in a tree.
 const FOLDER: u32 = 0o040_000;
 
 /// How a plan is executed.
@@ -41,15 +41,15 @@ pub struct Execution<'a> {
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct ExecutionOutcome {
     /// Files and links that were created or replaced.
     pub written: usize,
     /// Files and links that were removed.
     pub deleted: usize,
     /// Files that got other permission bits.
     pub modes: usize,
-    /// Folders made because they were saved empty.
-    pub folders: usize,
+    /// Directories made because they were saved empty.
+    pub directories: usize,
     /// Paths that were left alone because they are not as they were when the plan was made: plan again.
     pub moved: Vec<RepoPath>,
     /// Paths that could not be written, with the reason; they are as they were.
@@ -57,26 +57,26 @@ pub struct Done {
     /// Paths that were written and are not what was written: another program changed them since.
     pub differing: Vec<RepoPath>,
     /// What became of each path that was changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ChangedPath>,
     /// Why it ended early; the paths before were done.
     pub stopped: Option<Error>,
 }
 
 /// A path that was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ChangedPath {
     /// The path.
     pub path: RepoPath,
-    /// Its mode as in a tree, and the blob; of a folder that was made the empty tree. `None` if there is nothing now.
+    /// Its mode as in a tree, and the blob; of a directory that was made the empty tree. `None` if there is nothing now.
     pub now: Option<(u32, ObjectId)>,
 }
 
-impl Done {
+impl ExecutionOutcome {
     fn add(&mut self, other: Self) {
         self.written += other.written;
         self.deleted += other.deleted;
         self.modes += other.modes;
-        self.folders += other.folders;
+        self.directories += other.directories;
         self.moved.extend(other.moved);
         self.failed.extend(other.failed);
         self.differing.extend(other.differing);
@@ -93,7 +93,11 @@ impl Done {
 /// Executes a plan. Fails without having changed anything; what happens after the first change is in the result.
 ///
 /// A plan with blocked paths must not be given here; nothing of it is executed.
-pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) -> Result<Done, Error> {
+pub fn execute(
+    repo: &Repository,
+    plan: &RestorePlan,
+    execution: &mut Execution<'_>,
+) -> Result<ExecutionOutcome, Error> {
     if let Some(blocked) = plan.blocked.first() {
         return Err(Error::io("replace", blocked.path.to_string())(
             io::ErrorKind::AlreadyExists.into(),
@@ -104,13 +108,13 @@ pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) ->
     let mut executor = Executor::new(repo, plan, execution.token, Arc::clone(&checked))?;
     let all = plan.steps.len();
     for phase in plan.phases() {
-        let spread = Spread {
+        let spread = ParallelSteps {
             plan,
             token: execution.token,
             checked: &checked,
             stop: AtomicBool::new(false),
         };
-        let parallel = !matches!(plan.steps[phase.start], Step::RemoveFolder { .. });
+        let parallel = !matches!(plan.steps[phase.start], RestoreStep::RemoveFolder { .. });
         spread.run(repo, &mut executor, phase, parallel, &mut |done| {
             (execution.progress)(done, all);
         });
@@ -127,27 +131,27 @@ pub fn execute(repo: &Repository, plan: &Plan, execution: &mut Execution<'_>) ->
 }
 
 /// Every blob that is going to be written is there and is what its id says.
-fn check_sources(repo: &Repository, plan: &Plan) -> Result<Checked, Error> {
+fn check_sources(repo: &Repository, plan: &RestorePlan) -> Result<VerifiedBlobs, Error> {
     let mut seen = HashSet::new();
-    let mut sources = Vec::<(&[u8], &Content)>::new();
+    let mut sources = Vec::<(&[u8], &TargetContent)>::new();
     for step in &plan.steps {
-        if let Step::Write { path, is, .. } = step
+        if let RestoreStep::Write { path, is, .. } = step
             && seen.insert((is.id, is.raw))
         {
             sources.push((path, is));
         }
     }
-    let helpers = helpers(repo, sources.len());
-    let check = |repo: &Repository, sources: &[(&[u8], &Content)]| {
+    let helpers = thread_count(repo, sources.len());
+    let check = |repo: &Repository, sources: &[(&[u8], &TargetContent)]| {
         let mut converter = Converter::new(repo, &plan.settings)?;
-        let mut kept = Kept::one_of(helpers + 1);
+        let mut kept = VerifiedBlobsBuilder::one_of(helpers + 1);
         for (path, content) in sources {
             converter.check(path, content, &mut kept)?;
         }
         Ok(kept.blobs)
     };
     let parts = in_parts(repo, &sources, helpers, check);
-    let mut checked = Checked::new();
+    let mut checked = VerifiedBlobs::new();
     for part in parts {
         checked.extend(part?);
     }
@@ -155,7 +159,7 @@ fn check_sources(repo: &Repository, plan: &Plan) -> Result<Checked, Error> {
 }
 
 /// Reads again what was written.
-fn verify(repo: &Repository, plan: &Plan, token: &str, executor: &mut Executor<'_>) {
+fn verify(repo: &Repository, plan: &RestorePlan, token: &str, executor: &mut Executor<'_>) {
     let written = std::mem::take(&mut executor.written);
     let verify = |repo: &Repository, written: &[(usize, Sum)]| {
         let mut executor = Executor::new(repo, plan, token, Arc::default())?;
@@ -164,7 +168,7 @@ fn verify(repo: &Repository, plan: &Plan, token: &str, executor: &mut Executor<'
         }
         Ok(executor.done.differing)
     };
-    let helpers = helpers(repo, written.len());
+    let helpers = thread_count(repo, written.len());
     for (part, written) in in_parts(repo, &written, helpers, verify)
         .into_iter()
         .zip(parts(&written, helpers))
@@ -178,7 +182,7 @@ fn verify(repo: &Repository, plan: &Plan, token: &str, executor: &mut Executor<'
 }
 
 /// Threads beside this one that are worth it for so many paths.
-fn helpers(repo: &Repository, paths: usize) -> usize {
+fn thread_count(repo: &Repository, paths: usize) -> usize {
     // Objects in memory are those of this handle alone.
     if repo.objects.num_objects_in_memory() > 0 {
         return 0;
@@ -206,7 +210,7 @@ fn in_parts<T: Sync, R: Send>(
             .map(|part| {
                 let (repo, work) = (repo.clone().into_sync(), &work);
                 let help = move || work(&repo.to_thread_local(), part);
-                (part, os::beside(scope, help))
+                (part, os::spawn_worker(scope, help))
             })
             .collect();
         let mut results = vec![work(repo, first)];
@@ -223,14 +227,14 @@ fn in_parts<T: Sync, R: Send>(
 }
 
 /// The steps of one phase, spread over threads.
-struct Spread<'a> {
-    plan: &'a Plan,
+struct ParallelSteps<'a> {
+    plan: &'a RestorePlan,
     token: &'a str,
-    checked: &'a Arc<Checked>,
+    checked: &'a Arc<VerifiedBlobs>,
     stop: AtomicBool,
 }
 
-impl Spread<'_> {
+impl ParallelSteps<'_> {
     fn run(
         &self,
         repo: &Repository,
@@ -255,7 +259,7 @@ impl Spread<'_> {
                 }
             }
         };
-        let helpers = if parallel { helpers(repo, phase.len()) } else { 0 };
+        let helpers = if parallel { thread_count(repo, phase.len()) } else { 0 };
         let found = std::thread::scope(|scope| {
             let helpers: Vec<_> = (0..helpers)
                 // Without them, where the system allows no more, it takes longer.
@@ -270,7 +274,7 @@ impl Spread<'_> {
                         work(&mut executor, &mut |_| ());
                         Some((executor.done, executor.written))
                     };
-                    os::beside(scope, help)
+                    os::spawn_worker(scope, help)
                 })
                 .collect();
             work(executor, progress);

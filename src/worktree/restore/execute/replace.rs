@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::step::Outcome;
+use super::step::StepResult;
 use crate::os::dir::{Dir, Meta};
 
 /// Gives the new file the name, if what has the name is still what it was before.
@@ -12,52 +12,52 @@ pub(super) fn replace(
     name: &[u8],
     before: Option<&Meta>,
     ours: &Meta,
-) -> io::Result<Outcome> {
+) -> io::Result<StepResult> {
     let Some(before) = before else {
         return match dir.rename_to_free(temporary, name) {
-            Ok(()) => Ok(Outcome::Done),
+            Ok(()) => Ok(StepResult::Done),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 dir.remove(temporary)?;
-                Ok(Outcome::Moved)
+                Ok(StepResult::Moved)
             }
             Err(error) => Err(error),
         };
     };
     if dir.stat(name).ok().as_ref() != Some(before) {
         dir.remove(temporary)?;
-        return Ok(Outcome::Moved);
+        return Ok(StepResult::Moved);
     }
     match dir.exchange(temporary, name) {
         Ok(true) => {}
         Ok(false) => {
             // No such call: between the look above and this there is an instant in which nobody looks.
             dir.rename(temporary, name)?;
-            return Ok(Outcome::Done);
+            return Ok(StepResult::Done);
         }
         Err(error) if is_gone(&error) => {
             dir.remove(temporary)?;
-            return Ok(Outcome::Moved);
+            return Ok(StepResult::Moved);
         }
         Err(error) => return Err(error),
     }
     // The old file has the temporary name now. Nobody else knows that name, so it is what was replaced.
     if dir.stat(temporary).is_ok_and(|old| is_same(before, &old)) {
         dir.remove(temporary)?;
-        return Ok(Outcome::Done);
+        return Ok(StepResult::Done);
     }
     // It was changed in the last instant: back with it, and only what is ours goes.
     match dir.exchange(temporary, name) {
         Ok(true) if dir.stat(temporary).is_ok_and(|now| is_same(ours, &now)) => {
             dir.remove(temporary)?;
-            Ok(Outcome::Moved)
+            Ok(StepResult::Moved)
         }
         _ => Ok(left_as(temporary)),
     }
 }
 
-pub(super) fn left_as(temporary: &[u8]) -> Outcome {
+pub(super) fn left_as(temporary: &[u8]) -> StepResult {
     let name = String::from_utf8_lossy(temporary);
-    Outcome::Failed(format!(
+    StepResult::Failed(format!(
         "it changed in the same instant; what it was is left beside it as '{name}'"
     ))
 }
@@ -68,7 +68,7 @@ pub(super) fn is_same(before: &Meta, now: &Meta) -> bool {
     key(before) == key(now)
 }
 
-/// The path or its folder is not there any more, or is something else.
+/// The path or its directory is not there any more, or is something else.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

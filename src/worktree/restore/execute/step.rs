@@ -7,22 +7,22 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::replace::{is_gone, is_same, left_as, replace};
-use super::{Change, Done, FOLDER};
+use super::{ChangedPath, ExecutionOutcome, FOLDER};
 use crate::model::path::RepoPath;
 use crate::os::{
     self,
     dir::{self, Dir, Meta},
 };
 use crate::store::{ObjectId, Repository};
-use crate::worktree::restore::content::{Content, Converter, Stop, Sum, Thing};
+use crate::worktree::restore::content::{ContentError, Converter, Sum, TargetContent, Thing};
 use crate::worktree::restore::disk::split;
-use crate::worktree::restore::plan::{Plan, Step};
+use crate::worktree::restore::plan::{RestorePlan, RestoreStep};
 use crate::worktree::restore::proof::sum_of;
-use crate::worktree::restore::source::Checked;
+use crate::worktree::restore::source::VerifiedBlobs;
 use crate::worktree::restore::{Error, TEMPORARY};
 
 /// What became of one step.
-pub(super) enum Outcome {
+pub(super) enum StepResult {
     Done,
     /// The path is not as it was.
     Moved,
@@ -31,13 +31,13 @@ pub(super) enum Outcome {
 
 /// Executes steps; one for each thread.
 pub(super) struct Executor<'a> {
-    plan: &'a Plan,
+    plan: &'a RestorePlan,
     converter: Converter<'a>,
     root: Dir,
     root_path: &'a Path,
     token: &'a str,
-    folder: Option<(Vec<u8>, Dir)>,
-    pub done: Done,
+    directory: Option<(Vec<u8>, Dir)>,
+    pub done: ExecutionOutcome,
     /// The numbers of steps that wrote something, and what.
     pub written: Vec<(usize, Sum)>,
     empty_tree: ObjectId,
@@ -46,9 +46,9 @@ pub(super) struct Executor<'a> {
 impl<'a> Executor<'a> {
     pub(super) fn new(
         repo: &'a Repository,
-        plan: &'a Plan,
+        plan: &'a RestorePlan,
         token: &'a str,
-        checked: Arc<Checked>,
+        checked: Arc<VerifiedBlobs>,
     ) -> Result<Self, Error> {
         let root_path = repo.workdir().ok_or_else(|| Error::Bare {
             path: repo.git_dir().to_owned(),
@@ -59,8 +59,8 @@ impl<'a> Executor<'a> {
             root: Dir::open(root_path).map_err(Error::io("open", root_path))?,
             root_path,
             token,
-            folder: None,
-            done: Done::default(),
+            directory: None,
+            done: ExecutionOutcome::default(),
             written: Vec::new(),
             empty_tree: ObjectId::empty_tree(repo.object_hash()),
         })
@@ -71,16 +71,16 @@ impl<'a> Executor<'a> {
         let plan = self.plan;
         let step = &plan.steps[at];
         let outcome = match step {
-            Step::Remove { path, was } => self.remove(at, path, was),
-            Step::RemoveFolder { path } => self.remove_folder(path),
-            Step::MakeFolder { path } => self.make_folder(path),
-            Step::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
-            Step::Mode { path, was, mode } => self.mode(path, was, *mode),
+            RestoreStep::Remove { path, was } => self.remove(at, path, was),
+            RestoreStep::RemoveFolder { path } => self.remove_directory(path),
+            RestoreStep::MakeFolder { path } => self.make_directory(path),
+            RestoreStep::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
+            RestoreStep::Mode { path, was, mode } => self.mode(path, was, *mode),
         };
         match outcome {
-            Ok(Outcome::Done) => self.count(step),
-            Ok(Outcome::Moved) => self.done.moved.push(RepoPath::from(step.path())),
-            Ok(Outcome::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
+            Ok(StepResult::Done) => self.count(step),
+            Ok(StepResult::Moved) => self.done.moved.push(RepoPath::from(step.path())),
+            Ok(StepResult::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
             Err(error) if ends_everything(&error) => {
                 let shown = RepoPath::from(step.path()).to_string();
                 self.done.stopped = Some(Error::io("write", self.root_path.join(shown))(error));
@@ -91,32 +91,36 @@ impl<'a> Executor<'a> {
         true
     }
 
-    /// Removes the folders that the steps left empty, as far as the plan wants it.
+    /// Removes the directories that the steps left empty, as far as the plan wants it.
     pub(super) fn tidy(&mut self) {
-        self.folder = None;
-        for folder in &self.plan.tidy {
-            let (above, name) = split(folder);
-            // A folder that is not empty stays, and so does one that cannot be removed.
-            if self.root.below(above).is_ok_and(|dir| dir.remove_folder(name).is_ok()) {
-                self.done.changes.push(Change {
-                    path: RepoPath::from(&folder[..]),
+        self.directory = None;
+        for directory in &self.plan.tidy {
+            let (above, name) = split(directory);
+            // A directory that is not empty stays, and so does one that cannot be removed.
+            if self
+                .root
+                .below(above)
+                .is_ok_and(|dir| dir.remove_directory(name).is_ok())
+            {
+                self.done.changes.push(ChangedPath {
+                    path: RepoPath::from(&directory[..]),
                     now: None,
                 });
             }
         }
     }
 
-    fn count(&mut self, step: &Step) {
+    fn count(&mut self, step: &RestoreStep) {
         let (path, now) = match step {
-            Step::Remove { path, .. } => {
+            RestoreStep::Remove { path, .. } => {
                 self.done.deleted += 1;
                 (path, None)
             }
-            Step::Write { path, is, .. } => {
+            RestoreStep::Write { path, is, .. } => {
                 self.done.written += 1;
                 (path, Some((git_mode(is.thing), is.id)))
             }
-            Step::Mode { path, was, mode } => {
+            RestoreStep::Mode { path, was, mode } => {
                 self.done.modes += 1;
                 let thing = Thing::File {
                     mode: *mode,
@@ -124,26 +128,26 @@ impl<'a> Executor<'a> {
                 };
                 (path, Some((git_mode(thing), was.id)))
             }
-            Step::MakeFolder { path } => {
-                self.done.folders += 1;
+            RestoreStep::MakeFolder { path } => {
+                self.done.directories += 1;
                 (path, Some((FOLDER, self.empty_tree)))
             }
-            Step::RemoveFolder { path } => (path, None),
+            RestoreStep::RemoveFolder { path } => (path, None),
         };
-        self.done.changes.push(Change {
+        self.done.changes.push(ChangedPath {
             path: RepoPath::from(&path[..]),
             now,
         });
     }
 
-    /// The folder, which must be there.
+    /// The directory, which must be there.
     fn open(&mut self, path: &[u8]) -> io::Result<&Dir> {
-        let known = self.folder.take_if(|(known, _)| known == path).map(|(_, dir)| dir);
+        let known = self.directory.take_if(|(known, _)| known == path).map(|(_, dir)| dir);
         let dir = known.map_or_else(|| self.root.below(path), Ok)?;
-        Ok(&self.folder.insert((path.to_vec(), dir)).1)
+        Ok(&self.directory.insert((path.to_vec(), dir)).1)
     }
 
-    /// The folder, made with those above it where it is not there.
+    /// The directory, made with those above it where it is not there.
     fn open_or_make(&mut self, path: &[u8]) -> io::Result<&Dir> {
         match self.open(path) {
             Ok(_) => {}
@@ -152,22 +156,22 @@ impl<'a> Executor<'a> {
                 let mut at = 0;
                 for name in path.split(|byte| *byte == b'/') {
                     at += name.len() + 1;
-                    dir = match dir.folder(name) {
+                    dir = match dir.directory(name) {
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                            match dir.create_folder(name) {
-                                Ok(()) => self.done.changes.push(Change {
+                            match dir.create_directory(name) {
+                                Ok(()) => self.done.changes.push(ChangedPath {
                                     path: RepoPath::from(&path[..at - 1]),
                                     now: Some((FOLDER, self.empty_tree)),
                                 }),
                                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                                 Err(_) => {}
                             }
-                            dir.folder(name)?
+                            dir.directory(name)?
                         }
                         found => found?,
                     };
                 }
-                self.folder = Some((path.to_vec(), dir));
+                self.directory = Some((path.to_vec(), dir));
             }
             Err(error) => return Err(error),
         }
@@ -178,102 +182,108 @@ impl<'a> Executor<'a> {
         format!("{TEMPORARY}{}-{at}", self.token).into_bytes()
     }
 
-    /// What a path is on disk, if it holds exactly what it is known to hold; an open folder stays known.
-    fn proof(&mut self, path: &[u8], was: &Content) -> io::Result<Option<Meta>> {
-        let (folder, name) = split(path);
-        let dir = match self.open(folder) {
-            Ok(_) => self.folder.take(),
+    /// What a path is on disk, if it holds exactly what it is known to hold; an open directory stays known.
+    fn proof(&mut self, path: &[u8], was: &TargetContent) -> io::Result<Option<Meta>> {
+        let (directory, name) = split(path);
+        let dir = match self.open(directory) {
+            Ok(_) => self.directory.take(),
             Err(error) if is_gone(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         let Some((known, dir)) = dir else { return Ok(None) };
         let proof = self.converter.is_on_disk(&dir, name, path, was);
-        self.folder = Some((known, dir));
+        self.directory = Some((known, dir));
         match proof {
             Err(error) if is_gone(&error) || dir::is_link(&error) => Ok(None),
             proof => proof,
         }
     }
 
-    fn remove(&mut self, at: usize, path: &[u8], was: &Content) -> io::Result<Outcome> {
+    fn remove(&mut self, at: usize, path: &[u8], was: &TargetContent) -> io::Result<StepResult> {
         let Some(before) = self.proof(path, was)? else {
-            return Ok(Outcome::Moved);
+            return Ok(StepResult::Moved);
         };
         let temporary = self.temporary(at);
-        let (folder, name) = split(path);
-        let dir = self.open(folder)?;
+        let (directory, name) = split(path);
+        let dir = self.open(directory)?;
         match dir.rename_to_free(name, &temporary) {
-            Err(error) if is_gone(&error) => return Ok(Outcome::Moved),
+            Err(error) if is_gone(&error) => return Ok(StepResult::Moved),
             result => result?,
         }
         if dir.stat(&temporary).is_ok_and(|now| is_same(&before, &now)) {
             dir.remove(&temporary)?;
-            return Ok(Outcome::Done);
+            return Ok(StepResult::Done);
         }
         match dir.rename_to_free(&temporary, name) {
-            Ok(()) => Ok(Outcome::Moved),
+            Ok(()) => Ok(StepResult::Moved),
             Err(_) => Ok(left_as(&temporary)),
         }
     }
 
-    fn remove_folder(&mut self, path: &[u8]) -> io::Result<Outcome> {
-        self.folder = None;
-        let (folder, name) = split(path);
-        let removed = self.open(folder).and_then(|dir| dir.remove_folder(name));
+    fn remove_directory(&mut self, path: &[u8]) -> io::Result<StepResult> {
+        self.directory = None;
+        let (directory, name) = split(path);
+        let removed = self.open(directory).and_then(|dir| dir.remove_directory(name));
         match removed {
-            Ok(()) => Ok(Outcome::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Outcome::Done),
+            Ok(()) => Ok(StepResult::Done),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StepResult::Done),
             Err(error)
                 if matches!(
                     error.kind(),
                     io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory
                 ) =>
             {
-                Ok(Outcome::Moved)
+                Ok(StepResult::Moved)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn make_folder(&mut self, path: &[u8]) -> io::Result<Outcome> {
+    fn make_directory(&mut self, path: &[u8]) -> io::Result<StepResult> {
         match self.open_or_make(path) {
-            Ok(_) => Ok(Outcome::Done),
-            Err(error) if is_gone(&error) => Ok(Outcome::Moved),
+            Ok(_) => Ok(StepResult::Done),
+            Err(error) if is_gone(&error) => Ok(StepResult::Moved),
             Err(error) => Err(error),
         }
     }
 
-    fn mode(&mut self, path: &[u8], was: &Content, mode: u32) -> io::Result<Outcome> {
+    fn mode(&mut self, path: &[u8], was: &TargetContent, mode: u32) -> io::Result<StepResult> {
         let Some(before) = self.proof(path, was)? else {
-            return Ok(Outcome::Moved);
+            return Ok(StepResult::Moved);
         };
-        let (folder, name) = split(path);
-        let file = self.open(folder)?.file(name)?;
+        let (directory, name) = split(path);
+        let file = self.open(directory)?.file(name)?;
         let now = dir::file_meta(&file)?;
         if now != before {
-            return Ok(Outcome::Moved);
+            return Ok(StepResult::Moved);
         }
         os::set_mode(&file, mode)?;
-        Ok(Outcome::Done)
+        Ok(StepResult::Done)
     }
 
-    fn write(&mut self, at: usize, path: &[u8], was: Option<&Content>, is: &Content) -> io::Result<Outcome> {
+    fn write(
+        &mut self,
+        at: usize,
+        path: &[u8],
+        was: Option<&TargetContent>,
+        is: &TargetContent,
+    ) -> io::Result<StepResult> {
         let before = match was {
             Some(was) => match self.proof(path, was)? {
                 Some(before) => Some(before),
-                None => return Ok(Outcome::Moved),
+                None => return Ok(StepResult::Moved),
             },
             None => None,
         };
-        let (folder, name) = split(path);
-        match self.open_or_make(folder) {
-            Ok(dir) if was.is_none() && dir.stat(name).is_ok() => return Ok(Outcome::Moved),
+        let (directory, name) = split(path);
+        match self.open_or_make(directory) {
+            Ok(dir) if was.is_none() && dir.stat(name).is_ok() => return Ok(StepResult::Moved),
             Ok(_) => {}
-            Err(error) if is_gone(&error) => return Ok(Outcome::Moved),
+            Err(error) if is_gone(&error) => return Ok(StepResult::Moved),
             Err(error) => return Err(error),
         }
-        let Some((known, dir)) = self.folder.take() else {
-            return Ok(Outcome::Moved);
+        let Some((known, dir)) = self.directory.take() else {
+            return Ok(StepResult::Moved);
         };
         let temporary = self.temporary(at);
         let outcome = self
@@ -281,14 +291,14 @@ impl<'a> Executor<'a> {
             .and_then(|created| match created {
                 Ok((sum, meta)) => {
                     let outcome = replace(&dir, &temporary, name, before.as_ref(), &meta)?;
-                    if matches!(outcome, Outcome::Done) {
+                    if matches!(outcome, StepResult::Done) {
                         self.written.push((at, sum));
                     }
                     Ok(outcome)
                 }
                 Err(why) => {
                     let _ = dir.remove(&temporary);
-                    Ok(Outcome::Failed(why))
+                    Ok(StepResult::Failed(why))
                 }
             });
         if let Err(error) = &outcome
@@ -297,7 +307,7 @@ impl<'a> Executor<'a> {
             // Ours, or what was proven to be held and has changed places with it.
             let _ = dir.remove(&temporary);
         }
-        self.folder = Some((known, dir));
+        self.directory = Some((known, dir));
         outcome
     }
 
@@ -307,7 +317,7 @@ impl<'a> Executor<'a> {
         dir: &Dir,
         temporary: &[u8],
         path: &[u8],
-        is: &Content,
+        is: &TargetContent,
     ) -> io::Result<Result<(Sum, Meta), String>> {
         let mut sum = Sha256::new();
         let created = match is.thing {
@@ -318,8 +328,8 @@ impl<'a> Executor<'a> {
                     target.extend_from_slice(piece);
                     Ok(())
                 });
-                let linked = given.and_then(|()| dir.create_link(temporary, &target).map_err(Stop::Write));
-                linked.and_then(|()| dir.stat(temporary).map_err(Stop::Write))
+                let linked = given.and_then(|()| dir.create_link(temporary, &target).map_err(ContentError::Write));
+                linked.and_then(|()| dir.stat(temporary).map_err(ContentError::Write))
             }
             thing => {
                 let mode = match thing {
@@ -334,14 +344,14 @@ impl<'a> Executor<'a> {
                 });
                 let masked = mode & self.plan.umask != 0;
                 let set = || if masked { os::set_mode(&file, mode) } else { Ok(()) };
-                given.and_then(|()| set().and_then(|()| dir::file_meta(&file)).map_err(Stop::Write))
+                given.and_then(|()| set().and_then(|()| dir::file_meta(&file)).map_err(ContentError::Write))
             }
         };
         match created {
             Ok(meta) => Ok(Ok((sum.finalize().into(), meta))),
-            Err(Stop::Write(error)) => Err(error),
-            Err(Stop::Convert(why)) => Ok(Err(why)),
-            Err(Stop::Source(error)) => Ok(Err(error.to_string())),
+            Err(ContentError::Write(error)) => Err(error),
+            Err(ContentError::Convert(why)) => Ok(Err(why)),
+            Err(ContentError::Source(error)) => Ok(Err(error.to_string())),
         }
     }
 
@@ -354,8 +364,8 @@ impl<'a> Executor<'a> {
     }
 
     fn reads_as(&mut self, path: &[u8], sum: &Sum) -> io::Result<bool> {
-        let (folder, name) = split(path);
-        let dir = self.open(folder)?;
+        let (directory, name) = split(path);
+        let dir = self.open(directory)?;
         match dir.file(name) {
             Ok(file) => Ok(sum_of(&file, dir::file_meta(&file)?.size)? == *sum),
             Err(error) if dir::is_link(&error) => Ok(Sha256::digest(dir.link(name)?)[..] == sum[..]),

@@ -4,64 +4,64 @@
 //! not hold (ignored, too large, unreadable, another repository) stays, and stops the restore where it is in the way.
 //! What the target did not save is not absent from it, and stays as well.
 
-mod room;
+mod obstacles;
 mod write;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use super::content::{Content, Converter};
-use super::disk::{Disk, Inside, There, split};
+use super::content::{Converter, TargetContent};
+use super::disk::{DirectoryObstacle, Disk, DiskEntry, split};
 use super::paths::FileSystem;
-use super::plan::Plan;
-use super::side::Node;
-use super::walk::{Next, Pair, Walk};
-use super::{Error, Options, TEMPORARY};
+use super::plan::RestorePlan;
+use super::side::SideEntry;
+use super::walk::{PairWalk, PathPair, WalkDecision};
+use super::{Error, RestoreOptions, TEMPORARY};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
-use crate::model::plan::{Act, Block, Why};
-use crate::os::dir::Kind;
+use crate::model::plan::{Act, BlockReason, PlanReason};
+use crate::os::dir::FileKind;
 use crate::worktree::snapshot::attributes::Attributes;
-use crate::worktree::snapshot::settings::Settings;
+use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// What the plan is made with.
 pub(super) struct Planner<'a, 'o> {
-    pub options: &'a mut Options<'o>,
-    pub settings: &'a Settings,
+    pub options: &'a mut RestoreOptions<'o>,
+    pub settings: &'a SnapshotSettings,
     pub converter: Converter<'a>,
     pub system: FileSystem,
     pub root: &'a Path,
     pub disk: Disk,
-    pub plan: Plan,
+    pub plan: RestorePlan,
     /// Files that go away, by their keys.
     pub removed: HashSet<Vec<u8>>,
-    /// Folders on disk whose place a file takes.
+    /// Directories on disk whose place a file takes.
     pub replaced: HashSet<Vec<u8>>,
-    /// Files on disk where something is written although the present tree has nothing there, or a folder above it.
+    /// Files on disk where something is written although the present tree has nothing there, or a directory above it.
     pub occupied: Vec<Vec<u8>>,
-    /// Files that have to make room for a folder if something is written in it: not meant by themselves.
-    pub in_the_way: HashMap<Vec<u8>, Content>,
+    /// Files that have to make room for a directory if something is written in it: not meant by themselves.
+    pub in_the_way: HashMap<Vec<u8>, TargetContent>,
     pub sparse: Option<HashSet<Vec<u8>>>,
 }
 
 impl Planner<'_, '_> {
-    pub(super) fn run(&mut self, walk: &mut Walk<'_>, attributes: Attributes) -> Result<(), Error> {
+    pub(super) fn run(&mut self, walk: &mut PairWalk<'_>, attributes: Attributes) -> Result<(), Error> {
         // The planner answers the walk, so reading files of rules has a converter of its own.
         let reader = Converter::new(walk.repo, self.settings)?;
         walk.run(attributes, &reader, |walk, pair| self.decide(walk, &pair))?;
         self.make_room();
         self.check_replaced()?;
-        self.empty_folders(walk)?;
+        self.empty_directories(walk)?;
         self.check_room()?;
         self.not_saved(walk)?;
         self.not_held(walk)?;
-        let keep = self.kept_folders(walk);
+        let keep = self.kept_directories(walk);
         self.plan.settle(&keep, self.options.only);
         Ok(())
     }
 
-    fn is_meant(&mut self, path: &[u8]) -> bool {
+    fn is_selected(&mut self, path: &[u8]) -> bool {
         let path = RepoPath::from(path);
         let chosen = self.options.only.is_none_or(|only| only.contains(&path));
         chosen && self.options.paths.as_mut().is_none_or(|paths| paths.keeps(&path))
@@ -73,18 +73,18 @@ impl Planner<'_, '_> {
         Error::io("look at", path)
     }
 
-    fn decide(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<Next, Error> {
+    fn decide(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<WalkDecision, Error> {
         let path = &pair.path[..];
         let (now, then) = (pair.present, pair.target);
         if split(path).1.starts_with(TEMPORARY.as_bytes()) {
             // Of a restore that was killed. The safety checkpoint holds it now, whatever it is.
             if let Some(was) = write::content(walk.present, path, now, &pair.rules.present) {
-                self.remove_content(path, was, Why::Leftover);
+                self.remove_content(path, was, PlanReason::Leftover);
             }
-            return Ok(Next::Done);
+            return Ok(WalkDecision::Done);
         }
         if let Some(reason) = pair.rules.not_saved.or_else(|| walk.target.skipped(path)) {
-            return Ok(self.not_known(path, now, then, Why::NotSaved(reason)));
+            return Ok(self.not_known(path, now, then, PlanReason::NotSaved(reason)));
         }
         let is_included = self
             .options
@@ -95,124 +95,130 @@ impl Planner<'_, '_> {
         {
             // The present tree then only says what the index has; a FIFO is no file in any case.
             if now == then && reason != SkipReason::Special {
-                if self.is_meant(path) && !matches!(now, Some(Node::Repository(_))) {
+                if self.is_selected(path) && !matches!(now, Some(SideEntry::Repository(_))) {
                     self.plan.line(Act::Keep, path, not_held(reason));
                 }
-                return Ok(Next::Done);
+                return Ok(WalkDecision::Done);
             }
             if then.is_none() {
                 // A tracked file that cannot be read, or a repository: nothing is lost by leaving it.
-                if now.is_some() && self.is_meant(path) && !self.options.overlay {
+                if now.is_some() && self.is_selected(path) && !self.options.overlay {
                     self.plan.line(Act::Keep, path, not_held(reason));
                 }
-                return Ok(Next::Done);
+                return Ok(WalkDecision::Done);
             }
-            let both_folders = matches!((now, then), (Some(Node::Folder(_)), Some(Node::Folder(_))));
+            let both_directories = matches!((now, then), (Some(SideEntry::Folder(_)), Some(SideEntry::Folder(_))));
             let there = self.disk.at(path).map_err(self.io(path))?;
-            if !both_folders && !matches!(there, There::Nothing) {
+            if !both_directories && !matches!(there, DiskEntry::Nothing) {
                 let is = self.wanted(walk, path, then, pair.rules);
                 let same = is
                     .map(|is| self.is_there_already(path, &is))
                     .transpose()?
                     .unwrap_or(false);
-                if !same && self.is_meant_below(path, then) {
-                    let file = if let There::Blocked(length) = there {
+                if !same && self.is_selected_below(path, then) {
+                    let file = if let DiskEntry::Blocked(length) = there {
                         &path[..length]
                     } else {
                         path
                     };
-                    let why = Block::NotHeld(reason);
-                    // A whole folder is not taken into the safety checkpoint, whatever was said.
-                    let is_folder = matches!(there, There::Something(meta) if meta.kind == Kind::Folder);
-                    let why = if is_folder && why.yields_to_force() {
-                        Block::Kept
+                    let why = BlockReason::NotHeld(reason);
+                    // A whole directory is not taken into the safety checkpoint, whatever was said.
+                    let is_directory = matches!(there, DiskEntry::Something(meta) if meta.kind == FileKind::Folder);
+                    let why = if is_directory && why.yields_to_force() {
+                        BlockReason::Kept
                     } else {
                         why
                     };
                     self.plan.block(file, why);
                 }
-                return Ok(Next::Done);
+                return Ok(WalkDecision::Done);
             }
         }
         match (now, then) {
-            (Some(Node::Repository(now)), Some(Node::Repository(then))) => {
-                if now != then && self.is_meant(path) {
-                    self.plan.line(Act::Skip, path, Why::Submodule);
+            (Some(SideEntry::Repository(now)), Some(SideEntry::Repository(then))) => {
+                if now != then && self.is_selected(path) {
+                    self.plan.line(Act::Skip, path, PlanReason::Submodule);
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
-            (Some(Node::Repository(_)), None) => {
-                if !self.options.overlay && self.is_meant(path) {
-                    self.plan.line(Act::Keep, path, Why::Repository);
+            (Some(SideEntry::Repository(_)), None) => {
+                if !self.options.overlay && self.is_selected(path) {
+                    self.plan.line(Act::Keep, path, PlanReason::Repository);
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
-            (_, Some(Node::Repository(_))) => {
-                if self.is_meant(path) {
-                    self.plan.line(Act::Skip, path, Why::Submodule);
+            (_, Some(SideEntry::Repository(_))) => {
+                if self.is_selected(path) {
+                    self.plan.line(Act::Skip, path, PlanReason::Submodule);
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
-            (Some(Node::Repository(_)), Some(_)) if self.is_repository_there(path)? => {
-                if self.is_meant_below(path, then) {
-                    self.plan.block(path, Block::Repository);
+            (Some(SideEntry::Repository(_)), Some(_)) if self.is_repository_there(path)? => {
+                if self.is_selected_below(path, then) {
+                    self.plan.block(path, BlockReason::Repository);
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
-            (Some(Node::Folder(_)), Some(Node::Folder(_)) | None)
-            | (None | Some(Node::Repository(_)), Some(Node::Folder(_))) => Ok(Next::Enter),
-            (Some(Node::Folder(_)), Some(_)) => {
-                if !self.is_meant(path) {
-                    // What is in the folder may be meant all the same.
-                    return Ok(Next::Enter);
+            (Some(SideEntry::Folder(_)), Some(SideEntry::Folder(_)) | None)
+            | (None | Some(SideEntry::Repository(_)), Some(SideEntry::Folder(_))) => Ok(WalkDecision::Enter),
+            (Some(SideEntry::Folder(_)), Some(_)) => {
+                if !self.is_selected(path) {
+                    // What is in the directory may be meant all the same.
+                    return Ok(WalkDecision::Enter);
                 }
                 self.write(walk, pair)?;
-                Ok(Next::Replace)
+                Ok(WalkDecision::Replace)
             }
-            (Some(_), Some(Node::Folder(_))) => {
+            (Some(_), Some(SideEntry::Folder(_))) => {
                 let was = write::content(walk.present, path, now, &pair.rules.present);
-                if self.is_meant(path) && !self.options.overlay {
-                    self.remove(walk, pair, Why::InTheWay)?;
+                if self.is_selected(path) && !self.options.overlay {
+                    self.remove(walk, pair, PlanReason::InTheWay)?;
                 } else if let Some(was) = was {
                     self.in_the_way.insert(path.to_vec(), was);
                 }
-                Ok(Next::Enter)
+                Ok(WalkDecision::Enter)
             }
             (Some(_), Some(_)) => {
-                if self.is_meant(path) {
+                if self.is_selected(path) {
                     self.change(walk, pair)?;
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
             (None, Some(_)) => {
-                if self.is_meant(path) {
+                if self.is_selected(path) {
                     self.write(walk, pair)?;
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
             (Some(_), None) => {
                 if pair.rules.replaced {
-                    self.remove(walk, pair, Why::InTheWay)?;
-                } else if !self.options.overlay && self.is_meant(path) {
-                    self.remove(walk, pair, Why::NotInCheckpoint)?;
+                    self.remove(walk, pair, PlanReason::InTheWay)?;
+                } else if !self.options.overlay && self.is_selected(path) {
+                    self.remove(walk, pair, PlanReason::NotInCheckpoint)?;
                 }
-                Ok(Next::Done)
+                Ok(WalkDecision::Done)
             }
-            (None, None) => Ok(Next::Done),
+            (None, None) => Ok(WalkDecision::Done),
         }
     }
 
     /// A path of which the target does not know what was there.
-    fn not_known(&mut self, path: &[u8], now: Option<Node>, then: Option<Node>, why: Why) -> Next {
+    fn not_known(
+        &mut self,
+        path: &[u8],
+        now: Option<SideEntry>,
+        then: Option<SideEntry>,
+        why: PlanReason,
+    ) -> WalkDecision {
         // Tracked content that was not what it is in the tree is told of with the other skipped paths.
-        if now.is_some() && now != then && self.is_meant(path) {
+        if now.is_some() && now != then && self.is_selected(path) {
             self.plan.line(Act::Keep, path, why);
         }
-        Next::Done
+        WalkDecision::Done
     }
 
-    /// Whether a path of the target, or if it is a folder anything in it, may be meant.
-    fn is_meant_below(&mut self, path: &[u8], node: Option<Node>) -> bool {
+    /// Whether a path of the target, or if it is a directory anything in it, may be meant.
+    fn is_selected_below(&mut self, path: &[u8], node: Option<SideEntry>) -> bool {
         let only = self.options.only;
         let is_above = |only: &HashSet<RepoPath>| {
             let inside = |one: &RepoPath| {
@@ -222,25 +228,25 @@ impl Planner<'_, '_> {
             };
             only.iter().any(inside)
         };
-        self.is_meant(path) || matches!(node, Some(Node::Folder(_))) && only.is_none_or(is_above)
+        self.is_selected(path) || matches!(node, Some(SideEntry::Folder(_))) && only.is_none_or(is_above)
     }
 
     fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {
         match self.disk.at(path).map_err(self.io(path))? {
-            There::Something(meta) if meta.kind == Kind::Folder => {
+            DiskEntry::Something(meta) if meta.kind == FileKind::Folder => {
                 let inside = self.disk.inside(path).map_err(self.io(path))?;
-                Ok(!matches!(inside.as_slice(), [Inside::Folder(_)]))
+                Ok(!matches!(inside.as_slice(), [DirectoryObstacle::Folder(_)]))
             }
-            There::Something(_) => Ok(true),
-            There::Nothing | There::Blocked(_) => Ok(false),
+            DiskEntry::Something(_) => Ok(true),
+            DiskEntry::Nothing | DiskEntry::Blocked(_) => Ok(false),
         }
     }
 }
 
 /// Why something stays that no checkpoint holds.
-fn not_held(reason: SkipReason) -> Why {
+fn not_held(reason: SkipReason) -> PlanReason {
     match reason {
-        SkipReason::NestedRepository => Why::Repository,
-        reason => Why::NotHeld(reason),
+        SkipReason::NestedRepository => PlanReason::Repository,
+        reason => PlanReason::NotHeld(reason),
     }
 }

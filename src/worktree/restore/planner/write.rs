@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::Planner;
-use crate::model::plan::{Act, Block, Why};
-use crate::os::dir::Kind;
+use crate::model::plan::{Act, BlockReason, PlanReason};
+use crate::os::dir::FileKind;
 use crate::worktree::restore::Error;
-use crate::worktree::restore::content::{Content, Thing};
-use crate::worktree::restore::disk::{There, folders_above, split};
-use crate::worktree::restore::paths::{FileSystem, Unsafe};
-use crate::worktree::restore::plan::Step;
-use crate::worktree::restore::side::{Node, Side};
+use crate::worktree::restore::content::{TargetContent, Thing};
+use crate::worktree::restore::disk::{DiskEntry, directories_above, split};
+use crate::worktree::restore::paths::{FileSystem, PathProblem};
+use crate::worktree::restore::plan::RestoreStep;
+use crate::worktree::restore::side::{SideEntry, TreeSide};
 use crate::worktree::restore::sparse;
-use crate::worktree::restore::walk::{Pair, Rules, Walk};
+use crate::worktree::restore::walk::{DirectoryRules, PairWalk, PathPair};
 use crate::worktree::snapshot::attributes::Attributes;
 
 /// Bits that let a program run with the rights of somebody else.
@@ -20,7 +20,13 @@ const SPECIAL: u32 = 0o7000;
 
 impl Planner<'_, '_> {
     /// The target's content with the permission bits that it gets on disk.
-    pub(super) fn wanted(&self, walk: &Walk<'_>, path: &[u8], node: Option<Node>, rules: &Rules) -> Option<Content> {
+    pub(super) fn wanted(
+        &self,
+        walk: &PairWalk<'_>,
+        path: &[u8],
+        node: Option<SideEntry>,
+        rules: &DirectoryRules,
+    ) -> Option<TargetContent> {
         let mut content = content(walk.target, path, node, &rules.target)?;
         if let Thing::File { mode, executable } = &mut content.thing {
             let (bits, listed) = walk.target.mode(path, *executable);
@@ -35,7 +41,7 @@ impl Planner<'_, '_> {
     }
 
     /// Both have a file or link there.
-    pub(super) fn change(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<(), Error> {
+    pub(super) fn change(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<(), Error> {
         let path = &pair.path[..];
         let (Some(was), Some(is)) = (
             content(walk.present, path, pair.present, &pair.rules.present),
@@ -55,14 +61,14 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         if exact & SPECIAL != 0 {
-            self.plan.line(Act::Skip, path, Why::SpecialBits);
+            self.plan.line(Act::Skip, path, PlanReason::SpecialBits);
         }
-        if from == to || !matches!(self.disk.at(path).map_err(self.io(path))?, There::Something(_)) {
+        if from == to || !matches!(self.disk.at(path).map_err(self.io(path))?, DiskEntry::Something(_)) {
             return Ok(());
         }
-        self.plan.line(Act::Mode, path, Why::Bits { from, to });
+        self.plan.line(Act::Mode, path, PlanReason::Bits { from, to });
         self.plan.reshapes = true;
-        self.plan.steps.push(Step::Mode {
+        self.plan.steps.push(RestoreStep::Mode {
             path: path.to_vec(),
             was,
             mode: to,
@@ -71,63 +77,65 @@ impl Planner<'_, '_> {
     }
 
     /// The target's file or link is written, over what the present has there or where nothing is.
-    pub(super) fn write(&mut self, walk: &Walk<'_>, pair: &Pair<'_>) -> Result<(), Error> {
+    pub(super) fn write(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<(), Error> {
         let path = &pair.path[..];
         let Some(is) = self.wanted(walk, path, pair.target, pair.rules) else {
             return Ok(());
         };
         let was = content(walk.present, path, pair.present, &pair.rules.present);
         let there = self.disk.at(path).map_err(self.io(path))?;
-        let is_there = matches!(there, There::Something(_));
+        let is_there = matches!(there, DiskEntry::Something(_));
         if was.is_some() && !is_there && self.is_left_out(walk, path)? {
-            self.plan.line(Act::Skip, path, Why::NotCheckedOut);
+            self.plan.line(Act::Skip, path, PlanReason::NotCheckedOut);
             return Ok(());
         }
         let was = was.filter(|_| is_there);
         if let Some(program) = self.unasked_program(path, &is, pair.rules) {
-            self.plan.block(path, Block::Filter(program));
+            self.plan.block(path, BlockReason::Filter(program));
             return Ok(());
         }
         if was.is_none() && is_there && self.is_there_already(path, &is)? {
             return Ok(());
         }
         match there {
-            There::Blocked(length) => self.occupied.push(path[..length].to_vec()),
-            There::Something(meta) if meta.kind == Kind::Folder => {
+            DiskEntry::Blocked(length) => self.occupied.push(path[..length].to_vec()),
+            DiskEntry::Something(meta) if meta.kind == FileKind::Folder => {
                 self.replaced.insert(path.to_vec());
             }
-            There::Something(_) if was.is_none() => self.occupied.push(path.to_vec()),
+            DiskEntry::Something(_) if was.is_none() => self.occupied.push(path.to_vec()),
             _ => {}
         }
         if is.thing == Thing::Link && !self.options.trusted {
             let target = self.converter.source.read(path, is.id)?;
             if leads_into_repository(&target) {
-                self.plan.block(path, Block::LinkIntoRepository);
+                self.plan.block(path, BlockReason::LinkIntoRepository);
                 return Ok(());
             }
         }
         let why = if self.converter.lacks_content(path, &is)? {
-            Why::Pointer
+            PlanReason::Pointer
         } else if pair.present.is_some() && was.is_none() && is_there {
-            Why::OtherKind
+            PlanReason::OtherKind
         } else {
             match &was {
-                None => Why::Absent,
-                Some(was) if matches!(was.thing, Thing::Link) != matches!(is.thing, Thing::Link) => Why::OtherKind,
-                Some(was) if matches!(was.thing, Thing::File { .. }) && self.has_other_names(path) => {
-                    Why::DiffersFromLinks
+                None => PlanReason::Absent,
+                Some(was) if matches!(was.thing, Thing::Link) != matches!(is.thing, Thing::Link) => {
+                    PlanReason::OtherKind
                 }
-                Some(_) => Why::Differs,
+                Some(was) if matches!(was.thing, Thing::File { .. }) && self.has_other_names(path) => {
+                    PlanReason::DiffersFromLinks
+                }
+                Some(_) => PlanReason::Differs,
             }
         };
         self.plan.line(Act::Write, path, why);
         if let Thing::File { executable, .. } = is.thing
             && walk.target.mode(path, executable).0 & SPECIAL != 0
         {
-            self.plan.line(Act::Skip, path, Why::SpecialBits);
+            self.plan.line(Act::Skip, path, PlanReason::SpecialBits);
         }
         self.plan.reshapes |= !self.is_plain(path, &is, pair.rules);
-        self.plan.steps.push(Step::Write {
+        self.plan.steps.push(RestoreStep::Write {
             path: path.to_vec(),
             was,
             is,
@@ -137,11 +145,11 @@ impl Planner<'_, '_> {
 
     /// Whether a snapshot stores what is written here as the blob that it was written from, under the target's rules and
     /// under those of the present: where only a part is restored, either may hold afterwards.
-    fn is_plain(&mut self, path: &[u8], is: &Content, rules: &Rules) -> bool {
+    fn is_plain(&mut self, path: &[u8], is: &TargetContent, rules: &DirectoryRules) -> bool {
         let Thing::File { mode, executable } = is.thing else {
             return false;
         };
-        let under_present = Content {
+        let under_present = TargetContent {
             attributes: Arc::clone(&rules.present),
             ..is.clone()
         };
@@ -155,17 +163,22 @@ impl Planner<'_, '_> {
 
     /// Whether a file is linked elsewhere, as far as the system tells.
     fn has_other_names(&mut self, path: &[u8]) -> bool {
-        let place = self.disk.folder_of(path).ok().flatten();
-        place.is_some_and(|(folder, name)| folder.links(name).is_ok_and(|links| links > 1))
+        let place = self.disk.directory_of(path).ok().flatten();
+        place.is_some_and(|(directory, name)| directory.links(name).is_ok_and(|links| links > 1))
     }
 
     /// The filter that the target would run on a file although the present rules do not ask for it.
-    pub(super) fn unasked_program(&mut self, path: &[u8], is: &Content, rules: &Rules) -> Option<String> {
+    pub(super) fn unasked_program(
+        &mut self,
+        path: &[u8],
+        is: &TargetContent,
+        rules: &DirectoryRules,
+    ) -> Option<String> {
         if self.options.trusted {
             return None;
         }
         let program = self.converter.program(path, is)?;
-        let now = Content {
+        let now = TargetContent {
             attributes: Arc::clone(&rules.present),
             ..is.clone()
         };
@@ -173,16 +186,19 @@ impl Planner<'_, '_> {
     }
 
     /// Whether a path that the present tree does not have is on disk as the target wants it: ignored now, say.
-    pub(super) fn is_there_already(&mut self, path: &[u8], is: &Content) -> Result<bool, Error> {
+    pub(super) fn is_there_already(&mut self, path: &[u8], is: &TargetContent) -> Result<bool, Error> {
         let failed = self.io(path);
-        let Some((folder, name)) = self.disk.folder_of(path).map_err(failed)? else {
+        let Some((directory, name)) = self.disk.directory_of(path).map_err(failed)? else {
             return Ok(false);
         };
         // What cannot be read is in the way.
-        Ok(matches!(self.converter.is_on_disk(folder, name, path, is), Ok(Some(_))))
+        Ok(matches!(
+            self.converter.is_on_disk(directory, name, path, is),
+            Ok(Some(_))
+        ))
     }
 
-    pub(super) fn remove(&mut self, walk: &Walk<'_>, pair: &Pair<'_>, why: Why) -> Result<(), Error> {
+    pub(super) fn remove(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>, why: PlanReason) -> Result<(), Error> {
         let path = &pair.path[..];
         if self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false) {
             // What was saved just because it is in the way need not stay.
@@ -192,18 +208,18 @@ impl Planner<'_, '_> {
                 .included
                 .is_some_and(|included| included.contains(&path_is));
             if !pair.rules.replaced {
-                self.plan.line(Act::Keep, path, Why::IgnoredThen);
+                self.plan.line(Act::Keep, path, PlanReason::IgnoredThen);
                 return Ok(());
             }
             if !is_included {
-                self.plan.block(path, Block::Kept);
+                self.plan.block(path, BlockReason::Kept);
                 return Ok(());
             }
         }
         let Some(was) = content(walk.present, path, pair.present, &pair.rules.present) else {
             return Ok(());
         };
-        if !matches!(self.disk.at(path).map_err(self.io(path))?, There::Something(_)) {
+        if !matches!(self.disk.at(path).map_err(self.io(path))?, DiskEntry::Something(_)) {
             // Left out by sparse checkout, or gone by itself.
             return Ok(());
         }
@@ -211,22 +227,23 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn remove_content(&mut self, path: &[u8], was: Content, why: Why) {
+    pub(super) fn remove_content(&mut self, path: &[u8], was: TargetContent, why: PlanReason) {
         self.removed.insert(self.system.key(path));
         self.plan.line(Act::Delete, path, why);
         self.plan.reshapes |= is_rules(path);
-        self.plan.steps.push(Step::Remove {
+        self.plan.steps.push(RestoreStep::Remove {
             path: path.to_vec(),
             was,
         });
     }
 
-    pub(super) fn is_left_out(&mut self, walk: &Walk<'_>, path: &[u8]) -> Result<bool, Error> {
+    pub(super) fn is_left_out(&mut self, walk: &PairWalk<'_>, path: &[u8]) -> Result<bool, Error> {
         let left_out = match &mut self.sparse {
             Some(known) => known,
             none => none.insert(sparse::left_out(walk.repo, self.options.index)?),
         };
-        Ok(left_out.contains(path) || folders_above(path).any(|folder| left_out.contains(&[folder, b"/"].concat())))
+        Ok(left_out.contains(path)
+            || directories_above(path).any(|directory| left_out.contains(&[directory, b"/"].concat())))
     }
 }
 
@@ -241,25 +258,25 @@ fn leads_into_repository(target: &[u8]) -> bool {
     target
         .split(|byte| *byte == b'/')
         .filter(|name| !matches!(*name, b"" | b"." | b".."))
-        .any(|name| matches!(system.check_name(name, true), Err(Unsafe::Git)))
+        .any(|name| matches!(system.check_name(name, true), Err(PathProblem::Git)))
 }
 
 /// What a side has at a path, if it is a file or a link.
 pub(super) fn content(
-    side: &Side<'_>,
+    side: &TreeSide<'_>,
     path: &[u8],
-    node: Option<Node>,
+    node: Option<SideEntry>,
     attributes: &Arc<Attributes>,
-) -> Option<Content> {
+) -> Option<TargetContent> {
     let (thing, id) = match node? {
-        Node::File { executable, id } => {
+        SideEntry::File { executable, id } => {
             let (mode, _) = side.mode(path, executable);
             (Thing::File { mode, executable }, id)
         }
-        Node::Link(id) => (Thing::Link, id),
-        Node::Folder(_) | Node::Repository(_) => return None,
+        SideEntry::Link(id) => (Thing::Link, id),
+        SideEntry::Folder(_) | SideEntry::Repository(_) => return None,
     };
-    Some(Content {
+    Some(TargetContent {
         thing,
         id,
         raw: side.is_raw(path),

@@ -1,5 +1,5 @@
 //! What is dear to find out about files and may be believed next time: which blob a file that differs from the index is
-//! stored as, in which folders every blob gives the bytes on disk, and which folders of untracked files became which
+//! stored as, in which directories every blob gives the bytes on disk, and which directories of untracked files became which
 //! tree.
 //!
 //! A private file, never needed: it is checksummed, written whole and renamed into place without being synced, and
@@ -22,8 +22,8 @@ use super::walk::parts;
 use crate::os;
 use crate::os::dir::{self, FileTime, Meta};
 use crate::store::ObjectId;
-pub(super) use record::Record;
-pub(super) use record::{Reading, put_time, put_u32};
+pub(super) use record::FileRecord;
+pub(super) use record::{ByteReader, put_time, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpcach\x03";
@@ -32,9 +32,9 @@ const SKEW: i64 = 10;
 
 /// The cache as it was read: its head at once, the records of single files when one is asked for.
 pub(super) struct Cache {
-    folders: HashSet<u64>,
+    directories: HashSet<u64>,
     /// Sorted by path.
-    known: Vec<Known>,
+    known: Vec<UntrackedDirectory>,
     /// How many records are of files in no known folder.
     others: usize,
     rest: Option<(File, u64)>,
@@ -42,9 +42,9 @@ pub(super) struct Cache {
     hash: gix::hash::Kind,
 }
 
-/// A folder of which every file is untracked and stored as it is.
+/// A directory of which every file is untracked and stored as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct UntrackedDirectory {
     /// With a slash at the end.
     pub path: Box<[u8]>,
     /// A digest of the names and stat data of its files, and of all rules.
@@ -66,7 +66,7 @@ struct Records {
 }
 
 /// The cache as it will be written.
-pub(super) struct Next {
+pub(super) struct CacheBuilder {
     path: PathBuf,
     /// When this snapshot began, and on which device that clock is.
     began: FileTime,
@@ -76,22 +76,22 @@ pub(super) struct Next {
 }
 
 /// What is to be written.
-pub(super) struct Content<'a> {
-    pub folders: HashSet<u64>,
+pub(super) struct CacheContent<'a> {
+    pub directories: HashSet<u64>,
     /// Sorted by path.
-    pub known: Vec<Known>,
-    /// The files of each folder, in the order of the paths.
-    pub files: Vec<Files<'a>>,
+    pub known: Vec<UntrackedDirectory>,
+    /// The files of each directory, in the order of the paths.
+    pub files: Vec<CacheFiles<'a>>,
 }
 
 /// What is to be written of the files of a folder.
-pub(super) enum Files<'a> {
-    /// As many as are in the folder of this path, which is known.
+pub(super) enum CacheFiles<'a> {
+    /// As many as are in the directory of this path, which is known.
     AsBefore(&'a [u8]),
-    /// These; of a folder that is known or not.
+    /// These; of a directory that is known or not.
     Read {
         known: bool,
-        files: Vec<(&'a [u8], Record)>,
+        files: Vec<(&'a [u8], FileRecord)>,
     },
 }
 
@@ -99,7 +99,7 @@ impl Cache {
     /// An empty one.
     pub(super) fn empty(hash: gix::hash::Kind) -> Self {
         Self {
-            folders: HashSet::new(),
+            directories: HashSet::new(),
             known: Vec::new(),
             others: 0,
             rest: None,
@@ -119,7 +119,7 @@ impl Cache {
     fn parse(mut file: File, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         let mut start = [0; 12];
         file.read_exact(&mut start).ok()?;
-        let mut at = Reading { bytes: &start, at: 0 };
+        let mut at = ByteReader { bytes: &start, at: 0 };
         if at.take(8)? != MAGIC {
             return None;
         }
@@ -129,21 +129,21 @@ impl Cache {
         if head.len() != len as usize {
             return None;
         }
-        let mut at = Reading {
+        let mut at = ByteReader {
             bytes: checked(&head)?,
             at: 0,
         };
         if at.u64()? != settings || at.u32()? as usize != hash.len_in_bytes() {
             return None;
         }
-        let (folders, known, others) = (at.u32()?, at.u32()?, at.u32()?);
-        let folders = (0..folders).map(|_| at.u64()).collect::<Option<HashSet<_>>>()?;
+        let (directories, known, others) = (at.u32()?, at.u32()?, at.u32()?);
+        let directories = (0..directories).map(|_| at.u64()).collect::<Option<HashSet<_>>>()?;
         let known = (0..known)
-            .map(|_| Known::read(&mut at, hash))
+            .map(|_| UntrackedDirectory::read(&mut at, hash))
             .collect::<Option<Vec<_>>>()?;
         (at.at == at.bytes.len()).then_some(())?;
         Some(Self {
-            folders,
+            directories,
             known,
             others: others as usize,
             rest: Some((file, start.len() as u64 + u64::from(len))),
@@ -157,13 +157,13 @@ impl Cache {
         self.rest.is_none()
     }
 
-    /// Whether a folder of this fingerprint was found to be in order.
+    /// Whether a directory of this fingerprint was found to be in order.
     pub(super) fn knows(&self, fingerprint: u64) -> bool {
-        self.folders.contains(&fingerprint)
+        self.directories.contains(&fingerprint)
     }
 
-    /// What a folder of only untracked files became, given its path with a slash at the end.
-    pub(super) fn known(&self, path: &[u8]) -> Option<&Known> {
+    /// What a directory of only untracked files became, given its path with a slash at the end.
+    pub(super) fn known(&self, path: &[u8]) -> Option<&UntrackedDirectory> {
         let at = self.known.binary_search_by(|known| (*known.path).cmp(path)).ok()?;
         self.known.get(at)
     }
@@ -183,7 +183,7 @@ impl Cache {
 
     /// What is known of a path, whatever became of the file since. `hint` is where the last one was: the next asked for
     /// is mostly the next known.
-    pub(super) fn record(&self, path: &[u8], hint: &mut usize) -> Option<Record> {
+    pub(super) fn record(&self, path: &[u8], hint: &mut usize) -> Option<FileRecord> {
         let records = self.records();
         let compared = |position: &usize| parts(records.path_at(*position)).cmp(&parts(path));
         let is_next = records
@@ -196,15 +196,18 @@ impl Cache {
             records.positions.binary_search_by(compared).ok()?
         };
         *hint = found + 1;
-        Record::read(&mut records.body(records.positions[found]), self.hash)
+        FileRecord::read(&mut records.body(records.positions[found]), self.hash)
     }
 
     /// Whether writing this would change nothing.
-    fn holds(&self, content: &Content<'_>) -> bool {
-        if content.folders != self.folders || content.known != self.known {
+    fn holds(&self, content: &CacheContent<'_>) -> bool {
+        if content.directories != self.directories || content.known != self.known {
             return false;
         }
-        let mut read = content.files.iter().filter(|files| matches!(files, Files::Read { .. }));
+        let mut read = content
+            .files
+            .iter()
+            .filter(|files| matches!(files, CacheFiles::Read { .. }));
         if self.others == 0 && read.next().is_none() {
             return true;
         }
@@ -218,7 +221,7 @@ impl Cache {
     }
 }
 
-impl Known {
+impl UntrackedDirectory {
     fn write(&self, out: &mut Vec<u8>) {
         put_u32(out, self.path.len());
         out.extend_from_slice(&self.path);
@@ -231,7 +234,7 @@ impl Known {
         }
     }
 
-    fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
+    fn read(at: &mut ByteReader<'_>, hash: gix::hash::Kind) -> Option<Self> {
         let len = at.u32()? as usize;
         Some(Self {
             path: at.take(len)?.into(),
@@ -247,7 +250,7 @@ impl Records {
     fn parse(mut bytes: Vec<u8>) -> Option<Self> {
         let len = checked(&bytes)?.len();
         bytes.truncate(len);
-        let mut at = Reading { bytes: &bytes, at: 0 };
+        let mut at = ByteReader { bytes: &bytes, at: 0 };
         let mut positions = Vec::new();
         while at.at < bytes.len() {
             positions.push(at.at);
@@ -257,8 +260,8 @@ impl Records {
         Some(Self { bytes, positions })
     }
 
-    fn body(&self, position: usize) -> Reading<'_> {
-        Reading {
+    fn body(&self, position: usize) -> ByteReader<'_> {
+        ByteReader {
             bytes: &self.bytes,
             at: position + 4,
         }
@@ -269,15 +272,17 @@ impl Records {
         at.u32().and_then(|len| at.take(len as usize)).unwrap_or_default()
     }
 
-    /// The records of the files in a folder, each with the four bytes of its length.
-    fn of<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
-        let folder_at = |position: &usize| parts(self.path_at(*position)).0;
-        let start = self.positions.partition_point(|position| folder_at(position) < folder);
+    /// The records of the files in a directory, each with the four bytes of its length.
+    fn of<'a>(&'a self, directory: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
+        let directory_at = |position: &usize| parts(self.path_at(*position)).0;
+        let start = self
+            .positions
+            .partition_point(|position| directory_at(position) < directory);
         self.positions[start..]
             .iter()
-            .take_while(move |position| folder_at(position) == folder)
+            .take_while(move |position| directory_at(position) == directory)
             .map(|position| {
-                let len = Reading {
+                let len = ByteReader {
                     bytes: &self.bytes,
                     at: *position,
                 }
@@ -287,13 +292,13 @@ impl Records {
     }
 }
 
-impl Content<'_> {
+impl CacheContent<'_> {
     /// Gives all records as they are written to `see`, in their order, until it says no. `false` if it did.
     fn each(&self, old: &Cache, see: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut encoded = Vec::new();
         self.files.iter().all(|files| match files {
-            Files::AsBefore(folder) => old.records().of(folder).all(&mut *see),
-            Files::Read { files, .. } => files.iter().all(|(path, record)| {
+            CacheFiles::AsBefore(directory) => old.records().of(directory).all(&mut *see),
+            CacheFiles::Read { files, .. } => files.iter().all(|(path, record)| {
                 encode(path, record, &mut encoded);
                 see(&encoded)
             }),
@@ -302,8 +307,8 @@ impl Content<'_> {
 
     /// How many records are of files in no known folder.
     fn others(&self) -> usize {
-        let count = |files: &Files<'_>| match files {
-            Files::Read { known: false, files } => files.len(),
+        let count = |files: &CacheFiles<'_>| match files {
+            CacheFiles::Read { known: false, files } => files.len(),
             _ => 0,
         };
         self.files.iter().map(count).sum()
@@ -311,7 +316,7 @@ impl Content<'_> {
 }
 
 /// A record as it is written.
-fn encode(path: &[u8], record: &Record, out: &mut Vec<u8>) {
+fn encode(path: &[u8], record: &FileRecord, out: &mut Vec<u8>) {
     out.clear();
     put_u32(out, 0);
     put_u32(out, path.len());
@@ -321,7 +326,7 @@ fn encode(path: &[u8], record: &Record, out: &mut Vec<u8>) {
     out[..4].copy_from_slice(&len.to_le_bytes());
 }
 
-impl Next {
+impl CacheBuilder {
     /// Begins a cache, before anything is read. `None` when no file can be made there: then none is kept.
     pub(super) fn begin(path: &Path, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         // The time that the file system gives to a file now; the machine's clock may be another one.
@@ -338,7 +343,7 @@ impl Next {
         })
     }
 
-    /// Whether a file read after the beginning can be recognised as unchanged later.
+    /// Whether a file read after the beginning can be recognized as unchanged later.
     pub(super) fn may_keep(&self, meta: &Meta) -> bool {
         let margin = if meta.dev == self.dev { 0 } else { SKEW };
         let limit = FileTime {
@@ -351,7 +356,7 @@ impl Next {
     }
 
     /// Writes the file, unless it would be the same as `old`. What cannot be written is not kept.
-    pub(super) fn finish(&self, old: &Cache, content: &Content<'_>) {
+    pub(super) fn finish(&self, old: &Cache, content: &CacheContent<'_>) {
         if old.holds(content) {
             return;
         }
@@ -361,14 +366,14 @@ impl Next {
         });
     }
 
-    fn write(&self, file: &mut File, old: &Cache, content: &Content<'_>) -> io::Result<()> {
+    fn write(&self, file: &mut File, old: &Cache, content: &CacheContent<'_>) -> io::Result<()> {
         let mut head = self.settings.to_le_bytes().to_vec();
         put_u32(&mut head, self.hash.len_in_bytes());
-        put_u32(&mut head, content.folders.len());
+        put_u32(&mut head, content.directories.len());
         put_u32(&mut head, content.known.len());
         put_u32(&mut head, content.others());
-        for folder in &content.folders {
-            head.extend_from_slice(&folder.to_le_bytes());
+        for directory in &content.directories {
+            head.extend_from_slice(&directory.to_le_bytes());
         }
         for known in &content.known {
             known.write(&mut head);

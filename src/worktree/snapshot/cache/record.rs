@@ -1,11 +1,11 @@
 //! What is known of one file, and how it is written.
 
-use crate::os::dir::{FileTime, Kind, Meta};
+use crate::os::dir::{FileKind, FileTime, Meta};
 use crate::store::ObjectId;
 
 /// What one file is stored as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::worktree::snapshot) struct Record {
+pub(in crate::worktree::snapshot) struct FileRecord {
     pub meta: Meta,
     /// A digest of everything else that the blob depends on: attributes, and the index entry where it matters.
     pub basis: u64,
@@ -18,7 +18,7 @@ pub(in crate::worktree::snapshot) struct Record {
     pub git_id: ObjectId,
 }
 
-impl Record {
+impl FileRecord {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let meta = &self.meta;
         for time in [meta.mtime, meta.ctime] {
@@ -30,7 +30,7 @@ impl Record {
         for number in [meta.uid, meta.gid, meta.mode, u32::from(self.mode)] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        let link = meta.kind == Kind::Link;
+        let link = meta.kind == FileKind::Link;
         out.push(u8::from(link) | u8::from(self.raw) << 1 | u8::from(self.pointer) << 2);
         out.extend_from_slice(self.id.as_bytes());
         if self.raw {
@@ -39,7 +39,7 @@ impl Record {
     }
 
     /// Reads a record behind its path.
-    pub(super) fn read(at: &mut Reading<'_>, hash: gix::hash::Kind) -> Option<Self> {
+    pub(super) fn read(at: &mut ByteReader<'_>, hash: gix::hash::Kind) -> Option<Self> {
         let len = at.u32()? as usize;
         at.take(len)?;
         let (mtime, ctime) = (at.time()?, at.time()?);
@@ -50,7 +50,7 @@ impl Record {
         let raw = flags & 2 != 0;
         let blob = id()?;
         let git_id = if raw { id()? } else { blob };
-        let kind = if flags & 1 != 0 { Kind::Link } else { Kind::File };
+        let kind = if flags & 1 != 0 { FileKind::Link } else { FileKind::File };
         Some(Self {
             meta: Meta {
                 kind,
@@ -76,12 +76,12 @@ impl Record {
 }
 
 /// Bytes read from the front; `None` beyond their end.
-pub(in crate::worktree::snapshot) struct Reading<'a> {
+pub(in crate::worktree::snapshot) struct ByteReader<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ByteReader<'a> {
     pub(in crate::worktree::snapshot) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let bytes = self.bytes.get(self.at..self.at.checked_add(len)?)?;
         self.at += len;

@@ -4,19 +4,23 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use super::{Cache, Content, Files, Known, Next, Record, SKEW};
-use crate::os::dir::{self, FileTime, Kind, Meta};
+use super::{Cache, CacheBuilder, CacheContent, CacheFiles, FileRecord, SKEW, UntrackedDirectory};
+use crate::os::dir::{self, FileKind, FileTime, Meta};
 use crate::store::ObjectId;
 
-fn record(n: u8) -> Record {
+fn record(n: u8) -> FileRecord {
     let time = FileTime {
         seconds: -5,
         nanos: u32::from(n),
     };
     let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
-    Record {
+    FileRecord {
         meta: Meta {
-            kind: if n.is_multiple_of(2) { Kind::File } else { Kind::Link },
+            kind: if n.is_multiple_of(2) {
+                FileKind::File
+            } else {
+                FileKind::Link
+            },
             mode: 0o644,
             size: 7,
             mtime: time,
@@ -38,47 +42,47 @@ fn record(n: u8) -> Record {
 
 const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
 
-fn store(path: &Path, records: &[(Vec<u8>, Record)], folders: &HashSet<u64>) {
-    let next = Next::begin(path, SHA1, 1).expect("a file");
+fn store(path: &Path, records: &[(Vec<u8>, FileRecord)], directories: &HashSet<u64>) {
+    let next = CacheBuilder::begin(path, SHA1, 1).expect("a file");
     let old = Cache::read(path, SHA1, 1);
     let files = records
         .iter()
         .map(|(path, record)| (&path[..], record.clone()))
         .collect();
-    let content = Content {
-        folders: folders.clone(),
+    let content = CacheContent {
+        directories: directories.clone(),
         known: Vec::new(),
-        files: vec![Files::Read { known: false, files }],
+        files: vec![CacheFiles::Read { known: false, files }],
     };
     next.finish(&old, &content);
 }
 
-/// A known folder of two files, beside one that is not.
+/// A known directory of two files, beside one that is not.
 fn with_known(path: &Path, size: u64, again: bool) {
-    let next = Next::begin(path, SHA1, 1).expect("a file");
+    let next = CacheBuilder::begin(path, SHA1, 1).expect("a file");
     let old = Cache::read(path, SHA1, 1);
-    let known = Known {
+    let known = UntrackedDirectory {
         path: b"b/".as_slice().into(),
         fingerprint: 8,
         size,
         tree: ObjectId::from_bytes_or_panic(&[8; 20]),
         packs: vec![7, 9],
     };
-    let read = |known, paths: [&'static [u8]; 2], n: u8| Files::Read {
+    let read = |known, paths: [&'static [u8]; 2], n: u8| CacheFiles::Read {
         known,
         files: paths.into_iter().map(|path| (path, record(n))).collect(),
     };
     let files = vec![
         read(false, [b"a/x", b"a/y"], 1),
         if again {
-            Files::AsBefore(b"b/")
+            CacheFiles::AsBefore(b"b/")
         } else {
             read(true, [b"b/x", b"b/y"], 2)
         },
         read(false, [b"b/c/x", b"b/c/y"], 3),
     ];
-    let content = Content {
-        folders: HashSet::new(),
+    let content = CacheContent {
+        directories: HashSet::new(),
         known: vec![known],
         files,
     };
@@ -86,9 +90,9 @@ fn with_known(path: &Path, size: u64, again: bool) {
 }
 
 #[test]
-fn what_is_known_of_a_folder_is_carried_on_with_its_files() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("cache");
+fn what_is_known_of_a_directory_is_carried_on_with_its_files() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path().join("cache");
     with_known(&path, 1, false);
     let first = fs::read(&path).expect("written");
     with_known(&path, 1, true);
@@ -108,13 +112,13 @@ fn what_is_known_of_a_folder_is_carried_on_with_its_files() {
 
 #[test]
 fn records_come_back_and_damage_is_noticed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("cache");
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path().join("cache");
     let records: Vec<_> = (0..50)
         .map(|n| (format!("{n:02}/name\n").into_bytes(), record(n)))
         .collect();
-    let folders = HashSet::from([5, 6]);
-    store(&path, &records, &folders);
+    let directories = HashSet::from([5, 6]);
+    store(&path, &records, &directories);
     let cache = Cache::read(&path, SHA1, 1);
     for (path, record) in &records {
         assert_eq!(cache.record(path, &mut 0).as_ref(), Some(record));
@@ -126,7 +130,7 @@ fn records_come_back_and_damage_is_noticed() {
         None,
         "other settings"
     );
-    let names = fs::read_dir(folder.path()).expect("listed").count();
+    let names = fs::read_dir(directory.path()).expect("listed").count();
     assert_eq!(names, 2, "nothing is left beside it but the clock");
 
     let good = fs::read(&path).expect("read");
@@ -150,8 +154,8 @@ fn records_come_back_and_damage_is_noticed() {
 
 #[test]
 fn an_unchanged_cache_is_not_written() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("cache");
+    let directory = tempfile::tempdir().expect("a folder");
+    let path = directory.path().join("cache");
     let records = [(b"a".to_vec(), record(1))];
     store(&path, &records, &HashSet::from([5]));
     let before = dir::file_meta(&fs::File::open(&path).expect("opened")).expect("stat");
@@ -164,8 +168,8 @@ fn an_unchanged_cache_is_not_written() {
 
 #[test]
 fn files_as_young_as_the_snapshot_are_not_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let next = Next::begin(&folder.path().join("cache"), SHA1, 1).expect("a file");
+    let directory = tempfile::tempdir().expect("a folder");
+    let next = CacheBuilder::begin(&directory.path().join("cache"), SHA1, 1).expect("a file");
     let at = |seconds: i64, nanos: u32, dev: u64| {
         let time = FileTime {
             seconds: next.began.seconds + seconds,

@@ -6,15 +6,15 @@ use std::io::{self, Read as _, Seek as _};
 use gix::filter::plumbing::Driver;
 use gix::index::entry::Mode as EntryMode;
 
-use super::{Form, Outcome, Stop, Thread};
+use super::{Form, ReadFailure, ReadOutcome, Thread};
 use crate::model::list::SkipReason;
 use crate::os;
-use crate::os::dir::{self, Kind, Meta};
+use crate::os::dir::{self, FileKind, Meta};
 use crate::store::objects::StreamError;
 use crate::store::{self, Kind as ObjectKind, ObjectId};
-use crate::worktree::snapshot::attributes::{Conversion, Filter};
-use crate::worktree::snapshot::convert::{self, Streamed};
-use crate::worktree::snapshot::walk::{Candidate, Why};
+use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
+use crate::worktree::snapshot::convert::{self, StreamConversion};
+use crate::worktree::snapshot::walk::{FileToRead, ReadReason};
 use crate::worktree::snapshot::{Error, filter, names};
 
 /// Files above this size are streamed where their content need not be held at once.
@@ -26,41 +26,47 @@ const EXECUTABLE: u16 = 0o100_755;
 
 impl Thread<'_> {
     /// Reads a file once. Gives what it is stored as and the stat data that belongs to it.
-    pub(super) fn attempt(&mut self, candidate: &Candidate, conversion: &Conversion<'_>) -> Result<(Form, Meta), Stop> {
+    pub(super) fn attempt(
+        &mut self,
+        candidate: &FileToRead,
+        conversion: &Conversion<'_>,
+    ) -> Result<(Form, Meta), ReadFailure> {
         let name_at = candidate
             .path
             .iter()
             .rposition(|byte| *byte == b'/')
             .map_or(0, |slash| slash + 1);
-        let (folder, name) = candidate.path.split_at(name_at);
+        let (directory, name) = candidate.path.split_at(name_at);
         let known = self
-            .folder
-            .take_if(|(id, _)| *id == candidate.folder)
+            .directory
+            .take_if(|(id, _)| *id == candidate.directory)
             .map(|(_, dir)| dir);
-        let dir = match known.map_or_else(|| self.reader.ground.open(folder), Ok) {
+        let dir = match known.map_or_else(|| self.reader.ground.open(directory), Ok) {
             Ok(dir) => dir,
             Err(error) => return Err(gone_or_unreadable(&error)),
         };
-        let (_, dir) = self.folder.insert((candidate.folder, dir));
+        let (_, dir) = self.directory.insert((candidate.directory, dir));
         match dir.file(name) {
             Ok(file) => self.file(candidate, conversion, file),
             // A tracked file that became a link under a name that git itself reads: no server takes it, no restore
             // writes it.
-            Err(error) if dir::is_link(&error) && !names::is_storable(name, false) => Err(Stop::skip(SkipReason::Name)),
+            Err(error) if dir::is_link(&error) && !names::is_storable(name, false) => {
+                Err(ReadFailure::skip(SkipReason::Name))
+            }
             Err(error) if dir::is_link(&error) => {
                 let before = dir.stat(name).map_err(|error| gone_or_unreadable(&error))?;
                 let target = dir.link(name).map_err(|error| gone_or_unreadable(&error))?;
                 let after = dir.stat(name).map_err(|error| gone_or_unreadable(&error))?;
                 if before != after {
-                    return Err(Stop::Again);
+                    return Err(ReadFailure::Again);
                 }
                 let id = self.store(candidate, &target)?;
                 Ok((Form::plain(LINK, id), after))
             }
             // A socket cannot be opened at all.
             Err(error) => Err(match dir.stat(name) {
-                Ok(meta) if meta.kind == Kind::Special => Stop::skip(SkipReason::Special),
-                Ok(meta) if meta.kind != candidate.meta.kind => Stop::Again,
+                Ok(meta) if meta.kind == FileKind::Special => ReadFailure::skip(SkipReason::Special),
+                Ok(meta) if meta.kind != candidate.meta.kind => ReadFailure::Again,
                 _ => gone_or_unreadable(&error),
             }),
         }
@@ -68,23 +74,23 @@ impl Thread<'_> {
 
     fn file(
         &mut self,
-        candidate: &Candidate,
+        candidate: &FileToRead,
         conversion: &Conversion<'_>,
         mut file: File,
-    ) -> Result<(Form, Meta), Stop> {
-        let meta = dir::file_meta(&file).map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+    ) -> Result<(Form, Meta), ReadFailure> {
+        let meta = dir::file_meta(&file).map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
         match meta.kind {
-            Kind::File => {}
-            Kind::Special => return Err(Stop::skip(SkipReason::Special)),
-            _ => return Err(Stop::Again),
+            FileKind::File => {}
+            FileKind::Special => return Err(ReadFailure::skip(SkipReason::Special)),
+            _ => return Err(ReadFailure::Again),
         }
-        if candidate.why == Why::Untracked && meta.size > self.reader.ground.max_file_size {
-            return Err(Stop::skip(SkipReason::TooLarge));
+        if candidate.why == ReadReason::Untracked && meta.size > self.reader.ground.max_file_size {
+            return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         let mode = self.mode(candidate, &meta);
-        let form = if let Filter::Lfs = conversion.filter {
+        let form = if let FilterAttribute::Lfs = conversion.filter {
             self.lfs(candidate, mode, &mut file, &meta)?
-        } else if let Filter::Driver(driver) = conversion.filter
+        } else if let FilterAttribute::Driver(driver) = conversion.filter
             && meta.size > STREAMED
         {
             self.large_filtered(candidate, conversion, driver, mode, &mut file)?
@@ -100,7 +106,7 @@ impl Thread<'_> {
     }
 
     /// The mode in a tree: as on disk, or as in the index where the disk cannot tell.
-    fn mode(&self, candidate: &Candidate, meta: &Meta) -> u16 {
+    fn mode(&self, candidate: &FileToRead, meta: &Meta) -> u16 {
         let settings = self.reader.ground.settings;
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).mode);
         match entry {
@@ -115,19 +121,22 @@ impl Thread<'_> {
     /// A large file in which at most line ends are converted: what happens to them is known from counting them.
     fn large(
         &mut self,
-        candidate: &Candidate,
+        candidate: &FileToRead,
         conversion: &Conversion<'_>,
         mode: u16,
         file: &mut File,
         meta: &Meta,
-    ) -> Result<Form, Stop> {
+    ) -> Result<Form, ReadFailure> {
         if conversion.is_identity() {
             return Ok(Form::plain(mode, self.stream(file, meta.size)?));
         }
         let mut counter = convert::Counter::default();
         let mut buffer = vec![0; 128 * 1024];
         loop {
-            match file.read(&mut buffer).map_err(|_| Stop::skip(SkipReason::Unreadable))? {
+            match file
+                .read(&mut buffer)
+                .map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?
+            {
                 0 => break,
                 count => counter.add(&buffer[..count]),
             }
@@ -135,40 +144,40 @@ impl Thread<'_> {
                 break;
             }
         }
-        file.rewind().map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+        file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
         let settings = self.reader.ground.settings;
         let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
         match convert::streamed(&counter, conversion, settings, &mut index_blob) {
-            Streamed::AsIs => {
+            StreamConversion::AsIs => {
                 let settled = conversion.keeps_size(settings);
                 Ok(Form {
                     settled,
                     ..Form::plain(mode, self.stream(file, meta.size)?)
                 })
             }
-            Streamed::WithoutCr => {
-                let size = meta.size.checked_sub(counter.crlf()).ok_or(Stop::Again)?;
+            StreamConversion::WithoutCr => {
+                let size = meta.size.checked_sub(counter.crlf()).ok_or(ReadFailure::Again)?;
                 let id = self.stream(&mut convert::WithoutCr::new(file), size)?;
                 Ok(Form {
                     settled: false,
                     ..Form::plain(mode, id)
                 })
             }
-            Streamed::Raw { without_cr: false } => {
+            StreamConversion::Raw { without_cr: false } => {
                 let id = self.stream(file, meta.size)?;
                 Ok(Form {
                     raw: true,
                     ..Form::plain(mode, id)
                 })
             }
-            Streamed::Raw { without_cr: true } => {
-                let size = meta.size.checked_sub(counter.crlf()).ok_or(Stop::Again)?;
+            StreamConversion::Raw { without_cr: true } => {
+                let size = meta.size.checked_sub(counter.crlf()).ok_or(ReadFailure::Again)?;
                 let hashed =
                     self.reader
                         .writer
                         .hash_stream(ObjectKind::Blob, size, &mut convert::WithoutCr::new(&mut *file));
                 let git_id = hashed.map_err(stopped)?;
-                file.rewind().map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+                file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
                 let id = self.stream(file, meta.size)?;
                 Ok(Form {
                     raw: true,
@@ -183,28 +192,28 @@ impl Thread<'_> {
     /// known before it is stored.
     fn large_filtered(
         &mut self,
-        candidate: &Candidate,
+        candidate: &FileToRead,
         conversion: &Conversion<'_>,
         driver: &Driver,
         mode: u16,
         file: &mut File,
-    ) -> Result<Form, Stop> {
-        let broken = |source| Stop::Fatal(Error::Scratch { source });
-        let folder = store::worktree_private_dir(self.repo).map_err(Error::from)?;
-        let mut scratch = os::scratch_file(&folder).map_err(broken)?;
+    ) -> Result<Form, ReadFailure> {
+        let broken = |source| ReadFailure::Fatal(Error::Scratch { source });
+        let directory = store::worktree_private_dir(self.repo).map_err(Error::from)?;
+        let mut scratch = os::scratch_file(&directory).map_err(broken)?;
         match self.filters.clean_stream(driver, file, &candidate.path, &mut scratch) {
             Ok(true) => {}
             // It has no program for this, so the file is what it is.
             Ok(false) => {
                 let content = io::copy(file, &mut scratch);
-                content.map_err(|_| Stop::skip(SkipReason::Unreadable))?;
+                content.map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
             }
-            Err(filter::Failed) => return Err(Stop::skip(SkipReason::FilterFailed)),
+            Err(filter::FilterFailure) => return Err(ReadFailure::skip(SkipReason::FilterFailed)),
         }
         scratch.rewind().map_err(broken)?;
         let meta = dir::file_meta(&scratch).map_err(broken)?;
         let rest = Conversion {
-            filter: Filter::None,
+            filter: FilterAttribute::None,
             ..conversion.clone()
         };
         if rest.is_identity() {
@@ -214,7 +223,7 @@ impl Thread<'_> {
         self.filtered(candidate, &rest, mode, &content)
     }
 
-    pub(super) fn stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, Stop> {
+    pub(super) fn stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, ReadFailure> {
         self.reader
             .writer
             .write_stream(ObjectKind::Blob, size, source)
@@ -222,25 +231,25 @@ impl Thread<'_> {
     }
 }
 
-fn stopped(error: StreamError) -> Stop {
+fn stopped(error: StreamError) -> ReadFailure {
     match error {
-        StreamError::Changed { .. } => Stop::Again,
-        StreamError::Read(_) => Stop::skip(SkipReason::Unreadable),
-        StreamError::Store(error) => Stop::Fatal(error.into()),
+        StreamError::Changed { .. } => ReadFailure::Again,
+        StreamError::Read(_) => ReadFailure::skip(SkipReason::Unreadable),
+        StreamError::Store(error) => ReadFailure::Fatal(error.into()),
     }
 }
 
 /// A file that is not there any more, or cannot be had.
-fn gone_or_unreadable(error: &io::Error) -> Stop {
+fn gone_or_unreadable(error: &io::Error) -> ReadFailure {
     match error.kind() {
-        io::ErrorKind::NotFound => Stop::Done(Outcome::Gone),
-        io::ErrorKind::NotADirectory => Stop::Again,
-        _ => Stop::skip(SkipReason::Unreadable),
+        io::ErrorKind::NotFound => ReadFailure::Done(ReadOutcome::Gone),
+        io::ErrorKind::NotADirectory => ReadFailure::Again,
+        _ => ReadFailure::skip(SkipReason::Unreadable),
     }
 }
 
-pub(super) fn read_whole(file: &mut File, meta: &Meta) -> Result<Vec<u8>, Stop> {
-    let unreadable = || Stop::skip(SkipReason::Unreadable);
+pub(super) fn read_whole(file: &mut File, meta: &Meta) -> Result<Vec<u8>, ReadFailure> {
+    let unreadable = || ReadFailure::skip(SkipReason::Unreadable);
     let size = usize::try_from(meta.size).map_err(|_| unreadable())?;
     let mut content = Vec::new();
     // One byte more than expected tells whether it grew.
@@ -251,15 +260,15 @@ pub(super) fn read_whole(file: &mut File, meta: &Meta) -> Result<Vec<u8>, Stop> 
     if content.len() == size {
         Ok(content)
     } else {
-        Err(Stop::Again)
+        Err(ReadFailure::Again)
     }
 }
 
 /// Whether an open file is as it was when it was opened.
-fn unchanged(file: &File, before: &Meta) -> Result<(), Stop> {
+fn unchanged(file: &File, before: &Meta) -> Result<(), ReadFailure> {
     match dir::file_meta(file) {
         Ok(after) if after.size == before.size && after.mtime == before.mtime && after.ctime == before.ctime => Ok(()),
-        Ok(_) => Err(Stop::Again),
-        Err(_) => Err(Stop::skip(SkipReason::Unreadable)),
+        Ok(_) => Err(ReadFailure::Again),
+        Err(_) => Err(ReadFailure::skip(SkipReason::Unreadable)),
     }
 }

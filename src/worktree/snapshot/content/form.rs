@@ -7,24 +7,24 @@ use std::io::Seek as _;
 use gix::prelude::FindExt;
 
 use super::file::read_whole;
-use super::{Form, Stop, Thread};
+use super::{Form, ReadFailure, Thread};
 use crate::model::list::SkipReason;
-use crate::os::dir::{Kind, Meta};
+use crate::os::dir::{FileKind, Meta};
 use crate::store::{Kind as ObjectKind, ObjectId, Repository};
-use crate::worktree::snapshot::attributes::{Conversion, Filter};
-use crate::worktree::snapshot::convert::{self, Stored};
+use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
+use crate::worktree::snapshot::convert::{self, StorageForm};
 use crate::worktree::snapshot::lfs::MAX_POINTER;
-use crate::worktree::snapshot::walk::{Candidate, Why};
+use crate::worktree::snapshot::walk::{FileToRead, ReadReason};
 use crate::worktree::snapshot::{Error, filter, fsck, names, verify};
 
 impl Thread<'_> {
-    pub(super) fn meaning(candidate: &Candidate) -> Option<names::Meaning> {
+    pub(super) fn meaning(candidate: &FileToRead) -> Option<names::Meaning> {
         let name_at = candidate
             .path
             .iter()
             .rposition(|byte| *byte == b'/')
             .map_or(0, |slash| slash + 1);
-        if candidate.meta.kind == Kind::File {
+        if candidate.meta.kind == FileKind::File {
             names::meaning(&candidate.path[name_at..])
         } else {
             None
@@ -37,7 +37,7 @@ impl Thread<'_> {
     }
 
     /// Reads the blob that the index has for a file.
-    pub(super) fn index_blob(&self, candidate: &Candidate, buffer: &mut Vec<u8>) -> bool {
+    pub(super) fn index_blob(&self, candidate: &FileToRead, buffer: &mut Vec<u8>) -> bool {
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at));
         entry.is_some_and(|entry| self.repo.objects.find_blob(&entry.id, buffer).is_ok())
     }
@@ -45,24 +45,25 @@ impl Thread<'_> {
     /// Stores a file that was read whole.
     pub(super) fn whole(
         &mut self,
-        candidate: &Candidate,
+        candidate: &FileToRead,
         conversion: &Conversion<'_>,
         mode: u16,
         mut content: Vec<u8>,
-    ) -> Result<Form, Stop> {
+    ) -> Result<Form, ReadFailure> {
         let settings = self.reader.ground.settings;
         let writer = self.reader.writer;
-        if let Filter::Driver(driver) = conversion.filter {
+        if let FilterAttribute::Driver(driver) = conversion.filter {
             match self.filters.clean(driver, &content, &candidate.path) {
                 Ok(Some(cleaned)) => content = cleaned,
                 Ok(None) => {}
-                Err(filter::Failed) => return Err(Stop::skip(SkipReason::FilterFailed)),
+                Err(filter::FilterFailure) => return Err(ReadFailure::skip(SkipReason::FilterFailed)),
             }
             return self.filtered(candidate, conversion, mode, &content);
         }
         let hash = self.repo.object_hash();
         let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
-        let Stored { bytes, raw, git_form } = convert::to_git(&content, conversion, settings, hash, &mut index_blob);
+        let StorageForm { bytes, raw, git_form } =
+            convert::to_git(&content, conversion, settings, hash, &mut index_blob);
         let id = self.store(candidate, &bytes)?;
         let git_id = match git_form {
             Some(form) => writer.hash_only(ObjectKind::Blob, &form).map_err(Error::from)?,
@@ -86,14 +87,14 @@ impl Thread<'_> {
     /// Stores what a filter gave: the way back is the filter's, so it is not tried.
     pub(super) fn filtered(
         &self,
-        candidate: &Candidate,
+        candidate: &FileToRead,
         conversion: &Conversion<'_>,
         mode: u16,
         content: &[u8],
-    ) -> Result<Form, Stop> {
+    ) -> Result<Form, ReadFailure> {
         let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
         let stored = convert::forward(content, conversion, self.reader.ground.settings, &mut index_blob);
-        let stored = stored.ok_or_else(|| Stop::skip(SkipReason::FilterFailed))?;
+        let stored = stored.ok_or_else(|| ReadFailure::skip(SkipReason::FilterFailed))?;
         let id = self
             .reader
             .writer
@@ -103,7 +104,7 @@ impl Thread<'_> {
     }
 
     /// Holds a blob out of the tree if no server would take it there; one that HEAD has is there already.
-    fn unless_held(&self, candidate: &Candidate, form: Form, blob: &[u8]) -> Form {
+    fn unless_held(&self, candidate: &FileToRead, form: Form, blob: &[u8]) -> Form {
         let Some(meaning) = Self::meaning(candidate) else {
             return form;
         };
@@ -116,7 +117,13 @@ impl Thread<'_> {
 
     /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
     /// for it, else byte for byte, within the limit on the size of files.
-    pub(super) fn lfs(&mut self, candidate: &Candidate, mode: u16, file: &mut File, meta: &Meta) -> Result<Form, Stop> {
+    pub(super) fn lfs(
+        &mut self,
+        candidate: &FileToRead,
+        mode: u16,
+        file: &mut File,
+        meta: &Meta,
+    ) -> Result<Form, ReadFailure> {
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
         let pointer = entry.and_then(|id| verify::pointer(self.repo, &id));
         let same = match &pointer {
@@ -134,7 +141,7 @@ impl Thread<'_> {
             });
         }
         if meta.size > self.reader.ground.max_file_size {
-            return Err(Stop::skip(SkipReason::TooLarge));
+            return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         let id = if meta.size > MAX_POINTER {
             self.stream(file, meta.size)?
@@ -146,7 +153,11 @@ impl Thread<'_> {
                 .map_err(Error::from)?
         };
         // For git an unchanged pointer on disk, or unchanged content, is no modification; neither is what it calls clean.
-        let unmodified = if candidate.why == Why::Clean { entry } else { git_id };
+        let unmodified = if candidate.why == ReadReason::Clean {
+            entry
+        } else {
+            git_id
+        };
         Ok(Form {
             raw: meta.size > 0,
             git_id: unmodified.unwrap_or(id),
@@ -167,8 +178,8 @@ pub(in crate::worktree::snapshot) fn in_tree(
 }
 
 /// The SHA-256 of a file in hexadecimal; the file is at its start again afterwards.
-fn sha256(file: &mut File) -> Result<String, Stop> {
-    let unreadable = |_| Stop::skip(SkipReason::Unreadable);
+fn sha256(file: &mut File) -> Result<String, ReadFailure> {
+    let unreadable = |_| ReadFailure::skip(SkipReason::Unreadable);
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     let mut buffer = vec![0; 128 * 1024];
     loop {
@@ -180,7 +191,7 @@ fn sha256(file: &mut File) -> Result<String, Stop> {
     file.rewind().map_err(unreadable)?;
     match hasher.try_finalize() {
         Ok(id) => Ok(id.to_string()),
-        Err(source) => Err(Stop::Fatal(Error::Gix {
+        Err(source) => Err(ReadFailure::Fatal(Error::Gix {
             action: "hash a file",
             source,
         })),

@@ -1,6 +1,6 @@
 //! Reading what the walk could not decide: files become blobs, or stay what the index says, or are skipped.
 //!
-//! A file is read through its folder's descriptor, and looked at again afterwards: one that changed meanwhile is read
+//! A file is read through its directory's descriptor, and looked at again afterwards: one that changed meanwhile is read
 //! anew, up to three times, and then skipped as unstable. Large files are streamed.
 
 mod file;
@@ -14,11 +14,11 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::attributes::{Attributes, Conversion, Filter, Matcher};
-use super::cache::{self, Cache, Next, Record};
+use super::attributes::{Attributes, Conversion, FilterAttribute, Matcher};
+use super::cache::{self, Cache, CacheBuilder, FileRecord};
 use super::index::EntryExt;
-use super::reachable::Reachable;
-use super::walk::{Candidate, Ground};
+use super::reachable::TreeLookup;
+use super::walk::{FileToRead, WalkContext};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
 use crate::os;
@@ -28,21 +28,21 @@ use crate::store::{Kind, ObjectId, Repository};
 
 /// How often a file that changes while it is read is tried.
 const ATTEMPTS: usize = 3;
-/// Candidates that a thread takes at once, at least; those of one folder stay together up to [`MOST`].
+/// Candidates that a thread takes at once, at least; those of one directory stay together up to [`MOST`].
 const BATCH: usize = 16;
 /// Candidates that a thread takes at once, at most, so that the threads end at about the same time.
 const MOST: usize = 64;
 
 /// What became of a candidate.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Outcome {
+pub(super) enum ReadOutcome {
     /// As the index has it.
     Same {
         /// Whether it stays so as long as file and index do.
         settled: bool,
     },
     /// To be put into the tree.
-    Put(Put),
+    Put(TreeBlob),
     /// Not to be put into the tree, since no server would take it; kept beside it.
     Held {
         id: ObjectId,
@@ -56,7 +56,7 @@ pub(super) enum Outcome {
 
 /// A blob for the tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Put {
+pub(super) struct TreeBlob {
     pub mode: u16,
     pub id: ObjectId,
     /// Whether a checkout would not give these bytes.
@@ -67,13 +67,13 @@ pub(super) struct Put {
 
 /// What a candidate became, and what may be believed of it next time.
 pub(super) struct Read {
-    pub outcome: Outcome,
+    pub outcome: ReadOutcome,
     /// `None` if it is to be read again next time.
-    pub note: Option<Note>,
+    pub note: Option<FileFingerprint>,
 }
 
 /// What has to be known of a file to believe next time that it became the same.
-pub(super) struct Note {
+pub(super) struct FileFingerprint {
     /// A digest of everything beside its bytes that its blob depends on.
     pub basis: u64,
     /// Whether it is a pointer of git-lfs.
@@ -114,23 +114,28 @@ impl Form {
 }
 
 /// What the reading threads share.
-pub(super) struct Reader<'a> {
-    pub ground: &'a Ground<'a>,
+pub(super) struct ContentReader<'a> {
+    pub ground: &'a WalkContext<'a>,
     pub writer: &'a Writer,
-    /// The attributes in each folder, by its number.
+    /// The attributes in each directory, by its number.
     pub attributes: &'a [Arc<Attributes>],
     pub cache: &'a Cache,
     /// The cache to be written, if one is kept.
-    pub next: Option<&'a Next>,
+    pub next: Option<&'a CacheBuilder>,
     /// The tree of HEAD.
     pub head: Option<ObjectId>,
     /// Trees that refs hold.
     pub roots: &'a [ObjectId],
 }
 
-impl Reader<'_> {
+impl ContentReader<'_> {
     /// Reads all candidates; the results come in their order.
-    pub(super) fn read(&self, repo: &Repository, candidates: &[Candidate], threads: usize) -> Result<Vec<Read>, Error> {
+    pub(super) fn read(
+        &self,
+        repo: &Repository,
+        candidates: &[FileToRead],
+        threads: usize,
+    ) -> Result<Vec<Read>, Error> {
         let batches = batches(candidates);
         let next = AtomicUsize::new(0);
         let failed = Mutex::new(None::<Error>);
@@ -164,7 +169,7 @@ impl Reader<'_> {
                     let repo = repo.clone().into_sync();
                     let work = &work;
                     let work = move || work(&repo.to_thread_local());
-                    os::beside(scope, work)
+                    os::spawn_worker(scope, work)
                 })
                 .collect();
             let mut results = work(repo);
@@ -184,13 +189,13 @@ impl Reader<'_> {
     }
 }
 
-/// The candidates in portions: what refs hold in a folder is read once by the thread that has it.
-fn batches(candidates: &[Candidate]) -> Vec<Range<usize>> {
+/// The candidates in portions: what refs hold in a directory is read once by the thread that has it.
+fn batches(candidates: &[FileToRead]) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let mut start = 0;
     for at in 1..=candidates.len() {
-        let next = candidates.get(at).map(|candidate| candidate.folder);
-        let full = at - start >= BATCH && next != Some(candidates[at - 1].folder);
+        let next = candidates.get(at).map(|candidate| candidate.directory);
+        let full = at - start >= BATCH && next != Some(candidates[at - 1].directory);
         if full || at - start >= MOST || next.is_none() {
             batches.push(start..at);
             start = at;
@@ -200,33 +205,33 @@ fn batches(candidates: &[Candidate]) -> Vec<Range<usize>> {
 }
 
 /// Why a file was not read to its end, and what to do then.
-enum Stop {
+enum ReadFailure {
     /// It changed: read it anew.
     Again,
-    Done(Outcome),
+    Done(ReadOutcome),
     Fatal(Error),
 }
 
-impl Stop {
+impl ReadFailure {
     fn skip(reason: SkipReason) -> Self {
-        Self::Done(Outcome::Skipped(reason))
+        Self::Done(ReadOutcome::Skipped(reason))
     }
 }
 
-impl From<Error> for Stop {
+impl From<Error> for ReadFailure {
     fn from(error: Error) -> Self {
         Self::Fatal(error)
     }
 }
 
 struct Thread<'a> {
-    reader: &'a Reader<'a>,
+    reader: &'a ContentReader<'a>,
     repo: &'a Repository,
     matcher: Matcher<'a>,
     filters: filter::Filters,
-    reachable: Reachable<'a>,
-    /// The folder of the last candidate.
-    folder: Option<(u32, Dir)>,
+    reachable: TreeLookup<'a>,
+    /// The directory of the last candidate.
+    directory: Option<(u32, Dir)>,
     /// Where the cache had the last candidate.
     hint: usize,
     /// The blob that the last candidate was the last time, if the cache has it.
@@ -234,23 +239,23 @@ struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    fn new(reader: &'a Reader<'a>, repo: &'a Repository) -> Result<Self, Error> {
+    fn new(reader: &'a ContentReader<'a>, repo: &'a Repository) -> Result<Self, Error> {
         Ok(Self {
             reader,
             repo,
             matcher: Matcher::new(reader.ground.settings),
             filters: filter::Filters::new(repo)?,
-            reachable: Reachable::new(repo, reader.roots),
-            folder: None,
+            reachable: TreeLookup::new(repo, reader.roots),
+            directory: None,
             hint: 0,
             last: None,
         })
     }
 
-    fn result(&mut self, candidate: &Candidate) -> Result<Read, Error> {
-        let attributes = &self.reader.attributes[candidate.folder as usize];
+    fn result(&mut self, candidate: &FileToRead) -> Result<Read, Error> {
+        let attributes = &self.reader.attributes[candidate.directory as usize];
         let conversion = match candidate.meta.kind {
-            dir::Kind::Link => Conversion::none(),
+            dir::FileKind::Link => Conversion::none(),
             _ => self.matcher.conversion(attributes, &candidate.path),
         };
         let basis = self.basis(candidate, &conversion);
@@ -269,32 +274,32 @@ impl<'a> Thread<'a> {
                 note: Some(note(basis, form)),
             });
         }
-        if candidate.meta.size > file::STREAMED || !matches!(conversion.filter, Filter::None) {
+        if candidate.meta.size > file::STREAMED || !matches!(conversion.filter, FilterAttribute::None) {
             // Its id is not known before it is stored.
             self.trust(candidate);
         }
         for _ in 0..ATTEMPTS {
             match self.attempt(candidate, &conversion) {
                 Ok((form, meta)) => {
-                    let note = self.may_be_believed(candidate, &meta).then(|| note(basis, form));
+                    let note = self.is_trusted(candidate, &meta).then(|| note(basis, form));
                     return Ok(Read {
                         outcome: self.compared(candidate, form),
                         note,
                     });
                 }
-                Err(Stop::Again) => self.folder = None,
-                Err(Stop::Done(outcome)) => return Ok(Read { outcome, note: None }),
-                Err(Stop::Fatal(error)) => return Err(error),
+                Err(ReadFailure::Again) => self.directory = None,
+                Err(ReadFailure::Done(outcome)) => return Ok(Read { outcome, note: None }),
+                Err(ReadFailure::Fatal(error)) => return Err(error),
             }
         }
         Ok(Read {
-            outcome: Outcome::Skipped(SkipReason::Unstable),
+            outcome: ReadOutcome::Skipped(SkipReason::Unstable),
             note: None,
         })
     }
 
     /// A digest of what the form of a file depends on beside its bytes.
-    fn basis(&self, candidate: &Candidate, conversion: &Conversion<'_>) -> u64 {
+    fn basis(&self, candidate: &FileToRead, conversion: &Conversion<'_>) -> u64 {
         if conversion.is_identity() {
             return 0;
         }
@@ -304,7 +309,7 @@ impl<'a> Thread<'a> {
     }
 
     /// What an earlier snapshot found, if the file is unchanged and the blob is there.
-    fn known(&mut self, candidate: &Candidate, basis: u64) -> Option<Record> {
+    fn known(&mut self, candidate: &FileToRead, basis: u64) -> Option<FileRecord> {
         let record = self.reader.cache.record(&candidate.path, &mut self.hint);
         self.last = record.as_ref().map(|record| record.id);
         let record = record?;
@@ -316,14 +321,14 @@ impl<'a> Thread<'a> {
     }
 
     /// What refs hold at this path need not be stored again.
-    fn trust(&mut self, candidate: &Candidate) {
+    fn trust(&mut self, candidate: &FileToRead) {
         let held = self.reachable.at(&candidate.path);
         self.reader.writer.trust(held.iter().copied());
     }
 
     /// Stores a blob. What refs hold there is looked up only for a blob that may be among it, since reading the trees
     /// costs more than anything else here.
-    fn store(&mut self, candidate: &Candidate, blob: &[u8]) -> Result<ObjectId, Error> {
+    fn store(&mut self, candidate: &FileToRead, blob: &[u8]) -> Result<ObjectId, Error> {
         let writer = self.reader.writer;
         let id = writer.hash_only(Kind::Blob, blob)?;
         if self.may_be_held(candidate, &id) {
@@ -335,7 +340,7 @@ impl<'a> Thread<'a> {
 
     /// Whether refs may hold a blob at the path of its file. A tracked file was what the index has or what the cache
     /// says; one that was neither is stored once more at worst. Of all others it is asked whether the blob is there.
-    fn may_be_held(&self, candidate: &Candidate, id: &ObjectId) -> bool {
+    fn may_be_held(&self, candidate: &FileToRead, id: &ObjectId) -> bool {
         match candidate.entry.map(|at| self.reader.ground.index.entry(at).id) {
             Some(entry) if !self.reader.cache.is_new() && Self::meaning(candidate).is_none() => {
                 *id == entry || self.last == Some(*id)
@@ -350,21 +355,21 @@ impl<'a> Thread<'a> {
 
     /// Whether what was read, with this stat data, can be told from a later edit. Whether a file that git itself reads is
     /// held depends on HEAD, so it is looked at each time.
-    fn may_be_believed(&self, candidate: &Candidate, meta: &Meta) -> bool {
-        let kept = |next: &Next| *meta == candidate.meta && next.may_keep(meta);
+    fn is_trusted(&self, candidate: &FileToRead, meta: &Meta) -> bool {
+        let kept = |next: &CacheBuilder| *meta == candidate.meta && next.may_keep(meta);
         Self::meaning(candidate).is_none() && self.reader.next.is_some_and(kept)
     }
 
     /// Tells what is in the tree anyway from what has to be put there.
-    fn compared(&self, candidate: &Candidate, form: Form) -> Outcome {
+    fn compared(&self, candidate: &FileToRead, form: Form) -> ReadOutcome {
         if form.held {
-            return Outcome::Held {
+            return ReadOutcome::Held {
                 id: form.id,
                 raw: form.raw,
             };
         }
         let put = |modified| {
-            Outcome::Put(Put {
+            ReadOutcome::Put(TreeBlob {
                 mode: form.mode,
                 id: form.id,
                 raw: form.raw,
@@ -376,15 +381,15 @@ impl<'a> Thread<'a> {
         };
         let same_mode = u32::from(form.mode) == entry.mode.bits();
         if form.id == entry.id && same_mode && !form.raw && !entry.is_pending() {
-            return Outcome::Same { settled: form.settled };
+            return ReadOutcome::Same { settled: form.settled };
         }
         put(form.git_id != entry.id || !same_mode || entry.is_intent_to_add())
     }
 }
 
-fn note(basis: u64, form: Form) -> Note {
+fn note(basis: u64, form: Form) -> FileFingerprint {
     let git_id = (form.git_id != form.id).then(|| Box::new(form.git_id));
-    Note {
+    FileFingerprint {
         basis,
         pointer: form.pointer,
         git_id,

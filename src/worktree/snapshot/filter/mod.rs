@@ -15,20 +15,20 @@ use gix::filter::plumbing::Driver;
 use super::Error;
 use crate::os::Program;
 use crate::store::Repository;
-use process::Process;
+use process::FilterProcess;
 
 /// The filter gave no content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::worktree) struct Failed;
+pub(in crate::worktree) struct FilterFailure;
 
 /// Which way content goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+enum FilterOperation {
     Clean,
     Smudge,
 }
 
-impl Operation {
+impl FilterOperation {
     fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -42,7 +42,7 @@ pub(in crate::worktree) struct Filters {
     /// Where they run.
     root: PathBuf,
     /// Long-running ones by their commands; one that failed to start is not tried again.
-    processes: HashMap<Vec<u8>, Option<Process>>,
+    processes: HashMap<Vec<u8>, Option<FilterProcess>>,
 }
 
 impl Filters {
@@ -58,16 +58,16 @@ impl Filters {
 
     /// What the filter makes of a file's content; `None` if it has no program for that, so that the content stays.
     ///
-    /// A failing filter is [`Failed`] even where git would then store the content as it is: what a filter is there to
+    /// A failing filter is [`FilterFailure`] even where git would then store the content as it is: what a filter is there to
     /// hide must not get into a commit because its program is missing.
     pub(in crate::worktree) fn clean(
         &mut self,
         driver: &Driver,
         content: &[u8],
         path: &[u8],
-    ) -> Result<Option<Vec<u8>>, Failed> {
+    ) -> Result<Option<Vec<u8>>, FilterFailure> {
         let mut cleaned = Vec::new();
-        let ran = self.run(driver, Operation::Clean, &mut &content[..], path, &mut cleaned)?;
+        let ran = self.run(driver, FilterOperation::Clean, &mut &content[..], path, &mut cleaned)?;
         Ok(ran.then_some(cleaned))
     }
 
@@ -78,71 +78,71 @@ impl Filters {
         source: &mut (dyn Read + Send),
         path: &[u8],
         sink: &mut dyn Write,
-    ) -> Result<bool, Failed> {
-        self.run(driver, Operation::Clean, source, path, sink)
+    ) -> Result<bool, FilterFailure> {
+        self.run(driver, FilterOperation::Clean, source, path, sink)
     }
 
     /// What the filter makes of a blob on its way to the disk; `None` if it has no program for that.
     ///
-    /// A failing filter is [`Failed`] even where git would then write the blob as it is: the file would not be what
+    /// A failing filter is [`FilterFailure`] even where git would then write the blob as it is: the file would not be what
     /// was saved.
     pub(in crate::worktree) fn smudge(
         &mut self,
         driver: &Driver,
         blob: &[u8],
         path: &[u8],
-    ) -> Result<Option<Vec<u8>>, Failed> {
+    ) -> Result<Option<Vec<u8>>, FilterFailure> {
         let mut smudged = Vec::new();
-        let ran = self.run(driver, Operation::Smudge, &mut &blob[..], path, &mut smudged)?;
+        let ran = self.run(driver, FilterOperation::Smudge, &mut &blob[..], path, &mut smudged)?;
         Ok(ran.then_some(smudged))
     }
 
     fn run(
         &mut self,
         driver: &Driver,
-        operation: Operation,
+        operation: FilterOperation,
         source: &mut (dyn Read + Send),
         path: &[u8],
         sink: &mut dyn Write,
-    ) -> Result<bool, Failed> {
+    ) -> Result<bool, FilterFailure> {
         // An empty command is none.
         let given = |command: &Option<gix::bstr::BString>| command.clone().filter(|command| !command.is_empty());
         if let Some(command) = given(&driver.process) {
             let known = self.processes.entry(command.to_vec());
-            let slot = known.or_insert_with(|| Process::start(&command, &self.root).ok());
+            let slot = known.or_insert_with(|| FilterProcess::start(&command, &self.root).ok());
             let Some(process) = slot else {
-                return Err(Failed);
+                return Err(FilterFailure);
             };
             if !process.can(operation.name()) {
                 return without_program(driver);
             }
             return match process.convert(operation.name(), path, source, sink) {
                 Ok(true) => Ok(true),
-                Ok(false) => Err(Failed),
+                Ok(false) => Err(FilterFailure),
                 Err(_) => {
                     // What it would answer next is no answer to the next question.
                     process.kill();
                     *slot = None;
-                    Err(Failed)
+                    Err(FilterFailure)
                 }
             };
         }
         let command = match operation {
-            Operation::Clean => given(&driver.clean),
-            Operation::Smudge => given(&driver.smudge),
+            FilterOperation::Clean => given(&driver.clean),
+            FilterOperation::Smudge => given(&driver.smudge),
         };
         let Some(command) = command else {
             return without_program(driver);
         };
         match one_shot(&with_path(&command, path), &self.root, source, sink) {
             Ok(true) => Ok(true),
-            _ => Err(Failed),
+            _ => Err(FilterFailure),
         }
     }
 }
 
-fn without_program(driver: &Driver) -> Result<bool, Failed> {
-    if driver.required { Err(Failed) } else { Ok(false) }
+fn without_program(driver: &Driver) -> Result<bool, FilterFailure> {
+    if driver.required { Err(FilterFailure) } else { Ok(false) }
 }
 
 fn one_shot(

@@ -11,12 +11,12 @@ use crate::os::Program;
 const MAX_DATA: usize = 65516;
 
 /// A filter process after the greetings.
-pub(super) struct Process {
+pub(super) struct FilterProcess {
     program: Program,
     capabilities: HashSet<String>,
 }
 
-impl Process {
+impl FilterProcess {
     /// Starts it and agrees on version 2 and what it can do.
     pub(super) fn start(command: &[u8], root: &Path) -> io::Result<Self> {
         let command = gix::path::from_byte_slice(command).map_err(io::Error::other)?;

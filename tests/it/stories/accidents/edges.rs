@@ -1,4 +1,4 @@
-//! More of E-08 to E-60: folders and object stores that are not the usual ones, what `git clean` would take, pathspecs
+//! More of E-08 to E-60: directories and object stores that are not the usual ones, what `git clean` would take, pathspecs
 //! that `git add` stumbles over, and edits where a sparse checkout has nothing.
 
 use std::fs;
@@ -8,7 +8,7 @@ use super::{chmod, done, exists, save, saved, text};
 use crate::support::{PROGRAM, World, as_nobody};
 
 #[test]
-fn e31d_a_folder_that_may_not_be_changed_costs_its_files_only() {
+fn e31d_a_directory_that_may_not_be_changed_costs_its_files_only() {
     let world = saved(&[("d/f", "then d"), ("e/f", "then e"), (".git/info/exclude", "")]);
     world.file("d/f", "now d");
     world.file("e/f", "now e");
@@ -77,19 +77,19 @@ fn e41_objects_go_where_the_environment_says_and_are_whole_when_they_are_moved()
 #[test]
 fn e48_what_a_clean_would_take_along_stays() {
     let world = saved(&[("kept", "then"), (".gitignore", "ignored\n")]);
-    for folder in ["new/inner", "alone"] {
-        let path = world.path(folder);
+    for directory in ["new/inner", "alone"] {
+        let path = world.path(directory);
         world.git(["init".as_ref(), "-q".as_ref(), path.as_os_str()]).success();
-        world.file(format!("{folder}/work"), "of another repository");
+        world.file(format!("{directory}/work"), "of another repository");
     }
     world.file("new/file", "untracked");
     world.file("new/ignored", "ignored");
     done(&world, &["restore", "@", "--force"]);
     assert!(!exists(&world, "new/file"));
     assert_eq!(text(&world, "new/ignored"), "ignored");
-    for folder in ["new/inner", "alone"] {
-        assert_eq!(text(&world, &format!("{folder}/work")), "of another repository");
-        assert!(exists(&world, &format!("{folder}/.git/HEAD")));
+    for directory in ["new/inner", "alone"] {
+        assert_eq!(text(&world, &format!("{directory}/work")), "of another repository");
+        assert!(exists(&world, &format!("{directory}/.git/HEAD")));
     }
     done(&world, &["undo"]);
     assert_eq!(text(&world, "new/file"), "untracked");

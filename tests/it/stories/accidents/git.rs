@@ -21,7 +21,7 @@ fn every_way(world: &World) {
 }
 
 #[test]
-fn e08_links_are_kept_as_text_and_change_places_with_folders() {
+fn e08_links_are_kept_as_text_and_change_places_with_directories() {
     let world = World::with_commit();
     world.file("d/f", "committed");
     world.git(["add", "d"]).success();
@@ -418,7 +418,7 @@ fn e19_e24_work_trees_have_their_own_way_back() {
     world.file("../side/a", "now");
     there(&["restore", "@"]).success();
     assert_eq!(text(&world, "../side/a"), "then");
-    // What was done there is nothing to undo here, and another work tree's checkpoint does not come here unasked.
+    // What was done there is nothing to undo here, and another working tree's checkpoint does not come here unasked.
     world.checkpoint(["undo"]).code(1);
     let name = session(&world).rsplit('/').next().unwrap().to_owned();
     world
@@ -428,7 +428,7 @@ fn e19_e24_work_trees_have_their_own_way_back() {
         .stderr_has("--worktree");
     there(&["undo"]).success();
     assert_eq!(text(&world, "../side/a"), "now");
-    // The session outlives the work tree.
+    // The session outlives the working tree.
     world.git(["worktree", "remove", "--force", "../side"]).success();
     done(&world, &["restore", &name, "--force"]);
     assert_eq!(text(&world, "a"), "then");
@@ -478,7 +478,7 @@ fn e22_what_was_kept_does_not_follow_a_plain_clone() {
     done(&world, &["restore", "@"]);
     world.git(["clone", "-q", ".", "../plain"]).success();
     world.git(["clone", "-q", "--mirror", ".", "../mirror"]).success();
-    let refs = |folder: &str| world.git_line(["-C", folder, "for-each-ref", "--format=%(refname)"]);
+    let refs = |directory: &str| world.git_line(["-C", directory, "for-each-ref", "--format=%(refname)"]);
     assert!(!refs("../plain").contains("checkpoints"));
     // Sessions and safety checkpoints do follow a mirror, which status warns of where it is set up.
     assert!(refs("../mirror").contains("refs/checkpoints-undo/"));
@@ -571,7 +571,7 @@ fn e28_other_repositories_are_not_entered_even_where_git_would() {
     world.git(["config", "submodule.recurse", "true"]).success();
     world.file("lib/README.md", "edited there\n");
     world.file("lib/new", "new there");
-    // What looks like a repository and is none is a folder like any other.
+    // What looks like a repository and is none is a directory like any other.
     world.file("odd/.git", "garbage");
     world.file("odd/file", "then");
     fs::create_dir_all(world.path("hollow/.git")).unwrap();
@@ -656,7 +656,7 @@ fn e36_names_that_git_does_not_store_stay_as_they_are() {
 }
 
 #[test]
-fn e37_e53_e55_folders_times_and_other_names_of_a_file() {
+fn e37_e53_e55_directories_times_and_other_names_of_a_file() {
     let world = World::with_commit();
     fs::create_dir_all(world.path("empty/inner")).unwrap();
     world.file("a", "then");

@@ -115,7 +115,7 @@ fn b31_b35_b40_deletions_are_shown_proven_and_taken_back() {
 }
 
 #[test]
-fn b35_a_folder_that_no_checkpoint_holds_does_not_yield() {
+fn b35_a_directory_that_no_checkpoint_holds_does_not_yield() {
     let world = World::with_commit();
     world.file(".env", "TOKEN=then");
     world.git(["add", "-f", ".env"]).success();
@@ -231,7 +231,7 @@ fn b37_files_that_came_later_go_whether_tracked_or_not() {
 fn b38_it_is_the_same_work_tree_from_everywhere() {
     let world = saved(&[("src/a", "then"), ("a", "then")]);
     symlink(world.repo(), world.root().join("link")).unwrap();
-    for (folder, spec) in [
+    for (directory, spec) in [
         ("src", "a"),
         ("../link/src", "a"),
         ("../link", "src/a"),
@@ -241,13 +241,13 @@ fn b38_it_is_the_same_work_tree_from_everywhere() {
         world.file("a", "now");
         let here = world
             .command(PROGRAM, ["restore", "@", "--", spec])
-            .within(folder)
+            .within(directory)
             .run();
         here.success();
         assert_eq!(
             (text(&world, "src/a"), text(&world, "a")),
             ("then".into(), "now".into()),
-            "{folder}"
+            "{directory}"
         );
     }
     let all = world.command(PROGRAM, ["restore", "@"]).within("src").run();
@@ -397,7 +397,7 @@ fn b47_b48_names_of_any_bytes_come_back() {
 }
 
 #[test]
-fn b49_a_folder_that_became_a_link_stops_nothing() {
+fn b49_a_directory_that_became_a_link_stops_nothing() {
     let world = World::with_commit();
     world.file("d/f", "1");
     world.git(["add", "d"]).success();

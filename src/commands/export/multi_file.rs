@@ -1,0 +1,105 @@
+//! The formats that are several files: where they may go.
+
+use std::path::Path;
+
+use super::{
+    super::{
+        Context,
+        error::{CommandError, FailureKind},
+    },
+    Args, omissions,
+    receipt::ExportReceipt,
+};
+use crate::{
+    formats::{ExportFiles, OmittedContent, System},
+    ops::export::ExportedCheckpoint,
+    os,
+    render::count::CountedNoun,
+};
+
+/// Refuses a place for a directory before anything is read.
+pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
+    let name = args.format.0.name;
+    let Some(path) = args.output.as_deref().filter(|path| path.as_os_str() != "-") else {
+        let message = format!("'--format {name}' writes several files");
+        return Err(CommandError::new(FailureKind::Usage, message).hint("name a folder for them: -o DIR"));
+    };
+    let found = os::room(&context.env.cwd.join(path)).map_err(|error| {
+        let message = format!("cannot read '{}': {}", path.display(), os::reason(&error));
+        CommandError::new(FailureKind::Fatal, message)
+    })?;
+    match found {
+        os::Room::Taken if !args.force => {
+            let message = format!("folder '{}' is not empty", path.display());
+            Err(CommandError::new(FailureKind::Refused, message)
+                .hint("write into it all the same, replacing files of the same names: --force"))
+        }
+        os::Room::Other => {
+            let message = format!("'{}' is not a folder", path.display());
+            Err(CommandError::new(FailureKind::Refused, message).hint("name another place: -o DIR"))
+        }
+        os::Room::Free | os::Room::Taken => Ok(()),
+    }
+}
+
+/// Writes the files of a format, and says what was written.
+pub(super) fn write(
+    args: &Args,
+    exported: &ExportedCheckpoint,
+    system: System,
+    (written, left_out): (&ExportFiles, &[OmittedContent]),
+    context: &mut Context,
+) -> Result<(), CommandError> {
+    let path = args.output.clone().unwrap_or_default();
+    let full = context.env.cwd.join(&path);
+    let files = &written.0;
+    let failed = |error: &std::io::Error| {
+        let message = format!("cannot write '{}': {}", path.display(), os::reason(error));
+        CommandError::new(FailureKind::Fatal, message)
+    };
+    let put = match os::room(&full).map_err(|error| failed(&error))? {
+        os::Room::Taken if args.force => {
+            let beside = os::shallow(&full).map_err(|error| failed(&error))?;
+            let joined: Vec<&String> = beside.iter().filter(|name| system.joins(written, name)).collect();
+            if let [first, more @ ..] = joined.as_slice() {
+                return Err(mixed(&path, first, more.len()));
+            }
+            if args.dry_run { Ok(()) } else { os::fill(&full, files) }
+        }
+        _ if args.dry_run => Ok(()),
+        // Somebody may have put something there since; then the rename fails and nothing is changed.
+        _ => os::publish_directory(&full, files),
+    };
+    put.map_err(|error| failed(&error))?;
+    omissions::report_omissions(left_out, args.format.0.name, context);
+    let receipt = ExportReceipt {
+        args,
+        exported,
+        left_out,
+        path: Some(&path),
+        changed: true,
+    };
+    if context.ui.options().json {
+        let files: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        return context.ui.json(&receipt.json(Some(&files), None));
+    }
+    let count = CountedNoun::new(files.len(), "file");
+    let did = if args.dry_run { "Would write" } else { "Wrote" };
+    context.ui.receipt(receipt.line(format!("{did} {count} to ")));
+    Ok(())
+}
+
+/// Files that are there and would be read together with the new ones: two sessions in one, or checkpoints that the
+/// session has no more. They are not ours to remove.
+fn mixed(path: &Path, first: &str, more: usize) -> CommandError {
+    let others = match more {
+        0 => String::new(),
+        _ => format!(" and {more} more"),
+    };
+    let message = format!(
+        "'{first}'{others} in '{}' would be read as part of this session",
+        path.display()
+    );
+    CommandError::new(FailureKind::Refused, message)
+        .hint("name another folder, or remove what is left of an earlier export")
+}

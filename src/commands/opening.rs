@@ -1,0 +1,136 @@
+//! The repository a command works in, and the scene for its operation.
+
+use std::path::PathBuf;
+
+use super::{
+    Context,
+    environment::Environment,
+    error::{CommandError, FailureKind},
+};
+use crate::{
+    model::{name::ShortName, time::Timestamp},
+    ops::{CheckpointCache, Scene},
+    os,
+    store::{self, Repository, config::Settings},
+};
+
+/// An opened repository with everything a scene refers to.
+pub(super) struct OpenedRepository {
+    /// Always there, but when this is dropped.
+    repo: Option<Repository>,
+    /// Nothing comes after it, so that the system may take the repository down: gix' many small tables take a tenth of
+    /// what a change of the draft takes.
+    is_last: bool,
+    settings: Settings,
+    host: String,
+    agent: Option<String>,
+    session: Option<ShortName>,
+    session_is_of_environment: bool,
+    home: Option<PathBuf>,
+    index: Option<PathBuf>,
+    now: Timestamp,
+    seen: CheckpointCache,
+}
+
+/// What the command line says about whom a command is for; the environment fills in the rest.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct IdentityArgs {
+    /// The session to use instead of the current one
+    #[arg(long, value_name = "NAME")]
+    pub(super) session: Option<ShortName>,
+    /// The agent that does the work
+    #[arg(long, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+}
+
+impl Drop for OpenedRepository {
+    fn drop(&mut self) {
+        if self.is_last {
+            std::mem::forget(self.repo.take());
+        }
+    }
+}
+
+impl OpenedRepository {
+    fn repo(&self) -> &Repository {
+        self.repo.as_ref().expect("it is taken where this is dropped")
+    }
+
+    /// Reads the working tree's own index, whatever `GIT_INDEX_FILE` says.
+    pub(super) fn forget_index(&mut self) {
+        self.index = None;
+    }
+
+    /// What operations are given.
+    pub(super) fn scene(&self) -> Scene<'_> {
+        Scene {
+            repo: self.repo(),
+            settings: &self.settings,
+            now: self.now,
+            host: &self.host,
+            agent: self.agent.as_deref(),
+            session: self.session.as_ref(),
+            session_is_of_environment: self.session_is_of_environment,
+            home: self.home.as_deref(),
+            index: self.index.as_deref(),
+            wait: self.settings.lock_timeout,
+            seen: &self.seen,
+        }
+    }
+}
+
+/// Opens the repository that the environment means, and lets the output follow its settings.
+pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedRepository, CommandError> {
+    let mut opened = at(&context.env, whom, context.env.now)?;
+    opened.is_last = true;
+    let lookup = store::config::lookup(opened.repo());
+    for problem in context.ui.configure(lookup) {
+        context.ui.warning(&problem);
+    }
+    Ok(opened)
+}
+
+/// Opens the repository that the environment means, at a time: again, for a command that goes on for long.
+pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Result<OpenedRepository, CommandError> {
+    let place = store::OpenEnvironment {
+        cwd: env.cwd.clone(),
+        vars: env
+            .variables()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+    };
+    let repo = store::open(&place)?;
+    let settings = Settings::read(&repo)?;
+    let session = match &whom.session {
+        Some(name) => Some(name.clone()),
+        None => env
+            .text("CHECKPOINT_SESSION")
+            .map(|text| {
+                ShortName::new(text).map_err(|e| {
+                    CommandError::of(FailureKind::Usage, &e)
+                        .hint("it comes from the environment variable CHECKPOINT_SESSION")
+                })
+            })
+            .transpose()?,
+    };
+    let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
+    let index = env.variable("GIT_INDEX_FILE").map(|path| env.cwd.join(path));
+    let home = env.home().map(std::path::Path::to_owned);
+    if let Some(date) = &env.unreadable_date {
+        let message = format!("GIT_COMMITTER_DATE '{date}' is not a date");
+        return Err(CommandError::new(FailureKind::Usage, message).hint("use a form such as 2026-11-27T12:00:00+01:00"));
+    }
+    Ok(OpenedRepository {
+        host: os::host_name(),
+        repo: Some(repo),
+        is_last: false,
+        settings,
+        agent,
+        session_is_of_environment: whom.session.is_none() && session.is_some(),
+        session,
+        home,
+        index,
+        now,
+        seen: CheckpointCache::default(),
+    })
+}

@@ -1,0 +1,163 @@
+//! What a change of the draft prints: its receipt, warnings, and the checkpoint that an event made.
+
+use serde_json::{Value, json};
+
+use crate::{
+    commands::{Context, error::CommandError, opening::OpenedRepository, save, views},
+    model::item::{ItemKind, id_of},
+    ops::{
+        draft::DraftReceipt,
+        events::{self, EventOutcome},
+        receipt::{CheckpointOutcome, SessionOrigin},
+    },
+    render::{
+        slot::Slot,
+        text::{Text, TextLine},
+    },
+    store::checkpoint::oid,
+};
+
+/// What a change is told as.
+pub(super) struct ChangeNotice {
+    /// The word in JSON.
+    pub(super) outcome: &'static str,
+    pub(super) lines: Vec<TextLine>,
+    /// The list, and its items as they are afterwards.
+    pub(super) items: Option<(&'static ItemKind, Vec<Value>)>,
+    /// Another member of the JSON form.
+    pub(super) more: Option<(&'static str, Value)>,
+}
+
+impl ChangeNotice {
+    /// A line for each item.
+    pub(super) fn items(outcome: &'static str, word: &str, kind: &'static ItemKind, items: Vec<Value>) -> Self {
+        let line = |item: &Value| {
+            let mut line = TextLine::new().with(Slot::Good, word);
+            line.push(Slot::Plain, format!(" {} ", kind.word));
+            line.push(Slot::Id, id_of(item));
+            line.push(Slot::Plain, format!(": {}", kind.text_of(item)));
+            line
+        };
+        Self {
+            outcome,
+            lines: items.iter().map(line).collect(),
+            items: Some((kind, items)),
+            more: None,
+        }
+    }
+
+    /// One line, and no items.
+    pub(super) fn line(outcome: &'static str, line: TextLine) -> Self {
+        Self {
+            outcome,
+            lines: vec![line],
+            items: None,
+            more: None,
+        }
+    }
+}
+
+/// The receipt of a change that is in the draft; then the checkpoint that it causes, if any.
+pub(super) fn report(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    appended: &DraftReceipt,
+    told: ChangeNotice,
+    triggers: &[&str],
+) -> Result<(), CommandError> {
+    let about = told.lines.first().map(ToString::to_string);
+    let event = events::after(&opened.scene(), appended, triggers, about.as_deref());
+    save::warn_redactions(context, &appended.redactions);
+    for session in &appended.passed_over {
+        context.ui.warning(&format!(
+            "session '{session}' is damaged and was passed over; see: git checkpoint verify {session}"
+        ));
+    }
+    if let EventOutcome::Failed { trigger, error } = &event {
+        context.ui.warning(&format!(
+            "the change is kept, but saving on '{trigger}' failed: {error}; the next save has it"
+        ));
+    }
+    let saved = match &event {
+        EventOutcome::Saved(outcome) => {
+            warn_save(context, outcome);
+            Some(outcome)
+        }
+        _ => None,
+    };
+    if context.ui.options().json {
+        let ids = saved.map(|outcome| views::Ids::of(outcome.receipt()));
+        let receipt = saved
+            .zip(ids.as_ref())
+            .map(|(outcome, ids)| views::receipt(outcome, ids));
+        let mut view = json!({
+            "schema": "git-checkpoint.draft/1",
+            "outcome": told.outcome,
+            "session": appended.session,
+            "session_id": appended.session_id,
+            "session_is": word_of(appended.session_is),
+            "operations": appended.operations.iter().map(|o| &o.id).collect::<Vec<_>>(),
+            "draft_operations": appended.waiting,
+            "redactions": views::redactions(&appended.redactions),
+            "checkpoint": receipt,
+        });
+        if let Some((kind, items)) = told.items {
+            view["list"] = kind.list.into();
+            view["items"] = items.into();
+        }
+        if let Some((member, value)) = told.more {
+            view[member] = value;
+        }
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet > 0 {
+        return Ok(());
+    }
+    let mut text: Text = told.lines.into_iter().collect();
+    match appended.session_is {
+        SessionOrigin::Meant => {}
+        is => {
+            let word = if is == SessionOrigin::Started {
+                "in the new session "
+            } else {
+                "continuing session "
+            };
+            text.push(TextLine::plain(word).with(Slot::Session, appended.session.as_str()));
+        }
+    }
+    if let Some(CheckpointOutcome::Saved(receipt)) = saved.map(AsRef::as_ref) {
+        let mut line = TextLine::new().with(Slot::Good, "Saved").with(Slot::Plain, " ");
+        if let Some(id) = receipt.id {
+            line.push(Slot::Id, oid(id).short());
+        }
+        line.push(Slot::Plain, " on ");
+        line.push(Slot::Plain, receipt.document.trigger.as_deref().unwrap_or_default());
+        text.push(line);
+    }
+    context.ui.data(text);
+    context
+        .ui
+        .hint("Draft", "it is kept, and part of the next save: git checkpoint save");
+    Ok(())
+}
+
+/// What a user should know of a checkpoint that was made by the way.
+fn warn_save(context: &Context, outcome: &CheckpointOutcome) {
+    let receipt = outcome.receipt();
+    if receipt.is_partial() {
+        for line in views::skipped_lines(&receipt.skipped) {
+            context.ui.warning(&line);
+        }
+    }
+    for trouble in &receipt.trouble {
+        context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
+    }
+}
+
+fn word_of(is: SessionOrigin) -> &'static str {
+    match is {
+        SessionOrigin::Meant => "meant",
+        SessionOrigin::Continued => "continued",
+        SessionOrigin::Started => "started",
+    }
+}

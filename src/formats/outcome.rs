@@ -1,0 +1,120 @@
+//! What came out of files: sessions, those of one id joined, and what could not be used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::ForeignSession;
+use crate::model::json;
+
+/// What came out of the files of one system.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ParseOutcome {
+    /// The sessions.
+    pub sessions: Vec<ForeignSession>,
+    /// What could not be used, and what is worth knowing.
+    pub problems: Vec<Problem>,
+}
+
+impl ParseOutcome {
+    /// Adds what came out of other files.
+    pub fn extend(&mut self, other: Self) {
+        self.sessions.extend(other.sessions);
+        self.problems.extend(other.problems);
+    }
+
+    /// Makes one session of those with the same id: a file that was copied, or the states of one session in several
+    /// files. Their checkpoints stand in the order of their times, whatever the order of the files; the same one stands
+    /// once.
+    pub(super) fn merge(&mut self) {
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut groups: Vec<Vec<ForeignSession>> = Vec::new();
+        for session in std::mem::take(&mut self.sessions) {
+            let next = groups.len();
+            let at = *places.entry(session.id.clone()).or_insert(next);
+            if at == next {
+                groups.push(Vec::new());
+            }
+            groups[at].push(session);
+        }
+        self.sessions = groups.into_iter().filter_map(joined).collect();
+    }
+}
+
+/// The sessions of one id as one.
+fn joined(mut group: Vec<ForeignSession>) -> Option<ForeignSession> {
+    if group.len() < 2 {
+        return group.pop();
+    }
+    group.sort_by_key(|session| session.checkpoints.iter().filter_map(|point| point.at).max());
+    let (mut seen, mut lines) = (BTreeSet::new(), BTreeSet::new());
+    let mut out: Option<ForeignSession> = None;
+    for mut session in group {
+        session.checkpoints.retain(|point| seen.insert(point.hash()));
+        session.log.retain(|line| lines.insert(json::to_bytes(line)));
+        let Some(all) = &mut out else {
+            out = Some(session);
+            continue;
+        };
+        // The newer one is right about the session.
+        all.members.extend(session.members);
+        all.created_at = match (all.created_at, session.created_at) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        all.modified = all.modified.max(session.modified);
+        all.checkpoints.extend(session.checkpoints);
+        all.log.extend(session.log);
+        for source in session.sources {
+            if !all.sources.contains(&source) {
+                all.sources.push(source);
+            }
+        }
+    }
+    let mut all = out?;
+    if all.checkpoints.iter().all(|point| point.at.is_some()) {
+        all.checkpoints.sort_by_key(|point| point.at);
+    }
+    all.log.sort_by_key(|line| line.at);
+    Some(all)
+}
+
+/// How much a problem weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProblemSeverity {
+    /// Something of the source did not come in.
+    Broken,
+    /// Everything came in; something about it is odd.
+    Note,
+}
+
+/// Something about a source that its importer should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file, and where in it.
+    pub path: String,
+    /// What is wrong: a sentence in lower case without a full stop.
+    pub what: String,
+    /// How much it weighs.
+    pub weight: ProblemSeverity,
+}
+
+impl Problem {
+    /// Something did not come in.
+    pub fn broken(path: &str, what: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            what: what.into(),
+            weight: ProblemSeverity::Broken,
+        }
+    }
+
+    /// Something is odd.
+    pub fn note(path: &str, what: impl Into<String>) -> Self {
+        Self {
+            weight: ProblemSeverity::Note,
+            ..Self::broken(path, what)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What was imported before, and names that are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Error, Scene};
+use crate::{
+    model::{
+        document::CheckpointKind,
+        id::Digest,
+        name::{MAX_LEN, ShortName},
+    },
+    store::{
+        ObjectId,
+        checkpoint::{self, Checkpoint},
+        session,
+    },
+};
+
+/// A session that was imported.
+pub(super) struct ImportedSession {
+    /// Its name.
+    pub(super) name: ShortName,
+    /// Its latest checkpoint.
+    pub(super) tip: ObjectId,
+    /// That checkpoint.
+    pub(super) checkpoint: Checkpoint,
+    /// The digests of the foreign checkpoints that it holds.
+    pub(super) hashes: BTreeSet<Digest>,
+    /// The names of its checkpoints.
+    pub(super) names: BTreeSet<String>,
+    /// Whether nobody added a checkpoint here.
+    pub(super) is_untouched: bool,
+}
+
+/// Every imported session by system and foreign id. Forks of them are sessions of their own, and damaged ones are not
+/// looked at: what cannot be read cannot be added to.
+pub(super) fn all(scene: &Scene<'_>) -> Result<BTreeMap<(String, String), ImportedSession>, Error> {
+    let mut out = BTreeMap::new();
+    for found in session::all(scene.repo)? {
+        let (Ok(entry), Ok(name)) = (found.tip, ShortName::new(found.name)) else {
+            continue;
+        };
+        let Ok(tip) = checkpoint::load(scene.repo, entry.id) else {
+            continue;
+        };
+        if tip.document.session.forked_from.is_some() {
+            continue;
+        }
+        let Some(key) = key(&tip) else { continue };
+        let mut known = ImportedSession {
+            name,
+            tip: entry.id,
+            is_untouched: tip.document.kind == CheckpointKind::Import,
+            checkpoint: tip,
+            hashes: BTreeSet::new(),
+            names: BTreeSet::new(),
+        };
+        for entry in session::chain(scene.repo, known.tip) {
+            let loaded = entry.and_then(|entry| checkpoint::load(scene.repo, entry.id));
+            let loaded = loaded.map_err(Error::damaged(known.name.as_str()))?;
+            known.hashes.extend(hash(&loaded));
+            known
+                .names
+                .extend(loaded.document.name.as_ref().map(ToString::to_string));
+        }
+        out.entry(key).or_insert(known);
+    }
+    Ok(out)
+}
+
+fn key(tip: &Checkpoint) -> Option<(String, String)> {
+    let imported = tip.document.session.metadata.get("imported")?;
+    let text = |key: &str| imported.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+    Some((text("system")?, text("id")?))
+}
+
+fn hash(checkpoint: &Checkpoint) -> Option<Digest> {
+    let imported = checkpoint.document.session.metadata.get("imported")?;
+    Digest::parse(imported.get("checkpoint")?.get("digest")?.as_str()?).ok()
+}
+
+/// Names that are taken: of sessions, or of the checkpoints of one.
+pub(super) struct TakenNames {
+    taken: BTreeSet<String>,
+    /// The number from which on a text may be free: thousands with the same text try nothing twice.
+    next: BTreeMap<String, u64>,
+}
+
+impl TakenNames {
+    /// Those of all sessions.
+    pub(super) fn of_sessions(scene: &Scene<'_>) -> Result<Self, Error> {
+        let all = session::all(scene.repo)?;
+        Ok(Self::of(all.into_iter().map(|session| session.name).collect()))
+    }
+
+    /// These.
+    pub(super) fn of(taken: BTreeSet<String>) -> Self {
+        Self {
+            taken,
+            next: BTreeMap::new(),
+        }
+    }
+
+    /// The name that was asked for, which must be free; else one like the foreign one, with a number where it is taken.
+    pub(super) fn choose(&mut self, wanted: Option<&ShortName>, foreign: &str) -> Result<ShortName, ShortName> {
+        match wanted {
+            Some(name) if self.taken.insert(name.to_string()) => Ok(name.clone()),
+            Some(name) => Err(name.clone()),
+            None => Ok(self.free(foreign)),
+        }
+    }
+
+    /// A name as like a text as the grammar allows, with a number where it is taken. It is taken then.
+    pub(super) fn free(&mut self, text: &str) -> ShortName {
+        let lower = text.to_lowercase();
+        let whole = ShortName::new(lower.clone()).ok().or_else(|| {
+            let kept: String = lower
+                .chars()
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                        c
+                    } else {
+                        '-'
+                    }
+                })
+                .collect();
+            let kept: Vec<&str> = kept.split('-').filter(|part| !part.is_empty()).collect();
+            let kept: String = kept.join("-").chars().take(MAX_LEN).collect();
+            ShortName::new(kept.trim_matches(['-', '.', '_'])).ok()
+        });
+        if let Some(name) = whole.filter(|name| !self.taken.contains(name.as_str())) {
+            self.taken.insert(name.to_string());
+            return name;
+        }
+        let n = self.next.entry(lower.clone()).or_insert(2);
+        loop {
+            let name = ShortName::slug(&lower, &n.to_string());
+            *n += 1;
+            if self.taken.insert(name.to_string()) {
+                return name;
+            }
+        }
+    }
+}

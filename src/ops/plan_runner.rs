@@ -1,0 +1,540 @@
+//! Changing files, the way all commands do it that change any: safety checkpoint, plan, journal, execution.
+//!
+//! The order is what makes it safe. Before the first change the present is on a ref and the journal on the disk; from
+//! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. What changed under
+//! the execution is saved and planned again, a few times, and then told of.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Error, Scene, changes_since,
+    compose::{self, CurrentSnapshot},
+    refuse::Refusal,
+    safety::{self, Safety},
+    target_state::{self, TargetState},
+};
+use crate::{
+    model::{path::RepoPath, plan::PlanLine},
+    os,
+    store::{
+        self, ObjectId, Repository,
+        checkpoint::{self, object_id, oid},
+        objects::{self, Writer},
+        pathspec::PathFilter,
+        tree,
+        undo::{self, Effect, PathChange},
+    },
+    worktree,
+    worktree::restore::{
+        self, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
+        index::{self, IndexChange},
+        journal::{self, Journal},
+    },
+};
+
+/// How often it is planned again because files changed meanwhile.
+const ROUNDS: usize = 3;
+/// How often it is tried again because a collection of garbage took objects.
+const TRIES: usize = 5;
+
+/// Finds the reasons not to carry a plan out; what it is given first reads the present.
+pub(super) type RefusalCheck<'a> =
+    dyn Fn(&Repository, &CurrentSnapshot, &RestorePlan) -> Result<Vec<Refusal>, Error> + 'a;
+
+/// The mode of a directory in a tree.
+const FOLDER: u32 = 0o040_000;
+
+/// What is to be done.
+pub(super) struct PlanJob<'a> {
+    /// The command.
+    pub(super) operation: &'static str,
+    /// The summary of the safety checkpoint.
+    pub(super) summary: String,
+    /// Which paths are meant, and how.
+    pub(super) scope: PathScope,
+    /// What the files are to become, from the present. Objects that it makes are kept in memory.
+    pub(super) goal: &'a dyn Fn(&Repository, &CurrentSnapshot) -> Result<TargetState, Error>,
+    /// Reasons not to do it.
+    pub(super) refuse: &'a RefusalCheck<'a>,
+    /// What the journal says, for whoever continues.
+    pub(super) note: Value,
+    /// The restore that this continues or takes back.
+    pub(super) journal: Option<Journal>,
+    /// Whether nothing is changed.
+    pub(super) dry_run: bool,
+    /// Called with the number of steps done and of all steps.
+    pub(super) progress: &'a dyn Fn(usize, usize),
+}
+
+/// Which paths are meant, and what may be done to them.
+#[derive(Clone, Default)]
+pub(super) struct PathScope {
+    /// Only paths that these choose.
+    pub(super) paths: Option<PathFilter>,
+    /// Only these paths.
+    pub(super) only: Option<HashSet<RepoPath>>,
+    /// These paths were changed by the operation that is taken back or done again: also those in a directory that is a
+    /// repository now, if it was part of the working tree then.
+    pub(super) enters: bool,
+    /// Later files stay.
+    pub(super) overlay: bool,
+    /// Files that the goal's own rules ignore stay.
+    pub(super) keep_ignored: bool,
+    /// The goal is the user's own beyond doubt, or the user said so.
+    pub(super) trusted: bool,
+    /// What is in the way is saved into the safety checkpoint as well.
+    pub(super) include: bool,
+    /// The index becomes the goal's as well.
+    pub(super) index: bool,
+    /// The directory that the command was started in.
+    pub(super) cwd: Option<RepoPath>,
+}
+
+/// What the journal keeps of a job.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PlanJournal {
+    pub(super) operation: String,
+    /// The number and commit of the first safety checkpoint.
+    pub(super) n: u64,
+    pub(super) safety: crate::model::id::Oid,
+    /// By the operation.
+    pub(super) note: Value,
+}
+
+/// What a journal of ours says.
+pub(super) fn noted(journal: &Journal) -> Result<PlanJournal, Error> {
+    serde_json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+}
+
+/// What was done, or would be.
+#[derive(Debug)]
+pub struct AppliedPlan {
+    /// The plan: what happens to which path and why.
+    pub lines: Vec<PlanLine>,
+    /// Why it was not done.
+    pub refusals: Vec<Refusal>,
+    /// The safety checkpoint; `None` if nothing had to be done, or nothing was.
+    pub safety: Option<Safety>,
+    /// What was done to files.
+    pub done: ExecutionOutcome,
+    /// What was done, or would be, to the index.
+    pub index: IndexChange,
+    /// Files of ours that could not be removed.
+    pub left: Vec<os::CleanupFailure>,
+    /// The tree of the index afterwards, if it was changed.
+    pub(super) index_after: Option<ObjectId>,
+    /// What became of each path.
+    pub(super) changes: Vec<PathChange>,
+}
+
+impl AppliedPlan {
+    /// Nothing was to be done.
+    pub(super) fn nothing() -> Self {
+        Self {
+            lines: Vec::new(),
+            refusals: Vec::new(),
+            safety: None,
+            done: ExecutionOutcome::default(),
+            index: IndexChange::default(),
+            left: Vec::new(),
+            index_after: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Whether there was nothing to do.
+    pub fn is_nothing(&self) -> bool {
+        self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
+    }
+
+    /// Whether all that was planned was done.
+    pub fn is_complete(&self) -> bool {
+        self.done.is_complete()
+    }
+
+    /// What there is to take back.
+    pub(super) fn effects(&self) -> Vec<Effect> {
+        let Some(safety) = &self.safety else { return Vec::new() };
+        let before = oid(safety.id);
+        let mut effects = vec![Effect::Files { before: before.clone() }];
+        if let Some(after) = self.index_after {
+            effects.push(Effect::Index {
+                before,
+                after: oid(after),
+            });
+        }
+        effects
+    }
+}
+
+/// Does it. The caller holds the lock of the working tree and has recovered refs.
+pub(super) fn apply_plan(scene: &Scene<'_>, job: &PlanJob<'_>) -> Result<AppliedPlan, Error> {
+    let mut rewriting = false;
+    for _ in 0..TRIES {
+        match PlanRunner::new(scene, job, rewriting)?.run() {
+            Err(Error::Store(store::Error::Vanished { .. })) => rewriting = true,
+            result => return result,
+        }
+    }
+    Err(Error::ConcurrentModification)
+}
+
+/// The present and a plan from it.
+struct PreparedPlan {
+    present: CurrentSnapshot,
+    /// Reads all of it.
+    repo: Repository,
+    goal: TargetState,
+    plan: RestorePlan,
+    sealed: Vec<objects::SealedObjects>,
+}
+
+struct PlanRunner<'a> {
+    scene: &'a Scene<'a>,
+    job: &'a PlanJob<'a>,
+    rewriting: bool,
+    token: String,
+    /// The first safety checkpoint of this job, perhaps of an earlier process.
+    first: Option<Safety>,
+    brought: AppliedPlan,
+    changes: BTreeMap<RepoPath, Option<(u32, crate::model::id::Oid)>>,
+    index_written: bool,
+    /// Whether any plan was executed.
+    begun: bool,
+    /// Whether the changes say of each path what a snapshot would say.
+    plain: bool,
+}
+
+impl<'a> PlanRunner<'a> {
+    fn new(scene: &'a Scene<'a>, job: &'a PlanJob<'a>, rewriting: bool) -> Result<Self, Error> {
+        let token = match &job.journal {
+            Some(journal) => journal.token.clone(),
+            None => os::random_token().map_err(Error::Random)?,
+        };
+        let first = job.journal.as_ref().map(|journal| {
+            noted(journal).map(|noted| Safety {
+                n: noted.n,
+                id: object_id(&noted.safety),
+            })
+        });
+        Ok(Self {
+            scene,
+            job,
+            rewriting,
+            token,
+            first: first.transpose()?,
+            brought: AppliedPlan::nothing(),
+            changes: BTreeMap::new(),
+            index_written: false,
+            begun: false,
+            plain: true,
+        })
+    }
+
+    fn run(mut self) -> Result<AppliedPlan, Error> {
+        for round in 1..=ROUNDS {
+            let executed = self.round()?;
+            if !executed || self.brought.done.moved.is_empty() || round == ROUNDS {
+                break;
+            }
+        }
+        self.brought.safety = self.first;
+        self.look_back()?;
+        self.brought.changes = self.changes.into_iter().collect();
+        Ok(self.brought)
+    }
+
+    /// Saves, plans and executes once. Tells whether anything was executed.
+    fn round(&mut self) -> Result<bool, Error> {
+        let job = self.job;
+        let PreparedPlan {
+            mut present,
+            repo,
+            goal,
+            plan,
+            sealed,
+        } = self.prepare()?;
+        let index = self.index(&repo, &present, &goal)?;
+        self.brought.refusals = (job.refuse)(&repo, &present, &plan)?;
+        if !plan.blocked.is_empty() {
+            self.brought.refusals.push(Refusal::Blocked {
+                paths: plan.blocked.clone(),
+            });
+        }
+        // A later round only does again what moved; its lines are already there.
+        if self.brought.lines.is_empty() {
+            self.brought.lines.clone_from(&plan.lines);
+            self.brought.index.clone_from(&index);
+        }
+        self.brought.done.moved.clear();
+        let idle = plan.is_done() && index.paths.is_empty();
+        if job.dry_run || idle || !self.brought.refusals.is_empty() {
+            return Ok(false);
+        }
+        if let Some(snapshot) = &mut present.snapshot {
+            // Those that are ignored are in no snapshot, and an undo is to bring them back.
+            snapshot.lists.empty_dirs.extend(plan.empty_directories());
+            snapshot.lists.sort();
+            snapshot.lists.empty_dirs.dedup();
+        }
+        self.save(&present, sealed)?;
+        self.execute(&repo, &plan)?;
+        if self.brought.done.is_complete() {
+            self.write_index(&repo, &goal, index)?;
+        }
+        Ok(true)
+    }
+
+    /// Reads the present and plans.
+    fn prepare(&self) -> Result<PreparedPlan, Error> {
+        let (scene, job) = (self.scene, self.job);
+        let memory = job.dry_run.then(|| Writer::memory(scene.repo));
+        let mut sealed = Vec::new();
+        let mut write = |with: &mut dyn FnMut(&Writer) -> Result<(), Error>| {
+            if let Some(writer) = &memory {
+                return with(writer);
+            }
+            let writer = if self.rewriting {
+                Writer::rewriting(scene.repo)?
+            } else {
+                Writer::durable(scene.repo)?
+            };
+            with(&writer)?;
+            sealed.push(writer.finish()?);
+            Ok(())
+        };
+        let mut found = None;
+        let mut included = HashSet::new();
+        let mut entered = None;
+        write(&mut |writer| {
+            let mut present = compose::present(scene, writer, true, &[])?;
+            if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
+                // Leftovers that are ignored are not in the snapshot by themselves.
+                let leftovers = journal::leftovers(scene.repo, journal)?;
+                restore::include(scene.repo, writer, snapshot, &leftovers)?;
+                included.extend(leftovers);
+            }
+            if let Some(snapshot) = &mut present.snapshot {
+                entered = self.enter(writer, snapshot)?;
+            }
+            found = Some(present);
+            Ok(())
+        })?;
+        let Some(mut present) = found else {
+            return Err(Error::ConcurrentModification);
+        };
+        let readable = || match &memory {
+            Some(writer) => writer.overlay(scene.repo),
+            None => store::with_memory(scene.repo),
+        };
+        let mut repo = readable();
+        let mut goal = (job.goal)(&repo, &present)?;
+        let mut plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
+        let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
+        if job.scope.include && yields && !plan.blocked.is_empty() {
+            let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
+            write(&mut |writer| {
+                if let Some(snapshot) = &mut present.snapshot {
+                    restore::include(scene.repo, writer, snapshot, &blocked)?;
+                }
+                Ok(())
+            })?;
+            included.extend(blocked);
+            repo = readable();
+            goal = (job.goal)(&repo, &present)?;
+            plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
+        }
+        Ok(PreparedPlan {
+            present,
+            repo,
+            goal,
+            plan,
+            sealed,
+        })
+    }
+
+    /// Adds what is meant in other repositories. Gives the directories in which it is.
+    fn enter(
+        &self,
+        writer: &Writer,
+        snapshot: &mut worktree::snapshot::Snapshot,
+    ) -> Result<Option<HashSet<RepoPath>>, Error> {
+        let scope = &self.job.scope;
+        let Some(only) = scope.only.as_ref().filter(|_| scope.enters) else {
+            return Ok(None);
+        };
+        Ok(Some(restore::enter(self.scene.repo, writer, snapshot, only)?))
+    }
+
+    fn plan(
+        &self,
+        repo: &Repository,
+        present: &CurrentSnapshot,
+        goal: &TargetState,
+        (included, entered): (&HashSet<RepoPath>, Option<&HashSet<RepoPath>>),
+    ) -> Result<RestorePlan, Error> {
+        let scope = &self.job.scope;
+        let Some(snapshot) = &present.snapshot else {
+            return Err(Error::NoFiles {
+                subject: "the present".to_owned(),
+            });
+        };
+        let options = RestoreOptions {
+            overlay: scope.overlay,
+            paths: scope.paths.clone(),
+            only: scope.only.as_ref(),
+            keep_ignored: scope.keep_ignored,
+            trusted: scope.trusted,
+            cwd: scope.cwd.clone(),
+            umask: snapshot.umask,
+            index: self.scene.index,
+            included: Some(included),
+            entered,
+        };
+        Ok(restore::plan(
+            repo,
+            target_state::files(snapshot),
+            goal.files(),
+            options,
+        )?)
+    }
+
+    fn index(&self, repo: &Repository, present: &CurrentSnapshot, goal: &TargetState) -> Result<IndexChange, Error> {
+        let (true, Some(snapshot)) = (self.job.scope.index, &present.snapshot) else {
+            return Ok(IndexChange::default());
+        };
+        let mut paths = self.job.scope.paths.clone();
+        Ok(index::compare(
+            repo,
+            target_state::staged(snapshot),
+            goal.staged(),
+            paths.as_mut(),
+        )?)
+    }
+
+    /// Puts the present on a ref of the undo list.
+    fn save(&mut self, present: &CurrentSnapshot, mut sealed: Vec<objects::SealedObjects>) -> Result<(), Error> {
+        let scene = self.scene;
+        let writer = if self.rewriting {
+            Writer::rewriting(scene.repo)?
+        } else {
+            Writer::durable(scene.repo)?
+        };
+        let people = compose::people(scene);
+        let written = safety::write(scene, &writer, present, &self.job.summary, &people)?;
+        sealed.push(writer.finish()?);
+        let (safety, left) = safety::put(scene, undo::next(scene.repo)?, &written, sealed)?;
+        self.brought.left.extend(left);
+        self.first.get_or_insert(safety);
+        self.brought.safety = Some(safety);
+        Ok(())
+    }
+
+    fn execute(&mut self, repo: &Repository, plan: &RestorePlan) -> Result<(), Error> {
+        let (scene, job) = (self.scene, self.job);
+        let Some(first) = self.first else {
+            return Err(Error::ConcurrentModification);
+        };
+        let noted = PlanJournal {
+            operation: job.operation.to_owned(),
+            n: first.n,
+            safety: oid(first.id),
+            note: job.note.clone(),
+        };
+        let noted = serde_json::to_value(noted).unwrap_or_default();
+        let mut journal = Journal::new(self.token.clone(), scene.now, plan, noted);
+        if let Some(earlier) = &job.journal {
+            journal.directories.extend(earlier.directories.iter().cloned());
+            journal.directories.sort();
+            journal.directories.dedup();
+        }
+        journal::write(scene.repo, &journal)?;
+        // Names of its own for each execution: what an earlier one left is in the way of nothing.
+        let token = format!("{}-{}", self.token, os::random_token().map_err(Error::Random)?);
+        let mut execution = Execution {
+            token: &token,
+            progress: &mut |done, all| (job.progress)(done, all),
+        };
+        let done = match restore::execute(repo, plan, &mut execution) {
+            Ok(done) => done,
+            Err(error) => {
+                // Nothing was changed: then it is not interrupted either, and the next one may begin.
+                if job.journal.is_none() && !self.begun {
+                    journal::remove(scene.repo)?;
+                }
+                return Err(error.into());
+            }
+        };
+        self.begun = true;
+        self.plain &= plan.is_plain() && done.differing.is_empty();
+        for change in &done.changes {
+            let now = change.now.map(|(mode, id)| (mode, oid(id)));
+            self.changes.insert(change.path.clone(), now);
+        }
+        let sum = &mut self.brought.done;
+        sum.written += done.written;
+        sum.deleted += done.deleted;
+        sum.modes += done.modes;
+        sum.directories += done.directories;
+        sum.moved = done.moved;
+        sum.failed.extend(done.failed);
+        sum.differing.extend(done.differing);
+        sum.stopped = done.stopped;
+        Ok(())
+    }
+
+    /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs, unless
+    /// the plan is sure that they are the same: where only a part was restored, other rules may hold than the goal's, and
+    /// a file be stored in another form.
+    fn look_back(&mut self) -> Result<(), Error> {
+        let continued = self.job.journal.is_some() && !self.job.dry_run;
+        if (self.changes.is_empty() || self.plain) && !self.index_written && !continued {
+            return Ok(());
+        }
+        let scene = self.scene;
+        let writer = Writer::memory(scene.repo);
+        let mut snapshot = compose::snapshot(scene, &writer, &[])?;
+        if self.index_written {
+            restore::enter(scene.repo, &writer, &mut snapshot, self.changes.keys())?;
+        }
+        let overlay = writer.overlay(scene.repo);
+        if let (true, Some(first)) = (continued, self.first) {
+            // What was done before the interruption only the disk remembers.
+            let subject = super::restore::short(first.id);
+            let before = checkpoint::load(scene.repo, first.id).map_err(Error::damaged(&*subject))?;
+            let before = TargetState::of(scene, &before, &subject)?;
+            let empty = writer.write(store::Kind::Tree, b"")?;
+            self.changes
+                .extend(changes_since::changes(&overlay, &before, &snapshot, empty)?);
+            let lists = &snapshot.lists;
+            let staged = (snapshot.index_tree, &lists.conflicts, &lists.intent_to_add);
+            self.index_written |= staged != (before.index, &before.lists.conflicts, &before.lists.intent_to_add);
+        }
+        for (path, now) in &mut self.changes {
+            if let Some((mode, _)) = now
+                && *mode != FOLDER
+                && let Some(entry) = tree::entry(&overlay, snapshot.tree, path)?
+            {
+                *now = Some((entry.mode, entry.id));
+            }
+        }
+        if self.index_written {
+            self.brought.index_after = Some(snapshot.index_tree);
+        }
+        Ok(())
+    }
+
+    fn write_index(&mut self, repo: &Repository, goal: &TargetState, mut changed: IndexChange) -> Result<(), Error> {
+        if changed.paths.is_empty() {
+            return Ok(());
+        }
+        let scene = self.scene;
+        index::write(repo, scene.index, goal.staged(), &mut changed, &self.token, scene.wait)?;
+        self.index_written = true;
+        self.brought.index = changed;
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! A change of refs that `undo` takes back: noted before it is made, made as a whole, and what is left to do told.
+//!
+//! An error means that the refs stay as they were, or go back. Once they have moved it is done: what fails after that is
+//! told with what to do about it, and no failure.
+
+use super::{Error, Scene, compose};
+use crate::{
+    model::id::Oid,
+    os::CleanupFailure,
+    store::{
+        self, ObjectId,
+        checkpoint::oid,
+        current::{self, CurrentPointer},
+        objects::SealedObjects,
+        refs::{self, ExpectedValue, RefUpdate},
+        undo::{self, Effect},
+    },
+};
+
+/// What is to be done.
+#[derive(Default)]
+pub(super) struct UndoableRefTransaction<'a> {
+    /// The command.
+    pub(super) operation: &'a str,
+    /// What it does, for people, as something that was done: `deleted session auth`.
+    pub(super) what: String,
+    /// The changes of refs. What a ref was must stay reachable: by another ref of these, or because it only went forward.
+    pub(super) edits: &'a [RefUpdate],
+    /// Changes that go with them and that nothing takes back.
+    pub(super) for_good: &'a [RefUpdate],
+    /// What the note of the current session is and becomes.
+    pub(super) current: Option<(CurrentPointer, CurrentPointer)>,
+    /// What to do when that note cannot be written.
+    pub(super) remedy: String,
+    /// Further effects to take back.
+    pub(super) more: Vec<Effect>,
+    /// Objects that were written for it.
+    pub(super) sealed: Option<SealedObjects>,
+    /// Objects besides these that have to be there.
+    pub(super) needs: &'a [ObjectId],
+}
+
+/// What is left to do, or to know, after it was done.
+#[derive(Debug, Default)]
+pub struct Aftermath {
+    /// Files of ours that could not be removed.
+    pub left: Vec<CleanupFailure>,
+    /// What went wrong when it was done already, each with what to do about it.
+    pub trouble: Vec<String>,
+}
+
+impl UndoableRefTransaction<'_> {
+    /// Does it. The caller holds the lock of the working tree.
+    pub(super) fn run(self, scene: &Scene<'_>) -> Result<Aftermath, Error> {
+        let mut effects: Vec<Effect> = self.edits.iter().map(effect).collect();
+        let current = self.current.filter(|(before, after)| before != after);
+        effects.extend(current.as_ref().map(|(before, after)| Effect::Current {
+            before: before.clone(),
+            after: after.clone(),
+        }));
+        effects.extend(self.more);
+        let meant = if effects.is_empty() {
+            None
+        } else {
+            Some(undo::mean(scene.repo, scene.now, self.operation, self.what, effects)?)
+        };
+        // If this cannot be written, the refs tell it.
+        let settle = |happened| {
+            let _ = meant.map(|n| undo::settle(scene.repo, n, happened, None));
+        };
+        let committer = compose::people(scene).committer;
+        let edits = [self.edits, self.for_good].concat();
+        let left = match refs::update(scene.repo, &edits, &committer, scene.wait) {
+            Ok(left) => left,
+            Err(error) => {
+                settle(false);
+                return Err(error.into());
+            }
+        };
+        let mut aftermath = Aftermath {
+            left,
+            trouble: Vec::new(),
+        };
+        if let Some(sealed) = self.sealed {
+            let needed = [self.needs, sealed.relied_on(), sealed.written()].concat();
+            if let Err(error) = refs::verify_present(scene.repo, &needed) {
+                let back: Vec<RefUpdate> = edits.iter().map(back).collect();
+                refs::update(scene.repo, &back, &committer, scene.wait)?;
+                settle(false);
+                return Err(error.into());
+            }
+            aftermath.left.extend(sealed.release());
+        }
+        if let Some((_, after)) = &current
+            && let Err(error) = current::write(scene.repo, after)
+        {
+            aftermath.trouble.push(not_current(&error, &self.remedy));
+        }
+        settle(true);
+        Ok(aftermath)
+    }
+}
+
+/// The sentence for a note of the current session that could not be written.
+pub(super) fn not_current(error: &store::Error, remedy: &str) -> String {
+    format!("which session is current could not be noted: {error}; {remedy}")
+}
+
+fn effect(edit: &RefUpdate) -> Effect {
+    Effect::Ref {
+        name: edit.name.clone(),
+        old: before(edit),
+        new: edit.new.map(oid),
+    }
+}
+
+fn before(edit: &RefUpdate) -> Option<Oid> {
+    match edit.expected {
+        ExpectedValue::Is(id) => Some(oid(id)),
+        _ => None,
+    }
+}
+
+/// The edit that takes another one back.
+fn back(edit: &RefUpdate) -> RefUpdate {
+    RefUpdate {
+        name: edit.name.clone(),
+        expected: edit.new.map_or(ExpectedValue::Absent, ExpectedValue::Is),
+        new: match edit.expected {
+            ExpectedValue::Is(id) => Some(id),
+            _ => None,
+        },
+        message: "checkpoint: taken back, its objects are not all there".to_owned(),
+    }
+}

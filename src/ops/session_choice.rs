@@ -1,0 +1,277 @@
+//! Which session a command means when it names none, and what of it is in force.
+
+use super::{Error, Scene};
+use crate::{
+    model::{
+        document::{CheckpointKind, SessionStatus},
+        name::ShortName,
+        operation::Subject,
+        record::Record,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint},
+        current::{self, SessionRef},
+        draft::{self, Draft},
+        identity::{self, SessionRecord},
+        session,
+    },
+};
+
+/// A session with its latest checkpoint read.
+#[derive(Debug)]
+pub(super) struct SessionChoice {
+    /// Its present name.
+    pub(super) name: ShortName,
+    /// Its latest checkpoint.
+    pub(super) tip: Checkpoint,
+    /// Why it was taken when nothing named it.
+    pub(super) why: SessionChoiceReason,
+}
+
+/// Why a session was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionChoiceReason {
+    /// It was named, or it is current in this working tree.
+    Meant,
+    /// It was paused last on this branch in this working tree.
+    PausedHere,
+}
+
+/// The session of this name with its latest checkpoint read; `None` when there is none.
+pub(super) fn named(scene: &Scene<'_>, name: &ShortName) -> Result<Option<SessionChoice>, Error> {
+    let Some(tip) = session::tip(scene.repo, name)? else {
+        return Ok(None);
+    };
+    let tip = load(scene, name.as_str(), tip)?;
+    Ok(Some(SessionChoice {
+        name: name.clone(),
+        tip,
+        why: SessionChoiceReason::Meant,
+    }))
+}
+
+/// The session named by option or environment, else the current one.
+///
+/// A named session that does not exist is `None`, as is a current one that was deleted.
+pub(super) fn session_for_command(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    match scene.session {
+        Some(name) => named(scene, name),
+        None => current(scene),
+    }
+}
+
+/// The session that [`meant`] finds, where it was noted what its latest checkpoint says.
+pub(super) fn session_for_command_noted(scene: &Scene<'_>) -> Result<Option<(ShortName, SessionRecord)>, Error> {
+    let current = match scene.session {
+        Some(_) => None,
+        None => current::read(scene.repo)?.session,
+    };
+    let Some(name) = scene.session.or(current.as_ref().map(|current| &current.name)) else {
+        return Ok(None);
+    };
+    let noted = identity::noted(scene.repo, name);
+    // Another session may have that name by now.
+    let is_it = |noted: &SessionRecord| current.as_ref().is_none_or(|current| current.id == noted.id);
+    Ok(noted.filter(is_it).map(|noted| (name.clone(), noted)))
+}
+
+/// The session that [`meant`] finds, by name and latest commit, also when that commit is damaged: for commands that
+/// look at damage.
+pub(super) fn commit_for_command(scene: &Scene<'_>) -> Result<Option<(ShortName, ObjectId)>, Error> {
+    if let Some(noted) = session_for_command_noted(scene)? {
+        return Ok(Some((noted.0, noted.1.tip)));
+    }
+    let damaged = match session_for_command(scene) {
+        Ok(None) => return Ok(None),
+        Ok(Some(chosen)) => {
+            // Only saves the next one the reading.
+            let _ = identity::note(scene.repo, &chosen.name, &chosen.tip);
+            return Ok(Some((chosen.name, chosen.tip.entry.id)));
+        }
+        Err(error @ Error::Damaged { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let name = match scene.session {
+        Some(name) => Some(name.clone()),
+        None => current::read(scene.repo)?.session.map(|session| session.name),
+    };
+    let Some(name) = name else { return Err(damaged) };
+    Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))
+}
+
+/// The current session of this working tree.
+pub(super) fn current(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    match current::read(scene.repo)?.session {
+        Some(wanted) => by_identity(scene, &wanted),
+        None => Ok(None),
+    }
+}
+
+/// A session by identity, under whatever name it has now.
+pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Option<SessionChoice>, Error> {
+    if let Some(chosen) = named(scene, &wanted.name)?
+        && chosen.tip.document.session.id == wanted.id
+    {
+        return Ok(Some(chosen));
+    }
+    of_identity(scene, &wanted.id)
+}
+
+/// The session of this identity.
+pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<SessionChoice>, Error> {
+    for session in session::all(scene.repo)? {
+        let (Ok(tip), Ok(name)) = (session.tip, ShortName::new(session.name)) else {
+            continue;
+        };
+        // A damaged session among the others cannot be the reason to fail: it is looked at when it is named.
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            continue;
+        };
+        if tip.document.session.id == id {
+            return Ok(Some(SessionChoice {
+                name,
+                tip,
+                why: SessionChoiceReason::Meant,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The session paused last on this branch in this working tree, and the damaged sessions that could have been it.
+pub(super) fn paused_here(
+    scene: &Scene<'_>,
+    branch: Option<&str>,
+    worktree: &str,
+) -> Result<(Option<SessionChoice>, Vec<String>), Error> {
+    let mut damaged = Vec::new();
+    for session in session::all(scene.repo)? {
+        let Ok(tip) = session.tip else {
+            damaged.push(session.name);
+            continue;
+        };
+        // What was imported was put aside elsewhere: it is taken up when it is named, not because nothing else was.
+        let waits = tip.trailers.status == Some(SessionStatus::Paused)
+            && tip.trailers.branch.as_deref() == branch
+            && tip.trailers.kind != Some(CheckpointKind::Import);
+        let (true, Ok(name)) = (waits, ShortName::new(&session.name)) else {
+            continue;
+        };
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            damaged.push(session.name);
+            continue;
+        };
+        let document = &tip.document;
+        if document.worktree.id == worktree && document.host == scene.host && document.git.branch.as_deref() == branch {
+            return Ok((
+                Some(SessionChoice {
+                    name,
+                    tip,
+                    why: SessionChoiceReason::PausedHere,
+                }),
+                damaged,
+            ));
+        }
+    }
+    Ok((None, damaged))
+}
+
+/// The error for a session that is named and not there.
+pub(super) fn absent(scene: &Scene<'_>, name: &ShortName) -> Error {
+    match super::select::similar(scene, name.as_str()) {
+        Ok(candidates) if scene.session_is_of_environment => Error::SessionFromEnvNotFound {
+            name: name.clone(),
+            candidates,
+        },
+        Ok(candidates) => Error::NotFound {
+            text: name.to_string(),
+            candidates,
+        },
+        Err(error) => error,
+    }
+}
+
+/// The error for when a session is needed and none is there: the one that was named, else none is current, with the
+/// damaged ones, which must not look absent.
+pub(super) fn none_current(scene: &Scene<'_>) -> Error {
+    // One that is there and cannot be taken is damaged.
+    if let Some(name) = scene.session
+        && matches!(session::tip(scene.repo, name), Ok(None))
+    {
+        return absent(scene, name);
+    }
+    match session::all(scene.repo) {
+        Ok(all) => Error::NoSession {
+            any: !all.is_empty(),
+            fetched: latest_fetched(scene),
+            remote: store::remote::default(scene.repo, false).map(|remote| remote.name),
+            damaged: all.into_iter().filter(|s| s.tip.is_err()).map(|s| s.name).collect(),
+        },
+        Err(error) => error.into(),
+    }
+}
+
+/// The session fetched last, as `<remote>/<session>`.
+fn latest_fetched(scene: &Scene<'_>) -> Option<String> {
+    let fetched = session::fetched(scene.repo).ok()?;
+    let whole = fetched.into_iter().find(|session| session.tip.is_ok());
+    whole.map(|session| store::remote::shown(&session.name))
+}
+
+/// A checkpoint read and verified.
+pub(super) fn load(scene: &Scene<'_>, subject: &str, id: ObjectId) -> Result<Checkpoint, Error> {
+    let objects = store::objects_dir(scene.repo);
+    if let Some(seen) = scene.seen.get(&objects, id) {
+        return Ok(seen);
+    }
+    let loaded = checkpoint::load(scene.repo, id).map_err(Error::damaged(subject))?;
+    scene.seen.set(objects, &loaded);
+    Ok(loaded)
+}
+
+/// What the next checkpoint starts from: the tip's session and the part of its record that carries over.
+pub(super) fn carried(tip: &Checkpoint, name: &ShortName) -> Subject {
+    let mut session = tip.document.session.clone();
+    session.name = name.clone();
+    let record = Record {
+        summary: None,
+        auto_summary: false,
+        error: None,
+        attachments: Vec::new(),
+        ..tip.document.record.clone()
+    };
+    Subject {
+        session,
+        record,
+        log: Vec::new(),
+        steps: Vec::new(),
+    }
+}
+
+/// The subject with a session's draft applied, and the draft itself.
+pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &mut Subject) -> Result<Draft, Error> {
+    let draft = draft::read(scene.repo, &tip.document.session.id)?;
+    subject.apply_all(draft.after(&tip.document.folded).map(|(_, operation)| operation))?;
+    Ok(draft)
+}
+
+/// How many operations of a session's draft are something to save: none, where all of them together leave what the
+/// checkpoint has as it is. Such are what an undo gives back to the draft although the checkpoint has it, and an item that
+/// was added and taken out again.
+pub(super) fn waiting(draft: &Draft, tip: &Checkpoint, name: &ShortName) -> usize {
+    let document = &tip.document;
+    let waiting = draft.waiting(&document.folded);
+    if waiting == 0 {
+        return 0;
+    }
+    let before = carried(tip, name);
+    let mut after = before.clone();
+    let applied = after.apply_all(draft.after(&document.folded).map(|(_, operation)| operation));
+    // That a session was taken up again is nothing to save for.
+    after.session.status = before.session.status;
+    if after.record.summary == document.record.summary && !document.record.auto_summary {
+        after.record.summary = None;
+    }
+    if applied.is_ok() && after == before { 0 } else { waiting }
+}

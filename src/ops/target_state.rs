@@ -1,0 +1,153 @@
+//! What files are to become: the state that a checkpoint holds, or one made from it.
+
+use super::{Error, Scene};
+use crate::{
+    model::{list::Lists, path::RepoPath},
+    store::{
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id},
+        pathspec::PathFilter,
+        tree,
+    },
+    worktree::{
+        restore::{SideFiles, index::IndexState},
+        snapshot::Snapshot,
+    },
+};
+
+/// A state of files and index.
+#[derive(Clone, Debug)]
+pub(super) struct TargetState {
+    /// The tree of the files.
+    pub(super) tree: ObjectId,
+    /// The tree of the index.
+    pub(super) index: ObjectId,
+    /// What the trees do not say.
+    pub(super) lists: Lists,
+    /// The blobs that `lists.held` numbers.
+    pub(super) held: Vec<ObjectId>,
+    /// The blobs that `lists.conflicts` numbers.
+    pub(super) conflicts: Vec<ObjectId>,
+    /// The creation mask that `lists.modes` is relative to.
+    pub(super) umask: u32,
+}
+
+impl TargetState {
+    /// The state that a checkpoint holds.
+    pub(super) fn of(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Result<Self, Error> {
+        let Some(snapshot) = &checkpoint.document.snapshot else {
+            return Err(Error::NoFiles {
+                subject: subject.to_owned(),
+            });
+        };
+        let repo = scene.repo;
+        Ok(Self {
+            tree: object_id(&snapshot.tree),
+            index: object_id(&snapshot.index),
+            lists: checkpoint::lists(repo, checkpoint).map_err(Error::damaged(subject))?,
+            held: numbered(repo, checkpoint, "held", subject)?,
+            conflicts: numbered(repo, checkpoint, "conflicts", subject)?,
+            umask: u32::from_str_radix(&snapshot.umask, 8).unwrap_or(0o022),
+        })
+    }
+
+    pub(super) fn files(&self) -> SideFiles<'_> {
+        SideFiles {
+            tree: self.tree,
+            lists: &self.lists,
+            held: &self.held,
+            umask: self.umask,
+        }
+    }
+
+    pub(super) fn staged(&self) -> IndexState<'_> {
+        IndexState {
+            tree: self.index,
+            lists: &self.lists,
+            blobs: &self.conflicts,
+        }
+    }
+}
+
+/// What of the index of a checkpoint is not in the present one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnstagedChanges {
+    /// Paths that were staged, or added with `git add -N`.
+    pub staged: usize,
+    /// Paths that were unmerged.
+    pub unmerged: usize,
+}
+
+/// How much was staged or unmerged at a checkpoint that is not so in the present, of the paths that are meant.
+pub(super) fn unstaged(
+    repo: &Repository,
+    checkpoint: &Checkpoint,
+    goal: &TargetState,
+    present: &Snapshot,
+    mut paths: Option<PathFilter>,
+) -> Result<UnstagedChanges, Error> {
+    let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+    let mut unmerged: Vec<_> = goal.lists.conflicts.iter().map(|conflict| &conflict.path).collect();
+    unmerged.dedup();
+    let mut out = UnstagedChanges::default();
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    // The commit may be missing in a clone without all history; then this is not known.
+    let staged = match head {
+        Some(head) if checkpoint::commit_parts(repo, head).is_err() => Vec::new(),
+        head => tree::diff(repo, head, Some(goal.index), tree::Renames::Off)?,
+    };
+    for path in staged.iter().map(|change| &change.path) {
+        let is_there = || -> Result<bool, Error> {
+            Ok(tree::entry(repo, goal.index, path)? == tree::entry(repo, present.index_tree, path)?)
+        };
+        if !unmerged.contains(&path) && is_meant(path) && !is_there()? {
+            out.staged += 1;
+        }
+    }
+    let intended = goal.lists.intent_to_add.iter();
+    let lacking = intended.filter(|path| !present.lists.intent_to_add.contains(path));
+    out.staged += lacking.filter(|path| is_meant(path)).count();
+    let is_unmerged = |path: &RepoPath| present.lists.conflicts.iter().any(|conflict| conflict.path == *path);
+    let lacking = unmerged.into_iter().filter(|path| !is_unmerged(path));
+    out.unmerged = lacking.filter(|path| is_meant(path)).count();
+    Ok(out)
+}
+
+/// The blobs of a directory whose names are numbers, by their numbers.
+fn numbered(repo: &Repository, checkpoint: &Checkpoint, name: &str, subject: &str) -> Result<Vec<ObjectId>, Error> {
+    let Some(id) = checkpoint.document.trees.get(name) else {
+        return Ok(Vec::new());
+    };
+    let entries = checkpoint::directory(repo, object_id(id), name).map_err(Error::damaged(subject))?;
+    let mut blobs: Vec<(usize, ObjectId)> = entries
+        .into_iter()
+        .filter_map(|(name, _, id)| Some((name.parse().ok()?, id)))
+        .collect();
+    blobs.sort_unstable();
+    // A gap would shift all that follows; whoever looks for the missing one is told that it is not there.
+    let whole = blobs
+        .iter()
+        .enumerate()
+        .take_while(|(at, (n, _))| at == n)
+        .map(|(_, (_, id))| *id);
+    Ok(whole.collect())
+}
+
+/// The files of a snapshot that was just taken.
+pub(super) fn files(snapshot: &Snapshot) -> SideFiles<'_> {
+    SideFiles {
+        tree: snapshot.tree,
+        lists: &snapshot.lists,
+        held: &snapshot.held_blobs,
+        umask: snapshot.umask,
+    }
+}
+
+/// The index of a snapshot that was just taken.
+pub(super) fn staged(snapshot: &Snapshot) -> IndexState<'_> {
+    IndexState {
+        tree: snapshot.index_tree,
+        lists: &snapshot.lists,
+        blobs: &snapshot.conflict_blobs,
+    }
+}

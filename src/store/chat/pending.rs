@@ -1,0 +1,286 @@
+//! Messages that are not saved yet, one file a session among the drafts.
+//!
+//! A line each, with its number at its end, so that appending reads a few bytes of the file and no message. The first
+//! line names the file. A last line without its end was never acknowledged and is cut off by the next one.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{Error, Repository, lock, paths::own_directory, private_dir, private_path, sharing};
+use crate::{
+    model::{chat::Message, json},
+    os,
+};
+
+/// Something that waits for the next save.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(clippy::large_enum_variant, reason = "nearly all are messages")]
+pub enum PendingMessage {
+    /// A message.
+    Message(Message),
+    /// A text beside the document, `context.md` or `agent.md`, that replaces the one before.
+    Text {
+        /// Its name.
+        name: String,
+        /// What it says; empty removes it.
+        text: String,
+    },
+}
+
+/// What waits.
+#[derive(Debug, Default)]
+pub struct PendingChat {
+    /// The file's id; `None` when there is none.
+    pub id: Option<String>,
+    /// The entries with their numbers, oldest first.
+    pub entries: Vec<(u64, PendingMessage)>,
+    /// Lines that could not be read, by their position counted from 1; they are kept in the file.
+    pub unreadable: Vec<usize>,
+}
+
+impl PendingChat {
+    /// The entries that no document with this `folded` holds.
+    pub fn after(&self, folded: &BTreeMap<String, u64>) -> impl Iterator<Item = &PendingMessage> {
+        let done = self.id.as_ref().and_then(|id| folded.get(id)).copied().unwrap_or(0);
+        self.entries
+            .iter()
+            .filter(move |(n, _)| *n > done)
+            .map(|(_, entry)| entry)
+    }
+
+    /// The number of the last entry.
+    pub fn last(&self) -> Option<u64> {
+        self.entries.last().map(|(n, _)| *n)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChatHeader {
+    chat: String,
+    /// The number after which this file's entries begin.
+    n: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChatLine {
+    #[serde(flatten)]
+    entry: PendingMessage,
+    /// The last member, because it is looked for at the line's end.
+    n: u64,
+}
+
+fn name(session: &str) -> String {
+    format!("{session}.chat.jsonl")
+}
+
+fn path(repo: &Repository, session: &str) -> Result<PathBuf, Error> {
+    Ok(own_directory(repo, private_dir(repo)?.join("drafts"))?.join(name(session)))
+}
+
+fn locked(repo: &Repository, session: &str, wait: Duration) -> Result<lock::HeldLock, Error> {
+    lock::common(
+        repo,
+        &format!("chat-{}", lock::file_name(session)),
+        &format!("the chat of session '{session}'"),
+        wait,
+    )
+}
+
+/// Adds entries in one write; they are on disk when this returns. Gives the number of the last one.
+///
+/// Reads the end of the file only, whatever its length.
+pub fn add(
+    repo: &Repository,
+    session: &str,
+    entries: &[PendingMessage],
+    fresh_id: impl FnOnce() -> String,
+    wait: Duration,
+) -> Result<u64, Error> {
+    let _lock = locked(repo, session, wait)?;
+    let path = path(repo, session)?;
+    let io = |action| Error::io(action, &path);
+    let mut file = os::private_file(&path, sharing(repo)).map_err(io("open"))?;
+    let (last, keep) = end(&mut file).map_err(io("read"))?;
+    let mut bytes = Vec::new();
+    let mut n = last;
+    if keep == 0 {
+        bytes = json::to_line(&ChatHeader { chat: fresh_id(), n: 0 });
+        n = 0;
+    }
+    for entry in entries {
+        n += 1;
+        bytes.extend(json::to_line(&ChatLine {
+            entry: entry.clone(),
+            n,
+        }));
+    }
+    file.set_len(keep).map_err(io("write"))?;
+    file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
+    file.write_all(&bytes).map_err(io("write"))?;
+    file.sync_data().map_err(io("write"))?;
+    if keep == 0 {
+        os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
+    }
+    Ok(n)
+}
+
+/// The number of the last whole line and the length of the file up to its end.
+fn end(file: &mut File) -> std::io::Result<(u64, u64)> {
+    let len = file.metadata()?.len();
+    let mut span = 64;
+    // Nearly always the first look is enough; behind a line that was cut off the span doubles.
+    loop {
+        let start = len.saturating_sub(span);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        Read::by_ref(file).take(len - start).read_to_end(&mut bytes)?;
+        let newline = bytes.iter().rposition(|byte| *byte == b'\n');
+        if let Some(at) = newline
+            && let Some(n) = number(&bytes[..at])
+        {
+            return Ok((n, start + at as u64 + 1));
+        }
+        if start == 0 {
+            let Some(at) = newline else { return Ok((0, 0)) };
+            // The last whole line is not ours (damage in the middle): numbers go on after the highest readable one.
+            let highest = bytes[..at].split(|byte| *byte == b'\n').filter_map(number).max();
+            return Ok((highest.unwrap_or(0), at as u64 + 1));
+        }
+        span *= 2;
+    }
+}
+
+/// The number at the end of a line, of which the beginning may be missing.
+fn number(line: &[u8]) -> Option<u64> {
+    let line = line.strip_suffix(b"}")?;
+    let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, digits) = line.split_at(line.len() - digits);
+    before
+        .ends_with(b",\"n\":")
+        .then(|| std::str::from_utf8(digits).ok()?.parse().ok())
+        .flatten()
+}
+
+fn bytes(repo: &Repository, session: &str) -> Result<Option<Vec<u8>>, Error> {
+    let path = private_path(repo).join("drafts").join(name(session));
+    match os::read_regular(&path) {
+        Ok(mut bytes) => {
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            bytes.truncate(whole);
+            Ok(Some(bytes))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// What waits in a session; nothing when there is no file.
+pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
+    let mut waiting = PendingChat::default();
+    let Some(bytes) = bytes(repo, session)? else {
+        return Ok(waiting);
+    };
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if at == 0
+            && let Ok(header) = serde_json::from_slice::<ChatHeader>(line)
+        {
+            waiting.id = Some(header.chat);
+        } else if let Ok(line) = serde_json::from_slice::<ChatLine>(line) {
+            waiting.entries.push((line.n, line.entry));
+        } else {
+            waiting.unreadable.push(at + 1);
+        }
+    }
+    Ok(waiting)
+}
+
+/// Whether something waits that no document with this `folded` holds, and how many bytes at most. Reads the file's
+/// first and last bytes only.
+pub fn waits(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>) -> Result<Option<u64>, Error> {
+    let path = private_path(repo).join("drafts").join(name(session));
+    let mut file = match os::open_regular(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let (last, len) = end(&mut file).map_err(Error::io("read", &path))?;
+    let mut first = [0; 256];
+    file.seek(SeekFrom::Start(0)).map_err(Error::io("read", &path))?;
+    let read = file.read(&mut first).map_err(Error::io("read", &path))?;
+    let line = first[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Ok(header) = serde_json::from_slice::<ChatHeader>(line) else {
+        return Ok((len > 0).then_some(len));
+    };
+    let done = folded.get(&header.chat).copied().unwrap_or(0).max(header.n);
+    Ok((last > done).then_some(len))
+}
+
+/// Forgets what a document with this `folded` holds, after it is on its ref. What came meanwhile stays, and so do
+/// unreadable lines. A killed call leaves the old file, which is harmless.
+pub fn forget(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>, wait: Duration) -> Result<(), Error> {
+    if !private_path(repo).join("drafts").join(name(session)).exists() {
+        return Ok(());
+    }
+    let _lock = locked(repo, session, wait)?;
+    let Some(bytes) = bytes(repo, session)? else {
+        return Ok(());
+    };
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let Some(header) = lines
+        .next()
+        .and_then(|line| serde_json::from_slice::<ChatHeader>(line).ok())
+    else {
+        return Ok(());
+    };
+    let Some(done) = folded.get(&header.chat).copied().filter(|done| *done > header.n) else {
+        return Ok(());
+    };
+    let first = json::to_line(&ChatHeader {
+        chat: header.chat,
+        n: done,
+    });
+    let rest: Vec<_> = lines
+        .filter(|line| number(&line[..line.len() - 1]).is_none_or(|n| n > done))
+        .collect();
+    let path = path(repo, session)?;
+    os::replace_with(&path, sharing(repo), true, &mut |file| {
+        file.write_all(&first)?;
+        rest.iter().try_for_each(|line| file.write_all(line))
+    })
+    .map_err(Error::io("write", &path))
+}
+
+/// Removes what waits in a session that is purged, whatever it is.
+pub fn remove(repo: &Repository, session: &str, wait: Duration) -> Result<(), Error> {
+    if !private_path(repo).join("drafts").join(name(session)).exists() {
+        return Ok(());
+    }
+    let _lock = locked(repo, session, wait)?;
+    let path = path(repo, session)?;
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => os::sync_dir(path.parent().unwrap_or(&path)).map_err(Error::io("remove", &path)),
+    }
+}
+
+/// Takes out entries that are there exactly like this.
+pub fn take_out(repo: &Repository, session: &str, entries: &[PendingMessage], wait: Duration) -> Result<(), Error> {
+    let _lock = locked(repo, session, wait)?;
+    let Some(bytes) = bytes(repo, session)? else {
+        return Ok(());
+    };
+    let kept: Vec<&[u8]> = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| serde_json::from_slice::<ChatLine>(line).map_or(true, |line| !entries.contains(&line.entry)))
+        .collect();
+    let path = path(repo, session)?;
+    os::replace(&path, &kept.concat(), sharing(repo), true).map_err(Error::io("write", &path))
+}

@@ -1,0 +1,172 @@
+//! The undo list after a purge: ids of checkpoints that were written again are replaced, and what rests on one that is
+//! gone is forgotten, with everything that the list says about it.
+//!
+//! The one place that rewrites a list, whole and in one step: what a purge is to remove may stand in it in clear.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{Effect, LIST, UndoLine};
+use crate::model::id::Oid;
+use crate::model::json;
+use crate::os;
+use crate::store::{Error, Repository, lock, sharing};
+
+/// What became of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckpointFate {
+    /// It is what it was.
+    Same,
+    /// It was written again.
+    Now(Oid),
+    /// It is gone.
+    Gone,
+}
+
+/// What a purge did.
+pub struct UndoPurge<'a> {
+    /// What became of a commit.
+    pub became: &'a dyn Fn(&Oid) -> CheckpointFate,
+    /// The identity of a session that is gone altogether.
+    pub session: Option<&'a str>,
+}
+
+/// Brings the list in a working tree's private directory up to date and gives the number of entries that were forgotten.
+///
+/// The caller holds the lock of that working tree.
+pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>) -> Result<usize, Error> {
+    let path = directory.join(LIST);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let mut lines = Vec::new();
+    let mut gone = HashSet::new();
+    for line in bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n"))
+    {
+        let mut line: UndoLine = serde_json::from_slice(line)
+            .map_err(|error| Error::io("understand", &path)(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        if !update(&mut line, purged) {
+            gone.insert(number(&line));
+        }
+        lines.push(line);
+    }
+    lines.retain(|line| !gone.contains(&number(line)));
+    let new: Vec<u8> = lines.iter().flat_map(json::to_line).collect();
+    if new != bytes {
+        os::replace(&path, &new, sharing(repo), true).map_err(Error::io("write", &path))?;
+    }
+    for n in &gone {
+        let changes = directory.join("undo").join(format!("{n}.changes"));
+        match fs::remove_file(&changes) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", changes)(error)),
+            _ => {}
+        }
+    }
+    Ok(gone.len())
+}
+
+/// The lock that guards the list in a working tree's private folder.
+pub fn lock_of(repo: &Repository, directory: &Path, wait: std::time::Duration) -> Result<lock::HeldLock, Error> {
+    lock::worktree_at(repo, directory, wait)
+}
+
+fn number(line: &UndoLine) -> u64 {
+    match line {
+        UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => entry.n,
+        UndoLine::Settled { settled, .. } => *settled,
+        UndoLine::Undone { undone, .. } => *undone,
+        UndoLine::Redone { redone, .. } => *redone,
+    }
+}
+
+/// Replaces the ids of a line; `false` when it rests on something that is gone.
+fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
+    let mut whole = true;
+    let mut replace = |id: &mut Oid| match (purged.became)(id) {
+        CheckpointFate::Same => {}
+        CheckpointFate::Now(now) => *id = now,
+        CheckpointFate::Gone => whole = false,
+    };
+    let mut of_session = false;
+    match line {
+        UndoLine::Redone { .. } | UndoLine::Settled { .. } => {}
+        UndoLine::Undone { kept, .. } => {
+            kept.iter_mut().for_each(replace);
+        }
+        UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => {
+            for effect in &mut entry.effects {
+                match effect {
+                    Effect::Files { before } | Effect::Index { before, .. } => replace(before),
+                    Effect::Ref { old, new, .. } => old.iter_mut().chain(new).for_each(&mut replace),
+                    Effect::Current { .. } | Effect::WorkTree { .. } => {}
+                    Effect::Record { session, .. } => of_session |= purged.session == Some(session),
+                }
+            }
+        }
+    }
+    whole && !of_session
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::time::Timestamp;
+    use crate::store::undo::UndoEntry;
+
+    fn id(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).expect("an id")
+    }
+
+    #[test]
+    fn ids_are_replaced_and_what_rests_on_nothing_is_told() {
+        let became = |old: &Oid| match old.as_str().as_bytes()[0] {
+            b'a' => CheckpointFate::Now(id("b")),
+            b'd' => CheckpointFate::Gone,
+            _ => CheckpointFate::Same,
+        };
+        let purged = UndoPurge {
+            became: &became,
+            session: Some("gone"),
+        };
+        let done = |effect| {
+            UndoLine::Done(UndoEntry {
+                n: 1,
+                at: Timestamp::from_unix(0, 0),
+                operation: "restore".to_owned(),
+                what: String::new(),
+                effects: vec![effect],
+            })
+        };
+        let mut line = done(Effect::Files { before: id("a") });
+        assert!(update(&mut line, &purged));
+        assert!(matches!(line, UndoLine::Done(entry) if entry.effects == [Effect::Files { before: id("b") }]));
+        let moved = Effect::Ref {
+            name: "refs/checkpoints/x".to_owned(),
+            old: Some(id("c")),
+            new: Some(id("d")),
+        };
+        assert!(!update(&mut done(moved), &purged));
+        let value = || Box::new(serde_json::Value::Null);
+        let record = |session: &str| Effect::Record {
+            session: session.to_owned(),
+            before: value(),
+            after: value(),
+            last: 0,
+        };
+        assert!(!update(&mut done(record("gone")), &purged));
+        assert!(update(&mut done(record("other")), &purged));
+        let mut undone = UndoLine::Undone {
+            undone: 1,
+            last: None,
+            at: Timestamp::from_unix(0, 0),
+            kept: Some(id("d")),
+        };
+        assert!(!update(&mut undone, &purged));
+    }
+}

@@ -1,0 +1,201 @@
+//! After all paths were seen: room for what is written, empty directories, and what is told although nothing happens to it.
+
+use std::collections::HashSet;
+
+use super::{Planner, not_held};
+use crate::model::list::SkipReason;
+use crate::model::path::RepoPath;
+use crate::model::plan::{Act, BlockReason, PlanReason};
+use crate::os::dir::FileKind;
+use crate::worktree::restore::Error;
+use crate::worktree::restore::disk::{DirectoryObstacle, DiskEntry, directories_above};
+use crate::worktree::restore::plan::RestoreStep;
+use crate::worktree::restore::side::SideEntry;
+use crate::worktree::restore::walk::PairWalk;
+
+impl Planner<'_, '_> {
+    /// Files that were not meant themselves go if a directory has to be where they are.
+    pub(super) fn make_room(&mut self) {
+        let needed: HashSet<Vec<u8>> = self
+            .plan
+            .steps
+            .iter()
+            .filter(|step| matches!(step, RestoreStep::Write { .. }))
+            .flat_map(|step| directories_above(step.path()).map(<[u8]>::to_vec))
+            .collect();
+        let in_the_way = std::mem::take(&mut self.in_the_way);
+        for (path, was) in in_the_way {
+            if needed.contains(&path) {
+                self.remove_content(&path, was, PlanReason::InTheWay);
+            }
+        }
+    }
+
+    /// A directory in the way of a file must hold nothing but what goes away anyway.
+    pub(super) fn check_replaced(&mut self) -> Result<(), Error> {
+        for directory in std::mem::take(&mut self.replaced) {
+            for inside in self.disk.inside(&directory).map_err(self.io(&directory))? {
+                match inside {
+                    DirectoryObstacle::File(path) if self.removed.contains(&self.system.key(&path)) => {}
+                    DirectoryObstacle::File(path) => self.plan.block(&path, BlockReason::Ignored),
+                    DirectoryObstacle::Special(path) => {
+                        self.plan.block(&path, BlockReason::NotHeld(SkipReason::Special));
+                    }
+                    DirectoryObstacle::Repository(path) => self.plan.block(&path, BlockReason::Repository),
+                    DirectoryObstacle::Folder(path) => self.plan.steps.push(RestoreStep::RemoveFolder { path }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies where something is to be written must go away anyway.
+    pub(super) fn check_room(&mut self) -> Result<(), Error> {
+        for path in std::mem::take(&mut self.occupied) {
+            if self.removed.contains(&self.system.key(&path)) {
+                continue;
+            }
+            let why = match self.disk.at(&path).map_err(self.io(&path))? {
+                DiskEntry::Something(meta) if meta.kind == FileKind::Special => {
+                    BlockReason::NotHeld(SkipReason::Special)
+                }
+                _ => BlockReason::Ignored,
+            };
+            self.plan.block(&path, why);
+        }
+        Ok(())
+    }
+
+    pub(super) fn empty_directories(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
+        for directory in &walk.target.lists().empty_dirs {
+            let path = directory.as_bytes();
+            if !self.is_selected(path) {
+                continue;
+            }
+            if self.is_in_repository(walk, path)? {
+                self.plan.line(Act::Skip, path, PlanReason::Repository);
+                continue;
+            }
+            match self.disk.at(path).map_err(self.io(path))? {
+                DiskEntry::Something(meta) if meta.kind == FileKind::Folder => continue,
+                DiskEntry::Something(_) => self.occupied.push(path.to_vec()),
+                DiskEntry::Blocked(length) => self.occupied.push(path[..length].to_vec()),
+                DiskEntry::Nothing => {}
+            }
+            self.plan.line(Act::Write, path, PlanReason::EmptyFolder);
+            self.plan.steps.push(RestoreStep::MakeFolder { path: path.to_vec() });
+        }
+        if self.options.overlay {
+            return Ok(());
+        }
+        let saved: HashSet<_> = walk.target.lists().empty_dirs.iter().collect();
+        let gone: HashSet<Vec<u8>> = self
+            .plan
+            .steps
+            .iter()
+            .filter(|step| matches!(step, RestoreStep::RemoveFolder { .. }))
+            .map(|step| step.path().to_vec())
+            .collect();
+        for directory in &walk.present.lists().empty_dirs {
+            let path = directory.as_bytes();
+            let settled = saved.contains(directory) || gone.contains(path) || is_under_skipped(walk, path);
+            if settled || !self.is_selected(path) || walk.target.node(path)?.is_some() {
+                continue;
+            }
+            if self
+                .options
+                .cwd
+                .as_ref()
+                .is_some_and(|cwd| is_at_or_above(path, cwd.as_bytes()))
+            {
+                self.plan.line(Act::Keep, path, PlanReason::CurrentFolder);
+                continue;
+            }
+            self.plan.line(Act::Delete, path, PlanReason::EmptyNotInCheckpoint);
+            self.plan.steps.push(RestoreStep::RemoveFolder { path: path.to_vec() });
+        }
+        Ok(())
+    }
+
+    /// Whether a path is that of another repository of the present, or in one.
+    fn is_in_repository(&mut self, walk: &PairWalk<'_>, path: &[u8]) -> Result<bool, Error> {
+        for path in std::iter::once(path).chain(directories_above(path)) {
+            let node = walk.present.node(path)?;
+            let is_skipped = walk.present.skipped(path) == Some(SkipReason::NestedRepository);
+            if is_skipped || matches!(node, Some(SideEntry::Repository(_))) {
+                return Ok(true);
+            }
+            let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
+            if matches!(node, Some(SideEntry::Folder(_))) || self.options.entered.is_some_and(is_entered) {
+                continue;
+            }
+            // One that is ignored is in no list.
+            let dot_git = [path, b"/.git"].concat();
+            if matches!(self.disk.at(&dot_git).map_err(self.io(path))?, DiskEntry::Something(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tells of what was there when the checkpoint was saved and is gone now.
+    pub(super) fn not_saved(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
+        for skipped in &walk.target.lists().skipped {
+            let path = skipped.path.as_bytes();
+            if self.system.check(path, true).is_err() || !self.is_selected(path) {
+                continue;
+            }
+            if matches!(
+                self.disk.at(path).map_err(self.io(path))?,
+                DiskEntry::Nothing | DiskEntry::Blocked(_)
+            ) {
+                self.plan.line(Act::Skip, path, PlanReason::NotSaved(skipped.reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of what came since and stays because no checkpoint can hold it.
+    pub(super) fn not_held(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
+        if self.options.overlay {
+            return Ok(());
+        }
+        for skipped in &walk.present.lists().skipped {
+            let path = skipped.path.as_bytes();
+            let told = is_under_skipped(walk, path) || !self.is_selected(path);
+            if !told && self.system.check(path, true).is_ok() && walk.target.node(path)?.is_none() {
+                self.plan.line(Act::Keep, path, not_held(skipped.reason));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn kept_directories(&self, walk: &PairWalk<'_>) -> HashSet<Vec<u8>> {
+        let mut keep = HashSet::new();
+        let mut add = |path: &[u8]| {
+            keep.insert(path.to_vec());
+            keep.extend(directories_above(path).map(<[u8]>::to_vec));
+        };
+        for directory in &walk.target.lists().empty_dirs {
+            add(directory.as_bytes());
+        }
+        if let Some(cwd) = &self.options.cwd {
+            add(cwd.as_bytes());
+        }
+        keep
+    }
+}
+
+/// Whether `path` is `other` or a directory above it.
+fn is_at_or_above(path: &[u8], other: &[u8]) -> bool {
+    other
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// Whether the target did not save what was at a path or above it.
+fn is_under_skipped(walk: &PairWalk<'_>, path: &[u8]) -> bool {
+    std::iter::once(path)
+        .chain(directories_above(path))
+        .any(|path| walk.target.skipped(path).is_some())
+}

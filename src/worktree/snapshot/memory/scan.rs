@@ -1,0 +1,182 @@
+//! A look at everything that the last snapshot saw, on a few threads: which directories still have the names they had, and
+//! what the system says of their files now.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{
+    CachedDirectory, DirectorySlot, DirectoryStamp, SnapshotInputs, SnapshotMemory, UnchangedDirectory, names,
+    stat_encoding,
+};
+use crate::os;
+use crate::os::dir::{Dir, DirNames, Meta};
+use crate::worktree::snapshot::cache::checksum;
+
+/// Directories that are worth a thread.
+const MANY: usize = 16;
+
+/// What was found. The walk takes it directory by folder.
+pub(in crate::worktree::snapshot) struct CacheScan<'a> {
+    seen: &'a SnapshotMemory,
+    /// By the positions of the folders.
+    found: Vec<Mutex<DirectoryState>>,
+    /// What the system said, by the numbers of the threads.
+    told: Vec<Vec<u8>>,
+    /// Whether everything in all directories is as it was.
+    same: bool,
+}
+
+/// What was found of one folder.
+enum DirectoryState {
+    /// Its names are not as they were, or it was taken already.
+    Nothing,
+    /// Where it stands what was said of the files that the snapshot asked for: the number of a thread, and a place in
+    /// what that was told.
+    Names(usize, Range<usize>),
+    /// It is plain, and everything is as it was.
+    Plain(UnchangedDirectory),
+}
+
+impl SnapshotMemory {
+    /// Looks at everything with up to `threads` threads. `device` is the one on which directories can be believed.
+    pub(in crate::worktree::snapshot) fn look(
+        &self,
+        root: &Path,
+        device: Option<u64>,
+        around: Option<&SnapshotInputs>,
+        threads: usize,
+    ) -> CacheScan<'_> {
+        let found: Vec<_> = self
+            .directories
+            .iter()
+            .map(|_| Mutex::new(DirectoryState::Nothing))
+            .collect();
+        let is_around = around.is_some_and(|around| self.is_around(around));
+        let (same, next) = (AtomicBool::new(!self.directories.is_empty()), AtomicUsize::new(0));
+        let (Some(device), Ok(root)) = (device, Dir::open(root)) else {
+            return CacheScan {
+                seen: self,
+                found,
+                told: Vec::new(),
+                same: false,
+            };
+        };
+        let places: Vec<_> = self.directories.iter().zip(&found).collect();
+        let work = |number: usize| {
+            let mut told = Vec::new();
+            // One by one: the last of a batch of large ones would be waited for.
+            while let Some((place, found)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let start = told.len();
+                let has_names = self.look_at(&root, place, device, &mut told).is_some();
+                let is_same = has_names && place.asked == Some(checksum(&told[start..]));
+                if !is_same {
+                    same.store(false, Ordering::Relaxed);
+                }
+                let plain = place.plain.filter(|_| is_around && is_same);
+                if !has_names || plain.is_some() {
+                    told.truncate(start);
+                }
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = match plain {
+                    Some(plain) => DirectoryState::Plain(plain),
+                    None if has_names => DirectoryState::Names(number, start..told.len()),
+                    None => DirectoryState::Nothing,
+                };
+            }
+            told
+        };
+        let told = std::thread::scope(|scope| {
+            let threads = threads.min(self.directories.len() / MANY);
+            let helpers: Vec<_> = (1..threads)
+                // Without them, where the system allows no more, it takes longer.
+                .map_while(|number| os::spawn_worker(scope, move || work(number)))
+                .collect();
+            let mut told = vec![work(0)];
+            for helper in helpers {
+                told.push(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            told
+        });
+        CacheScan {
+            seen: self,
+            found,
+            told,
+            same: same.into_inner(),
+        }
+    }
+
+    /// Adds to `told` what the system says of the files of a directory, if it has the names that it had.
+    fn look_at(&self, root: &Dir, place: &DirectorySlot, device: u64, told: &mut Vec<u8>) -> Option<()> {
+        let bytes = &self.bytes[place.names.clone()];
+        if place.stamp.dev != device || checksum(bytes) != place.sum {
+            return None;
+        }
+        let path = self.bytes[place.path.clone()].strip_suffix(b"/").unwrap_or(b".");
+        let dir = root.directory(path).ok()?;
+        if DirectoryStamp::of(&dir.meta().ok()?) != place.stamp {
+            return None;
+        }
+        for (name, kind, _) in names(bytes).filter(|(_, _, asked)| *asked) {
+            let meta = dir.stat_c(name).ok()?;
+            if meta.kind != kind || meta.dev != device {
+                return None;
+            }
+            stat_encoding::put(&meta, told);
+        }
+        Some(())
+    }
+}
+
+impl CacheScan<'_> {
+    /// Whether everything in all directories is as it was.
+    pub(in crate::worktree::snapshot) fn is_same(&self) -> bool {
+        self.same
+    }
+
+    /// What is known of the directory of this path, which has a slash at the end, if it is plain and as it was; and what may
+    /// be kept of it again.
+    pub(in crate::worktree::snapshot) fn plain(&self, path: &[u8]) -> Option<(UnchangedDirectory, CachedDirectory)> {
+        let at = self.find(path)?;
+        let DirectoryState::Plain(plain) = *self.lock(at) else {
+            return None;
+        };
+        let place = &self.seen.directories[at];
+        let directory = CachedDirectory {
+            stamp: place.stamp,
+            names: self.seen.bytes[place.names.clone()].to_vec(),
+            sum: place.sum,
+            asked: place.asked,
+            plain: place.plain,
+        };
+        Some((plain, directory))
+    }
+
+    fn find(&self, path: &[u8]) -> Option<usize> {
+        let (bytes, directories) = (&self.seen.bytes, &self.seen.directories);
+        directories
+            .binary_search_by(|place| bytes[place.path.clone()].cmp(path))
+            .ok()
+    }
+
+    fn lock(&self, at: usize) -> MutexGuard<'_, DirectoryState> {
+        self.found[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fills `names` with those of the directory of this path, which has a slash at the end, and gives what is said of
+    /// them; of each directory once. `None` if that is not known.
+    pub(in crate::worktree::snapshot) fn take(&self, path: &[u8], into: &mut DirNames) -> Option<Vec<Option<Meta>>> {
+        let at = self.find(path)?;
+        let DirectoryState::Names(thread, range) = std::mem::replace(&mut *self.lock(at), DirectoryState::Nothing)
+        else {
+            return None;
+        };
+        let mut told = self.told[thread][range].as_chunks().0.iter();
+        let place = &self.seen.directories[at];
+        let all = || names(&self.seen.bytes[place.names.clone()]);
+        into.fill(all().map(|(name, kind, _)| (name.to_bytes(), kind)));
+        let meta = |kind| move |told| stat_encoding::meta(told, kind, place.stamp.dev);
+        let metas = all().map(|(_, kind, asked)| asked.then(|| told.next()).flatten().map(meta(kind)));
+        Some(metas.collect())
+    }
+}
