@@ -1,9 +1,9 @@
 //! The one place that starts a git child.
 //!
-//! A child must answer about the repository it is told, run nothing of the user's (hooks, fsmonitor, gc), take no
-//! optional lock, ask nothing, and not outlive us. So the repository variables are cleared (settings given by the
-//! environment, `GIT_CONFIG_*`, stay: `safe.directory` and credentials of CI come that way), the repository is named
-//! explicitly, and the program is never taken from the current folder. Input and output go through pipes.
+//! A child must answer about the given repository, run nothing of the user's (hooks, fsmonitor, gc), take no optional
+//! lock, ask nothing, and not outlive us. So the repository variables are cleared (settings given by the environment,
+//! `GIT_CONFIG_*`, stay: `safe.directory` and credentials of CI come that way), the repository is named explicitly, and
+//! the program is never taken from the current directory. Input and output go through pipes.
 
 mod network;
 mod program;
@@ -67,7 +67,7 @@ pub enum Error {
         command: String,
         /// The exit status; `None` when a signal ended it.
         code: Option<i32>,
-        /// What it wrote on standard error.
+        /// Output on standard error.
         stderr: String,
     },
 }
@@ -85,7 +85,7 @@ fn detail(stderr: &str) -> String {
     }
 }
 
-/// What a finished child gave.
+/// Output of a finished child process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOutput {
     /// The exit status.
@@ -343,14 +343,14 @@ impl Git {
         command
     }
 
-    /// The command as it stands in messages: what the caller asked, without the settings we always add.
+    /// The command as shown in messages: what the caller asked, without the settings we always add.
     fn shown(&self) -> String {
         let words: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
         words.join(" ")
     }
 }
 
-/// Tells of a child that ended, for those who want to know.
+/// Reports a finished child to observers.
 fn told(command: &str, begun: Instant, code: Option<i32>) {
     crate::os::trace::say(2, || {
         let ended = match code {

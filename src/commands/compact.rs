@@ -215,8 +215,8 @@ fn fixed(opened: &OpenedRepository, chat: &SessionChat<'_>) -> Result<String, Co
     Ok(request::fixed(&opened.scene(), chat, &checkpoint)?)
 }
 
-/// A summary for the checkpoint that is about to be saved, if the chat is too long. Failing is told and is no failure of
-/// the save: everything stays as it was.
+/// A summary for the checkpoint that is about to be saved, if the chat is too long. A failure is a warning and does not
+/// fail the save: everything stays as it was.
 ///
 /// Not within a summarizing program, and not when another one compacts at this moment.
 pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &Events) -> Option<PreparedSummary> {
@@ -245,7 +245,7 @@ pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &E
     }
 }
 
-/// Tells whether a checkpoint holds the summary that was made for it.
+/// Returns whether a checkpoint holds the summary that was made for it.
 pub(super) fn completed(context: &Context, events: &Events, prepared: &PreparedSummary, receipt: &CheckpointReceipt) {
     warn_redactions(context, &prepared.redactions);
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);

@@ -21,7 +21,7 @@ use crate::{
 
 /// Keep what the project is about with the session
 ///
-/// It is saved as 'context.md' beside the record and stands in every request.
+/// It is saved as 'context.md' beside the record and is part of every request.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

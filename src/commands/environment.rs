@@ -39,12 +39,12 @@ const KEPT: &[&str] = &[
     "XDG_DATA_HOME",
 ];
 
-/// What a command finds around it.
+/// Environment of a command: variables, clock, directory and terminals.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The current directory, absolute.
     pub cwd: PathBuf,
-    /// The path of this program, where the system tells.
+    /// The path of this program, where the system reports it.
     pub program: Option<PathBuf>,
     /// The time of the whole command.
     pub now: Timestamp,
@@ -64,7 +64,7 @@ pub struct Terminals {
     pub output: bool,
     /// Standard error.
     pub error: bool,
-    /// Columns of the first of them that is a terminal and tells.
+    /// Columns of the first of them that is a terminal and has a width.
     pub columns: Option<u16>,
 }
 

@@ -15,7 +15,7 @@ use crate::render::escape;
 use crate::render::slot::Slot;
 use crate::render::text::{Text, TextLine};
 
-/// What kind of failure. Several kinds may share an exit code; scripts that need more look at [`FailureKind::code`] in JSON.
+/// Kind of failure. Several kinds may share an exit code; scripts that need more look at [`FailureKind::code`] in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// The answer is no: damage found, a difference found, a question declined. No message is needed.
@@ -121,7 +121,7 @@ impl FailureKind {
         }
     }
 
-    /// What its exit code means, for the manual.
+    /// Meaning of its exit code, for the manual.
     pub fn meaning(self) -> &'static str {
         match self.exit_code() {
             1 => "the answer is no: something differs, damage was found, a question was declined",
@@ -180,7 +180,7 @@ impl CommandError {
         }
     }
 
-    /// From an error of a lower layer and what caused that. A cause that the message already tells is not repeated.
+    /// From an error of a lower layer and what caused that. A cause that the message already contains is not repeated.
     pub fn of(kind: FailureKind, error: &dyn StdError) -> Self {
         Self::new(kind, error.to_string()).caused_by(error.source())
     }
@@ -209,7 +209,7 @@ impl CommandError {
         let mut next = cause;
         while let Some(error) = next {
             let text = error.to_string();
-            // The library's text of an error of the system ends with its number, which tells nobody anything.
+            // The library's text of an error of the system ends with its number, which means nothing to people.
             let text = text.split(" (os error").next().unwrap_or_default();
             // Nor does what gix adds for those who write programs.
             let text = os::clause(text.split(", input=").next().unwrap_or_default());
@@ -235,12 +235,12 @@ impl CommandError {
         &self.message
     }
 
-    /// What kind of failure.
+    /// Kind of failure; decides the exit code.
     pub fn kind(&self) -> FailureKind {
         self.kind
     }
 
-    /// What to do about it.
+    /// Hints that are printed below the message.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

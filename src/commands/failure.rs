@@ -1,4 +1,4 @@
-//! Failures of the layers below as the command line tells them: kind, exit code, and what to do next.
+//! Failures of the layers below as the command line reports them: kind, exit code, and what to do next.
 
 use super::{
     error::{CommandError, FailureKind},

@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// How it ended
     #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
     status: String,
-    /// What this checkpoint is about
+    /// Subject of this checkpoint
     #[arg(
         short,
         long,

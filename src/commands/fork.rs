@@ -172,7 +172,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-/// What a dry run tells.
+/// Report of a dry run.
 fn plan_text(planned: &[ForkPlan], context: &Context) -> Result<(), CommandError> {
     if context.ui.options().json {
         let forks: Vec<_> = planned

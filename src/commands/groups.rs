@@ -1,4 +1,4 @@
-//! The program's own help: what stands below it, and the commands by groups, since sixty in one list are for nobody.
+//! The program's own help: its subcommands, and the commands by groups, since a list of sixty is unreadable.
 
 use std::fmt::Write as _;
 

@@ -50,7 +50,7 @@ pub(super) struct Args {
 pub(super) struct Guide {
     /// Its name on the command line.
     pub(super) name: &'static str,
-    /// What it is about, in a few words.
+    /// Subject in a few words.
     pub(super) about: &'static str,
     /// The section of the manual it belongs to.
     pub(super) section: u8,
@@ -189,7 +189,7 @@ fn show(
     Ok(())
 }
 
-/// Opens the manual page of this name on the terminal, if that is where the output goes, and tells whether it did.
+/// Opens the manual page of this name on the terminal, if that is where the output goes, and returns whether it did.
 pub(super) fn manual(ui: &Ui, page: &str) -> bool {
     let wanted = ui.terminals().output && !ui.options().no_pager && !page.is_empty();
     wanted && os::has_manual(page) && os::show_manual(page).unwrap_or(false)
@@ -270,7 +270,7 @@ fn exit_codes() -> String {
     out
 }
 
-/// The settings there are, with the values in force where this stands in a repository.
+/// The settings, with the values in force inside a repository.
 fn settings(env: &Environment) -> String {
     let ui = Ui::new(env, OutputOptions::default(), Streams::captured(b"").0);
     let mut quiet = Context { env: env.clone(), ui };

@@ -1,7 +1,7 @@
 //! `hooks`: a checkpoint for each commit, made by git's own hooks.
 //!
 //! `hooks run` is what the hooks call. It must not fail, ask, print or take long: it starts itself anew as a worker and
-//! waits two seconds for it; a worker that needs longer goes on alone. What it did is told by `hooks status` and
+//! waits two seconds for it; a worker that needs longer goes on alone. What it did is reported by `hooks status` and
 //! `status`.
 
 use std::{
@@ -80,7 +80,7 @@ enum HooksCommand {
     Run {
         /// The hook
         hook: String,
-        /// What git gave it
+        /// Arguments from git
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
@@ -268,7 +268,7 @@ fn report(context: &Context, what: &str, done: &[(Hook, HookFileChange)], dry_ru
     Ok(())
 }
 
-/// Hook managers write hook files anew: what is to last stands in their configuration, which is the project's.
+/// Hook managers write hook files anew: permanent settings belong in their configuration, which is the project's.
 fn show_snippet(
     context: &Context,
     manager: Manager,
@@ -417,7 +417,7 @@ fn words(state: &HookState) -> (&'static str, Option<String>) {
     }
 }
 
-/// What a run did, in one line.
+/// Result of a run, in one line.
 fn told(run: &HookRun, now: Timestamp) -> TextLine {
     let mut line = TextLine::plain(format!("{} {}: ", run.hook, age::age(run.at, now)));
     match run.outcome.as_str() {
@@ -436,7 +436,7 @@ fn told(run: &HookRun, now: Timestamp) -> TextLine {
     line
 }
 
-/// What `status` says about the hooks: nothing unless some are installed or the last run went wrong.
+/// Lines of `status` about the hooks: none unless some are installed or the last run went wrong.
 pub(super) fn summary(scene: &Scene<'_>) -> Vec<TextLine> {
     let mut lines = Vec::new();
     let mut active = Vec::new();

@@ -47,7 +47,7 @@ pub(super) struct Args {
     /// Files and directories to read; with --all the projects to look in
     #[arg(value_name = "PATH", required_unless_present = "all")]
     paths: Vec<PathBuf>,
-    /// The system that wrote them, when the files do not tell
+    /// The system that wrote them, when the files do not show it
     #[arg(long, value_name = "SYSTEM", value_parser = ["claude-mpm", "opencastle", "claude-flow", "ai-agents", "dagent", "folder", "json", "jsonl"])]
     from: Option<String>,
     /// Look where the known systems usually leave their files, below each PATH or in this working tree
@@ -212,7 +212,7 @@ fn item_text(item: &ImportItem, dry_run: bool) -> Text {
     text
 }
 
-/// What did not come in and what is odd, on standard error.
+/// Warnings about items that were not imported or look odd, on standard error.
 fn warn(outcome: &ImportOutcome, context: &Context) {
     for problem in &outcome.problems {
         let line = format!("{}: {}", problem.path, problem.what);

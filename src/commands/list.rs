@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Only sessions of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only sessions that stand like this
+    /// Only sessions with this status
     #[arg(long, value_parser = ["active", "paused", "completed", "failed", "interrupted"])]
     status: Option<String>,
     /// Only sessions with this task

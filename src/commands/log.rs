@@ -90,7 +90,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         more: log.more,
     };
     if context.ui.options().json {
-        // What no line tells.
+        // Details that no line has.
         if let (true, Some(damage)) = (context.ui.options().lines, &view.damage) {
             context.ui.warning(&format!("the chain breaks after these: {damage}"));
         }

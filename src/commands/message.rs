@@ -66,7 +66,7 @@ struct MessageAddArgs {
     /// Who speaks
     #[arg(long, value_name = "ROLE", value_parser = ["user", "assistant", "system", "tool"])]
     role: String,
-    /// What is to be kept with it, as a JSON object
+    /// Metadata of the message, as a JSON object
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
     /// Take the content from this file as JSON, a list of blocks; '-' is standard input
@@ -84,7 +84,7 @@ struct MessageAddArgs {
 struct MessageListArgs {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// With the messages that a summary stands for
+    /// With the messages that a summary represents
     #[arg(long)]
     full: bool,
     /// Only the latest so many
@@ -99,7 +99,7 @@ struct MessageListArgs {
 struct MessageShowArgs {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// With the messages that a summary stands for
+    /// With the messages that a summary represents
     #[arg(long)]
     full: bool,
     /// The chat as this checkpoint holds it
@@ -125,7 +125,7 @@ const MESSAGE: u64 = strict::INPUT_LIMIT as u64;
 const FILE: u64 = 1 << 30;
 /// How long a command that only adds to the draft waits for its lock.
 pub(super) const DRAFT_WAIT: Duration = Duration::from_secs(2);
-/// How many findings in an imported file are told one by one.
+/// How many findings in an imported file are reported one by one.
 const TOLD: usize = 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -446,7 +446,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Tells what was repaired and what was skipped, the first of each.
+/// Reports what was repaired and what was skipped, the first of each.
 fn report(context: &Context, report: &import::FileFindings) {
     let repaired = report
         .repaired

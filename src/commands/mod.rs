@@ -225,7 +225,7 @@ commands! {
     "help" Help(help::Args) => help::run,
 }
 
-/// What every command gets: where it runs and where its words go.
+/// Parameters of every command: where it runs and where its output goes.
 struct Context {
     env: Environment,
     ui: Ui,

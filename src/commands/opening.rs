@@ -32,7 +32,7 @@ pub(super) struct OpenedRepository {
     seen: CheckpointCache,
 }
 
-/// What the command line says about whom a command is for; the environment fills in the rest.
+/// Options that name the person, agent and session; the environment supplies the others.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct IdentityArgs {
     /// The session to use instead of the current one
@@ -61,7 +61,7 @@ impl OpenedRepository {
         self.index = None;
     }
 
-    /// What operations are given.
+    /// Parameters of operations.
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {
             repo: self.repo(),

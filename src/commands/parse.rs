@@ -8,11 +8,11 @@ use super::{Cli, Command, GlobalArgs, environment::Environment, program};
 
 /// Understands the arguments.
 ///
-/// To define sixty commands takes a millisecond and a half and a megabyte, and one of them is meant. So a definition that
-/// has only those whose names stand among the arguments is asked first, without the options of every command where no
-/// argument could mean one. What it takes, the whole one takes in the same way, since the parser compares arguments with
-/// names and does nothing else with the commands and options there are. Whatever it does not take (a mistake, an alias, a
-/// wish for help) is for the whole one to judge.
+/// To define sixty commands takes a millisecond and a half and a megabyte, and one of them is meant. So a definition
+/// that has only those whose names are among the arguments is asked first, without the options of every command where
+/// no argument could mean one. What it takes, the whole one takes in the same way, since the parser compares arguments
+/// with names and does nothing else with the commands and options there are. Whatever it does not take (a mistake, an
+/// alias, a wish for help) is for the whole one to judge.
 pub(super) fn parse(env: &Environment, args: &[OsString]) -> Result<Cli, clap::Error> {
     match quick(args) {
         Ok(cli) => Ok(cli),
@@ -51,7 +51,7 @@ fn matches(
     found
 }
 
-/// The commands whose names stand among the arguments.
+/// The commands whose names are among the arguments.
 fn definitions(args: &[OsString]) -> Vec<clap::Command> {
     let mut named: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     named.sort_unstable();
@@ -72,8 +72,8 @@ const FOR_ALL: [&str; 9] = [
     "no-advice",
 ];
 
-/// Whether an argument could mean an option of every command, wherever it stands: by a part of its name, or by a letter
-/// among others.
+/// Whether an argument could mean an option of every command, wherever it is written: by a part of its name, or by a
+/// letter among others.
 fn is_for_all(arg: &OsString) -> bool {
     let arg = arg.as_encoded_bytes();
     if let Some(long) = arg.strip_prefix(b"--") {
@@ -134,7 +134,7 @@ mod tests {
         words.map(OsString::from).collect()
     }
 
-    /// What the definition of the whole program takes a line for.
+    /// Completes a line with the definition of the whole program.
     fn whole(line: &str) -> Result<String, String> {
         let found = program(&Environment::unknown()).try_get_matches_from(words(line));
         let found = found.and_then(|found| understood(&found));

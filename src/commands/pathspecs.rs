@@ -104,7 +104,7 @@ impl Pathspecs {
     }
 }
 
-/// What the file holds. As in git anything that can be read will do, such as a pipe that a shell made of a command.
+/// Content of the file. As in git, anything readable will do, such as a pipe from process substitution.
 fn input(context: &Context, file: &Path) -> Result<Vec<u8>, CommandError> {
     if file.as_os_str() == "-" {
         return message::input(context, file, "the pathspecs", LIMIT);

@@ -67,7 +67,7 @@ pub(super) struct Args {
     /// Remove failed sessions
     #[arg(long, overrides_with = "keep_failed")]
     drop_failed: bool,
-    /// Remove autosaves that a later checkpoint stands for; undo brings back the latest of each working tree
+    /// Remove autosaves that a later checkpoint replaces; undo brings back the latest of each working tree
     #[arg(long)]
     autosaves: bool,
     /// Empty the trash, for good
@@ -95,7 +95,7 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
     }
 }
 
-/// What undo cannot bring back of autosaves: a ref that goes takes its log along.
+/// Part of an autosave that undo cannot restore: a deleted ref takes its reflog along.
 const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -159,7 +159,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-/// What a save does when `checkpoint.autoPrune` is set.
+/// Prunes at the end of a save, when `checkpoint.autoPrune` is set.
 pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
     if !scene.settings.auto_prune {
         return;

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
 /// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
-/// working tree, and the project's own commits, index and stash, are not touched; it is told if they hold it too.
+/// working tree, and the project's own commits, index and stash, are not touched; it is reported if they hold it too.
 ///
 /// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
 /// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.

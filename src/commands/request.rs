@@ -30,7 +30,7 @@ use crate::{
 ///
 /// The system prompt has the agent description, the context, the checkpoint and the messages; the user prompt is yours.
 /// A chat that is too long is compacted first; what still has no room is left out, the oldest messages first, and that
-/// is told.
+/// is reported.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

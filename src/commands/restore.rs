@@ -88,7 +88,7 @@ pub(super) struct Args {
 /// Merge the changes that a checkpoint holds into the present files
 ///
 /// Each file that the checkpoint had changed against its commit is merged with the present one. Where both changed the
-/// same lines, both stand between markers in the file. Nothing is staged, and the present is saved first.
+/// same lines, both are between markers in the file. Nothing is staged, and the present is saved first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -118,7 +118,7 @@ pub(super) struct ApplyArgs {
 ///
 /// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
 /// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
-/// working tree, whatever session was current; --dry-run tells what is next in it.
+/// working tree, whatever session was current; --dry-run reports the next step.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -331,7 +331,7 @@ pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<
     Ok(RepoPath::new(below.as_os_str().as_encoded_bytes()))
 }
 
-/// What is reported.
+/// Input of the receipt of a restore.
 #[derive(Default)]
 struct RestoreView<'a> {
     restored: Option<&'a RestoreOutcome>,
@@ -453,7 +453,7 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
     error
 }
 
-/// What was staged in the checkpoint and does not come back, and how it does.
+/// Staged content of the checkpoint that was not restored, and the option that restores it.
 fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
     let (left, from) = (restored.unstaged, restored.from.as_ref()?);
     let counts = [(left.staged, "staged"), (left.unmerged, "unmerged")];
@@ -495,7 +495,7 @@ fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>) -> Restor
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
     let idle =
         brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing) && record != "restored" && refs.is_empty();
-    // An abort takes the journal away as well, and conflicts are worth being told as a plan.
+    // An abort takes the journal away as well, and conflicts are worth a plan.
     let is_plain =
         report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
     let outcome = match () {

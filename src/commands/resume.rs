@@ -39,7 +39,7 @@ use crate::{
 /// Take a session up again: its record, and what changed since
 ///
 /// Changes no file. Without a session: the current one, else the latest that was paused or interrupted on this branch,
-/// else the newest. On a terminal you are asked when there are several.
+/// else the latest. On a terminal you are asked when there are several.
 ///
 /// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is taken up
 /// as a checkpoint of its own: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it

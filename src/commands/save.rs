@@ -74,7 +74,7 @@ pub(super) struct PauseArgs {
 struct SaveFlags {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// What this checkpoint is about
+    /// Subject of this checkpoint
     #[arg(
         allow_hyphen_values = true,
         short,
@@ -221,7 +221,7 @@ pub(super) fn report(
     report_and(context, opened, request, &Events::default(), false)
 }
 
-/// The same; told of a compaction, and with `push` the session is pushed.
+/// The same; receives the events of a compaction, and with `push` the session is pushed.
 fn report_and(
     context: &mut Context,
     opened: &OpenedRepository,
@@ -277,7 +277,7 @@ fn report_and(
         super::prune::by_itself(context, &opened.scene());
     }
     if push {
-        // What was saved is told whether the push works or not.
+        // The save is reported whether the push works or not.
         send(context, opened, &receipt.session, &view)?;
         return partial(receipt.is_partial());
     }
@@ -300,7 +300,7 @@ fn partial(is_partial: bool) -> Result<(), CommandError> {
     }
 }
 
-/// Pushes what was saved. As JSON, one document tells of both.
+/// Pushes what was saved. As JSON, one document reports both.
 fn send(
     context: &Context,
     opened: &OpenedRepository,

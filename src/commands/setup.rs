@@ -26,7 +26,7 @@ use crate::render::count::CountedNoun;
 use crate::render::slot::Slot;
 use crate::render::text::TextLine;
 
-/// What can be set up.
+/// Part of the set-up: manual pages, completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum SetupTarget {
     /// manual pages, for `git checkpoint --help`
@@ -47,7 +47,7 @@ enum SetupTarget {
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What to set up; everything if left out
+    /// Parts to set up; everything if left out
     #[arg(value_name = "WHAT")]
     what: Vec<SetupTarget>,
     /// Only for this shell; may be repeated
@@ -59,7 +59,7 @@ pub(super) struct Args {
     /// Take away what was installed
     #[arg(long)]
     uninstall: bool,
-    /// Tell what would be done, and do nothing
+    /// Report what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Write the completion of one shell to standard output instead of a file
@@ -121,7 +121,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     .hint("move it away and run the command again"))
 }
 
-/// What has to be done, in the order in which it is told.
+/// Steps of the set-up, in the order in which they are reported.
 fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<InstallStep>, CommandError> {
     let places = InstallPaths::new(env, args.prefix.clone());
     let wanted = |target| args.what.is_empty() && target != SetupTarget::Html || args.what.contains(&target);
@@ -221,7 +221,7 @@ fn report(args: &Args, steps: &[InstallStep], ui: &Ui) -> Result<(), CommandErro
     Ok(())
 }
 
-/// What the user may have to do so that the files are found.
+/// Hints about settings that the user's shell may need to find the files.
 fn hints(args: &Args, steps: &[InstallStep], env: &Environment, ui: &Ui) {
     if args.uninstall || args.dry_run {
         return;

@@ -1,4 +1,4 @@
-//! `status`: how things stand in this working tree.
+//! `status`: state of this working tree.
 
 use serde_json::json;
 
@@ -164,7 +164,7 @@ fn json_of(status: &StatusReport, dirty: bool) -> serde_json::Value {
     })
 }
 
-/// What there is to say about the watcher of this working tree.
+/// Lines about the watcher of this working tree.
 fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<TextLine> {
     let (alive, state) = match watcher {
         Watcher::Alive(None) => return Some(TextLine::plain("begins")),
@@ -356,7 +356,7 @@ fn chat_line(chat: &ChatLength) -> TextLine {
 /// How many changes of the record are shown.
 const SHOWN: usize = 10;
 
-/// What the draft changes in the record that is saved.
+/// Differences between the draft and the saved record.
 fn changes(current: &CurrentSession) -> Vec<TextLine> {
     let mut lines: Vec<TextLine> = current
         .record

@@ -38,7 +38,7 @@ use crate::{
     store::{self, checkpoint::oid},
 };
 
-/// The exit code of every failure of ours in `step run`, so that it is told apart from the command's.
+/// Exit code of our own failures in `step run`, distinct from the command's.
 pub(super) const OWN_FAILURE: u8 = 125;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -109,7 +109,7 @@ fn text_file(context: &Context, path: &Path) -> Result<String, CommandError> {
 
 /// A text, or standard input for `-`.
 fn text_or_input(context: &Context, text: Option<String>) -> Result<Option<String>, CommandError> {
-    /// What is read before it is cut.
+    /// Limit in bytes of an output that is read before it is shortened.
     const LIMIT: u64 = 64 << 20;
     match text {
         Some(text) if text == "-" => {
@@ -276,7 +276,7 @@ fn report(context: &Context, noted: &StepReceipt, what: &str) -> Result<(), Comm
     Ok(())
 }
 
-/// What a user should know beside the receipt.
+/// Warnings besides the receipt.
 pub(super) fn warn(context: &Context, noted: &StepReceipt) {
     warn_redactions(context, &noted.appended.redactions);
     told(context, &noted.event);
@@ -286,7 +286,7 @@ fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
     save::warn_redactions(context, found);
 }
 
-/// What an event came to.
+/// Reports the outcome of an event.
 pub(super) fn told(context: &Context, event: &EventOutcome) {
     match event {
         EventOutcome::NotAsked => {}

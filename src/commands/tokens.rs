@@ -21,9 +21,9 @@ use crate::{
 ///
 /// For models of OpenAI the count is exact (o200k_base, cl100k_base). Where the tokenizer is not public, usage recorded
 /// in the messages counts; without it the number is estimated: o200k_base times a factor, whose source and error are
-/// told. For Claude 4.7 and later that was 3 % off at most in 109 recorded requests of 14,000 to 21,000 tokens, for
-/// earlier ones 3 % in the one recorded conversation there is; a text of one kind may be off by a fifth, a short message
-/// by half. For any other model nothing is known of the error.
+/// reported. For Claude 4.7 and later that was 3 % off at most in 109 recorded requests of 14,000 to 21,000 tokens, for
+/// earlier ones 3 % in the one recorded conversation there is; a text of one kind may be off by a fifth, a short
+/// message by half. For any other model nothing is known of the error.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -2,8 +2,8 @@
 //! questions on standard error. It decides on color, glyphs, width and the pager, by git's rules.
 //!
 //! Everything for people goes through `render::text`, which escapes what a repository could smuggle in; bytes for
-//! programs stay as they are unless they would end on a terminal. Methods do not fail: a failing standard output is
-//! kept and told once by [`Ui::finish`], and long work can look at [`Ui::is_closed`].
+//! programs stay as they are unless they would end on a terminal. Methods do not fail: a failure of standard output is
+//! kept and reported once by [`Ui::finish`], and long work can look at [`Ui::is_closed`].
 
 mod color;
 mod message;
@@ -32,13 +32,13 @@ use crate::render::escape;
 use crate::render::slot::{Glyphs, Slot};
 use crate::render::text::{Text, TextLine};
 
-/// Columns when nothing tells how many there are.
+/// Columns when the width is unknown.
 const WIDTH: usize = 80;
 
 /// Seconds before progress is shown, as in git.
 const PROGRESS_DELAY: u64 = 1;
 
-/// What the command line says about output.
+/// Output options of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct OutputOptions {
     /// `--color[=when]`.
@@ -205,7 +205,7 @@ impl Ui {
         }
     }
 
-    /// What a changing command did, for when its receipt could not be written: the receipt's first line.
+    /// First line of the receipt of a changing command, for when the receipt could not be written.
     pub fn lost(&self) -> Option<String> {
         let told = self.told.get()?;
         if !self.options.json {
@@ -222,7 +222,7 @@ impl Ui {
         self.sink.is_closed()
     }
 
-    /// What was asked for, on standard output. On a narrow terminal long lines are broken at spaces.
+    /// Writes requested data to standard output. On a narrow terminal long lines are broken at spaces.
     pub fn data(&self, text: impl Into<Text>) {
         text.into().lines().iter().for_each(|line| self.data_line(line));
     }
@@ -258,12 +258,12 @@ impl Ui {
     }
 
     /// Passes on what a command that we run for the user prints, as it is and at once: it is theirs, not a
-    /// repository's. With `--json` all of it goes to standard error. Tells whether anybody still reads.
+    /// repository's. With `--json` all of it goes to standard error. Returns whether the reader is still there.
     pub fn pass(&self, to_error: bool, bytes: &[u8]) -> bool {
         self.sink.pass(to_error || self.options.json, bytes)
     }
 
-    /// Starts to show how far a job is. `title` is like `Reading files`. May be told from any thread.
+    /// Starts to show how far a job is. `title` is like `Reading files`. May be called from any thread.
     pub fn progress(&self, title: &str, total: Option<u64>) -> ProgressLine {
         let terminal = self.env.terminals.error && !self.paging;
         let wanted = self.options.progress.unwrap_or(terminal) && self.options.quiet == 0 && !self.options.json;

@@ -79,11 +79,11 @@ pub(super) fn without_end_of_options(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// The manual page of the command whose help this is; empty when that cannot be told.
+/// The manual page of the command whose help this is; empty when that cannot be determined.
 pub(super) fn page(help: &str) -> String {
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
     let words = usage.unwrap_or_default().split(' ');
-    // Commands of a command stand on its page.
+    // Commands of a command are on its page.
     let words: Vec<&str> = words
         .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
         .take(3)
@@ -106,7 +106,7 @@ fn from_text(text: &str) -> CommandError {
         .fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
     let text = text.as_str();
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-    // Missing arguments and possible values stand below, indented.
+    // Missing arguments and possible values are below, indented.
     let message: Vec<&str> = first.lines().map(str::trim).collect();
     let mut out = CommandError::new(FailureKind::Usage, message.join(" "));
     let mut usage = None;

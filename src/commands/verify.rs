@@ -132,7 +132,7 @@ fn text(report: &VerifyReport) -> Text {
     text
 }
 
-/// What to do about each kind of damage, each said once.
+/// Hints for each kind of damage, each once.
 fn remedies(report: &VerifyReport) -> Vec<String> {
     let mut all: Vec<String> = report.issues.iter().map(remedy).collect();
     all.dedup();

@@ -110,7 +110,7 @@ pub(super) fn redactions(found: &[redact::RedactedSecret]) -> Vec<RedactionRow> 
     found.iter().map(view).collect()
 }
 
-/// What a user should know about submodules, of which a checkpoint has the commit alone: one line each that holds more.
+/// Warnings about submodules, of which a checkpoint has only the commit: one line for each with other changes.
 pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
     let mut lines = Vec::new();
     for (submodules, what) in [
@@ -134,11 +134,11 @@ pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
     lines
 }
 
-/// The most failures that are told one by one; a whole unreadable directory counts once.
+/// The most failures that are reported one by one; a whole unreadable directory counts once.
 const TOLD: usize = 100;
 
-/// What a user should know about paths that were skipped: one line a reason, with what changes it; and, because they
-/// were to be saved and are not, a line for each that failed.
+/// Warnings about skipped paths: one line a reason, with the setting that changes it, and one line for each path that
+/// could not be saved.
 pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
     use crate::{model::list::SkipReason as R, render::count::CountedNoun};
     let mut lines = Vec::new();

@@ -49,8 +49,8 @@ const SHARE: u32 = 100;
 /// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave by itself, and
 /// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is taken up or started.
 ///
-/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are not looked at
-/// when nothing was reported, but every fifth time in any case. '-v' tells which it was.
+/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are not
+/// looked at when nothing was reported, but every fifth time in any case. '-v' shows which it was.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -339,7 +339,7 @@ impl WatchLoop<'_> {
         }
         self.state.looked = Some(now);
         self.state.ended = ended;
-        // On a full disk this fails as well; the lock tells that we are gone.
+        // On a full disk this fails as well; the lock shows that we are gone.
         let _ = watch::write(scene.repo, &self.state);
         Ok(())
     }
@@ -456,7 +456,7 @@ impl WatchLoop<'_> {
     }
 }
 
-/// What `--verbose` tells of a turn.
+/// Traces one turn of the loop for `--verbose`.
 fn trace_turn(way: Way, took: Duration) {
     let took = took.as_secs_f64() * 1000.0;
     os::trace::say(1, || match way {

@@ -1,4 +1,4 @@
-//! What an export is made from, and the files it consists of.
+//! Input of an export, and the files it consists of.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ pub struct ExportInput<'a> {
     pub messages: &'a [Value],
     /// Lines of the session log in the stored form.
     pub log: &'a [Value],
-    /// Files kept with the newest checkpoint.
+    /// Files kept with the latest checkpoint.
     pub attachments: &'a [Attachment],
     /// The project's context.
     pub context: Option<&'a str>,
@@ -23,7 +23,7 @@ pub struct ExportInput<'a> {
 }
 
 impl ExportInput<'_> {
-    /// The newest checkpoint.
+    /// The latest checkpoint.
     pub fn latest(&self) -> &Document {
         self.documents.last().expect("an export holds at least one checkpoint")
     }
@@ -45,7 +45,7 @@ pub(super) fn json(value: &Value) -> Vec<u8> {
     json::to_bytes(value)
 }
 
-/// What a record keeps of this system in `extra`.
+/// Members of `extra` that came from this system.
 pub(super) fn own(record: &Record, system: System) -> Map<String, Value> {
     object(record.extra.get(system.word()).cloned())
 }

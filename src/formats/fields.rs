@@ -119,7 +119,7 @@ impl ObjectFields {
         self.0.insert(key.to_owned(), value);
     }
 
-    /// What is left.
+    /// Members that were not taken.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.0
     }

@@ -18,7 +18,7 @@ pub struct File {
     pub path: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When it was changed last: the time of what tells none itself.
+    /// When it was changed last: the time of items without one.
     pub modified: Option<Timestamp>,
 }
 
@@ -93,13 +93,13 @@ impl File {
 pub struct ForeignSession {
     /// The system's name.
     pub system: &'static str,
-    /// Its id there; with the system what tells whether it is here already.
+    /// Its id there; with the system the key that shows whether it was imported already.
     pub id: String,
-    /// What its name is made from.
+    /// Text from which the name is derived.
     pub name: String,
     /// Members of the session as a merge patch: `title`, `status`, `agent`, `task`, `issues` and so on.
     pub members: Map<String, Value>,
-    /// When it began; `None` when the source does not tell.
+    /// When it began; `None` when the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Its checkpoints in their order; never empty.
@@ -109,7 +109,7 @@ pub struct ForeignSession {
     pub log: Vec<ForeignLogLine>,
     /// The files it was read from.
     pub sources: Vec<String>,
-    /// When the newest of them changed: the time of what tells none itself.
+    /// When the latest of them changed: the time of items without one.
     #[serde(skip)]
     pub modified: Option<Timestamp>,
 }
@@ -138,7 +138,7 @@ impl ForeignSession {
         }
     }
 
-    /// Sets where the session stands.
+    /// Sets the state of the session.
     pub fn status(&mut self, status: SessionStatus) {
         self.member("status", Some(status.word()));
     }
@@ -165,7 +165,7 @@ pub struct ForeignCheckpoint {
     /// Its name there; another one may have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// When it was made; `None` when the source does not tell.
+    /// When it was made; `None` when the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The occasion.
@@ -185,7 +185,7 @@ pub struct ForeignCheckpoint {
     /// Files to keep with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// Where its source says that the repository stood.
+    /// Where its source says that the repository was.
     #[serde(skip_serializing_if = "ForeignRepoState::is_empty")]
     pub git: ForeignRepoState,
     /// The last compaction of the chat, in the stored form of [`Compaction`](crate::model::chat::Compaction).
@@ -208,7 +208,7 @@ impl ForeignCheckpoint {
         }
     }
 
-    /// The digest of what it says, which tells one that is here already from one that changed since.
+    /// The digest of what it says, which distinguishes an imported session from one that changed since.
     pub fn hash(&self) -> Digest {
         Digest::of(&json::to_bytes(self))
     }
@@ -243,19 +243,19 @@ impl Serialize for Attachment {
 /// A line of a session's log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForeignLogLine {
-    /// When; `None` when the source does not tell.
+    /// When; `None` when the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// `info`, `warn` or `error`.
     pub level: String,
-    /// What happened.
+    /// Message of the log line.
     pub message: String,
     /// Whom it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
-/// Where a source says that the repository stood. Nothing of it was checked; the whole of it stands in `extra` as well.
+/// Where a source says that the repository was. Nothing of it was checked; the whole of it is in `extra` as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ForeignRepoState {
     /// The branch.
@@ -273,7 +273,7 @@ pub struct ForeignRepoState {
     /// Untracked paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
-    /// Whether nothing was changed, if that is told.
+    /// Whether nothing was changed, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
     /// Commits ahead of the upstream.

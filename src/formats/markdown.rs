@@ -1,7 +1,7 @@
 //! The parts of Markdown that session files are made of: sections, `**Key:** value` lines, lists and tables.
 //!
-//! Not a Markdown parser: lines are looked at one by one, and whatever has another form is given back as it stands, so
-//! that a caller can keep it. Inside code fences nothing is a heading.
+//! Not a Markdown parser: lines are looked at one by one, and whatever has another form is given back as it is, so that
+//! a caller can keep it. Inside code fences nothing is a heading.
 
 mod escape;
 
@@ -10,7 +10,7 @@ pub(super) use escape::{escaped, escaped_block, unescaped};
 /// A heading and the lines below it, up to the next heading of any level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MarkdownSection {
-    /// The number of `#`; 0 for what stands before the first heading.
+    /// The number of `#`; 0 for what precedes the first heading.
     pub(super) level: usize,
     /// The heading's text.
     pub(super) title: String,
@@ -147,7 +147,7 @@ pub(super) fn plain_pair(line: &str) -> Option<(&str, &str)> {
 /// An item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bullet {
-    /// Its text; further lines joined as they stand, less the indent of the item.
+    /// Its text; further lines joined as they are, less the indent of the item.
     pub(super) text: String,
     /// Its checkbox, if it has one.
     pub(super) checked: Option<bool>,
@@ -160,7 +160,7 @@ pub(super) fn bullets(lines: &[String]) -> (Vec<Bullet>, Vec<String>) {
     let mut items: Vec<Bullet> = Vec::new();
     let mut other = Vec::new();
     let mut open = false;
-    // How far the text of the last item is from the margin: its further lines stand there.
+    // How far the text of the last item is from the margin: its further lines are there.
     let mut inset = 2;
     for line in lines {
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -216,7 +216,7 @@ fn bullet(line: &str) -> Option<&str> {
     rest.strip_prefix(' ').map(str::trim)
 }
 
-/// A value without the ticks that make it code: only where the whole of it stands in one pair.
+/// A value without the ticks that make it code: only where the whole of it is in one pair.
 pub(super) fn unticked(value: &str) -> &str {
     let inner = value.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
     inner

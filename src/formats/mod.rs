@@ -1,10 +1,10 @@
 //! Other tools' session files: read into one intermediate value, and written again.
 //!
 //! Pure functions over bytes: no file is opened here, no repository known, no clock read. A parser takes files as
-//! relative paths with their bytes, and gives [`ParseOutcome`]: sessions with their checkpoints in order, and what could not
-//! be used. It never fails as a whole, whatever the bytes are: a broken item is a [`Problem`] and the others come in.
-//! Nothing of a source is dropped: what has no place in the record stands in `extra`. Adding a system takes its folder
-//! and its line in [`System`]. What becomes of each field is listed in `FIELDS.md`.
+//! relative paths with their bytes, and gives [`ParseOutcome`]: sessions with their checkpoints in order, and what
+//! could not be used. It never fails as a whole, whatever the bytes are: a broken item is a [`Problem`] and the others
+//! come in. Nothing of a source is dropped: what has no place in the record is in `extra`. Adding a system takes its
+//! folder and its line in [`System`]. What becomes of each field is listed in `FIELDS.md`.
 
 mod ai_agents;
 mod claude_flow;

@@ -12,7 +12,7 @@ use crate::model::{id::Digest, patch, session::SessionStatus, time::Timestamp};
 pub(super) struct RecordNotes {
     record: Map<String, Value>,
     ids: BTreeSet<(String, String)>,
-    /// How often a text stands in a list so far: with thousands of the same one nothing is tried twice.
+    /// Number of occurrences of a text in a list so far: with thousands of the same one nothing is tried twice.
     times: BTreeMap<(String, String), u64>,
 }
 
@@ -142,7 +142,7 @@ impl RecordNotes {
         }
     }
 
-    /// Adds a check: its name, the evidence as its text, and what else was told of it.
+    /// Adds a check: its name, the evidence as its text, and all other data about it.
     pub(super) fn add_check(&mut self, item: NoteItem, evidence: Option<String>, rest: ObjectFields) {
         let at = self.record.get("checks").and_then(Value::as_array).map_or(0, Vec::len);
         self.add("checks", item.and(rest));
@@ -154,8 +154,8 @@ impl RecordNotes {
         }
     }
 
-    /// An id that is unique in its list: the foreign one where it can be typed, else one that follows from the text,
-    /// so that the same item has the same id in every checkpoint it stands in.
+    /// An id that is unique in its list: the foreign one where it can be typed, else one that follows from the text, so
+    /// that the same item has the same id in every checkpoint it is in.
     fn id(&mut self, list: &str, text: &str, foreign: Option<&str>) -> String {
         let typeable = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if let Some(id) = foreign.filter(|id| !id.is_empty() && id.len() <= 64 && id.chars().all(typeable))
@@ -175,7 +175,7 @@ impl RecordNotes {
         unreachable!("one of 2^64 digests is free")
     }
 
-    /// Adds the items of a foreign list: texts, or objects whose text stands under one of `names`; `more` maps further
+    /// Adds the items of a foreign list: texts, or objects whose text is under one of `names`; `more` maps further
     /// members. What is neither is kept as its JSON text.
     pub(super) fn add_all(&mut self, list: &str, items: Vec<Value>, names: &[&str], more: &[(&str, &str)]) {
         for item in items {
@@ -247,14 +247,14 @@ impl RecordNotes {
     }
 }
 
-/// Puts a value under the system's name into the `extra` of a record that may have come from anywhere: what stands in
-/// the way there and is no object is kept under the name `value`.
+/// Puts a value under the system's name into the `extra` of a record that may have come from anywhere: what is in the
+/// way there and is no object is kept under the name `value`.
 pub(super) fn put_extra(record: &mut Map<String, Value>, system: System, key: &str, value: Value) {
     let extra = object_at(record, "extra");
     object_at(extra, system.word()).insert(key.to_owned(), value);
 }
 
-/// Adds values to a list under the system's name in `extra`; what stands in the way and is no list becomes its first.
+/// Adds values to a list under the system's name in `extra`; what is in the way and is no list becomes its first.
 pub(super) fn add_extra(record: &mut Map<String, Value>, system: System, key: &str, values: Vec<Value>) {
     let own = object_at(object_at(record, "extra"), system.word());
     let place = own.entry(key).or_insert_with(|| Value::Array(Vec::new()));
@@ -274,7 +274,7 @@ fn object_at<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Stri
     place.as_object_mut().expect("it was made one a line above")
 }
 
-/// Where a task stands, from the words that tools use, with or without a sign before them.
+/// State of a task, from the words that tools use, with or without a sign before them.
 pub(super) fn task_status(word: &str) -> &'static str {
     let word = word.to_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
@@ -304,7 +304,7 @@ pub(super) fn task_status(word: &str) -> &'static str {
     }
 }
 
-/// Where a session stands, from the words that tools use.
+/// State of a session, from the words that tools use.
 pub(super) fn session_status(word: &str) -> Option<SessionStatus> {
     match word.trim().to_lowercase().as_str() {
         "active" | "running" | "in_progress" | "in-progress" | "in progress" | "open" => Some(SessionStatus::Active),

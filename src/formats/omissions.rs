@@ -1,7 +1,7 @@
-//! What a system's form has no place for.
+//! Content that the format of a system cannot hold.
 //!
-//! Not a list that somebody keeps by hand: what was written is read again, and what does not come back is told. So it
-//! holds for every form, and for the texts of the very session that is exported.
+//! Not a list that somebody keeps by hand: what was written is read again, and what does not come back is reported. So
+//! it holds for every form, and for the texts of the very session that is exported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::model::{facts::GitFacts, patch::LISTS};
 /// One kind of thing that an export does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OmittedContent {
-    /// What it is, for people: `2 fork points`, `the reason of 1 decision`.
+    /// Description for people: `2 fork points`, `the reason of 1 decision`.
     pub what: String,
     /// How many there are of it.
     pub count: usize,
@@ -38,16 +38,16 @@ impl OmittedContent {
     }
 }
 
-/// What an export lacks that is no part of [`ExportInput`].
+/// Counts of omitted content that is not in [`ExportInput`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnexportedCounts {
-    /// How many checkpoints there are before the newest one.
+    /// How many checkpoints there are before the latest one.
     pub earlier: usize,
     /// How many steps there are.
     pub steps: usize,
 }
 
-/// What of a session did not get into the files that were written for a system.
+/// Content of a session that the files written for a system do not hold.
 pub fn left_out(
     system: System,
     out: &ExportInput<'_>,
@@ -302,7 +302,7 @@ fn members(then: &Map<String, Value>, session: &ForeignSession, point: &ForeignC
     lacking
 }
 
-/// What git said then that is away.
+/// Facts of git that the target format drops.
 fn facts(git: &GitFacts, point: &ForeignCheckpoint) -> Vec<&'static str> {
     let claimed = &point.git;
     let held: BTreeSet<String> = [&claimed.staged, &claimed.modified, &claimed.untracked]

@@ -1,4 +1,4 @@
-//! What came out of files: sessions, those of one id joined, and what could not be used.
+//! Result of parsing files: sessions, those with one id joined, and problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::ForeignSession;
 use crate::model::json;
 
-/// What came out of the files of one system.
+/// Sessions and problems from the files of one system.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ParseOutcome {
     /// The sessions.
     pub sessions: Vec<ForeignSession>,
-    /// What could not be used, and what is worth knowing.
+    /// Problems and remarks.
     pub problems: Vec<Problem>,
 }
 
@@ -24,7 +24,7 @@ impl ParseOutcome {
     }
 
     /// Makes one session of those with the same id: a file that was copied, or the states of one session in several
-    /// files. Their checkpoints stand in the order of their times, whatever the order of the files; the same one stands
+    /// files. Their checkpoints are in the order of their times, whatever the order of the files; a duplicate is kept
     /// once.
     pub(super) fn merge(&mut self) {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -94,7 +94,7 @@ pub enum ProblemSeverity {
 pub struct Problem {
     /// The file, and where in it.
     pub path: String,
-    /// What is wrong: a sentence in lower case without a full stop.
+    /// Description: a sentence in lower case without a full stop.
     pub what: String,
     /// How much it weighs.
     pub weight: ProblemSeverity,

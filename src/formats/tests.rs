@@ -1,4 +1,5 @@
-//! What is written in another system's form reads back as what it was, as far as the form can hold it.
+//! Round trips: files written in another system's format read back as the same session, as far as the format can hold
+//! it.
 
 mod random;
 
@@ -41,7 +42,7 @@ fn back(system: System, documents: &[Document], messages: &[Value]) -> ForeignSe
         })
         .collect();
     for file in &files {
-        // A session folder's files are told apart by their folder, which is the user's.
+        // A session folder's files are distinguished by their folder, which is the user's.
         assert!(system.owns(file), "{} is not known again", file.path);
     }
     let mut parsed = system.parse(&files);

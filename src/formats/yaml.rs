@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
 
 struct YamlReader<'a> {
     parser: Parser<'a, StrInput<'a>>,
-    /// What anchors stand for, with the number of values in it.
+    /// Values of anchors, with the number of values inside.
     anchors: BTreeMap<usize, (Value, usize)>,
     nodes: usize,
 }

@@ -23,7 +23,7 @@ pub const STDOUT_LIMIT: u64 = 16 << 20;
 /// How much of its words is kept for a message.
 const WORDS_LIMIT: usize = 64 << 10;
 
-/// What an exchange came to.
+/// Result of a network exchange.
 #[derive(Debug)]
 pub struct Exchange {
     /// The exit status; `None` when a signal ended the child.
@@ -32,7 +32,7 @@ pub struct Exchange {
     pub stdout: Vec<u8>,
     /// Whether there was more than that.
     pub cut: bool,
-    /// What it said on standard error, without progress.
+    /// Output on standard error, without progress.
     pub words: String,
     /// Whether it was ended because the caller wanted to stop.
     pub stopped: bool,

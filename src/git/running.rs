@@ -24,7 +24,7 @@ pub struct GitChild {
     begun: Instant,
 }
 
-/// What a finished child gave, and its command for messages.
+/// Output of a finished child process, and its command for messages.
 pub(super) struct ChildOutput {
     pub(super) output: GitOutput,
     pub(super) command: String,

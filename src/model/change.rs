@@ -1,4 +1,4 @@
-//! What differs between two trees, path by path.
+//! Differences between two trees, path by path.
 //!
 //! The one form in which changes of files travel: `status`, `diff`, `save`, `restore` and the change report all start
 //! from a list of these. The names of JSON keys are stable; `mode` is written as git writes it, in octal.
@@ -24,10 +24,10 @@ pub struct TreeChange {
     /// How alike both files of a rename are, in per cent: 100 is the same content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<u8>,
-    /// What stands in the older tree; absent for an added file.
+    /// Entry of the older tree; absent for an added file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<TreeEntryInfo>,
-    /// What stands in the newer tree; absent for a deleted file.
+    /// Entry of the newer tree; absent for a deleted file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<TreeEntryInfo>,
 }
@@ -47,7 +47,7 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{mode:06o}"))
 }
 
-/// The kinds of changes, as git tells them apart.
+/// The kinds of changes, as git distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {

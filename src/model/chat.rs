@@ -61,7 +61,7 @@ pub struct Message {
     pub agent: Option<String>,
     /// A string, or a list of blocks.
     pub content: Value,
-    /// What the caller wants kept with it, such as `model` and `usage`.
+    /// Members from the caller, such as `model` and `usage`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
     /// Members of a later version, or of where it came from.
@@ -80,7 +80,7 @@ impl Message {
         out
     }
 
-    /// A heading and the text, as they stand in a request.
+    /// A heading and the text, as they are in a request.
     pub fn section(&self) -> String {
         let by = self
             .agent
@@ -214,14 +214,14 @@ fn write_text(content: &Value, out: &mut String) {
     }
 }
 
-/// What a compaction left: the beginning of the chat in few words.
+/// Result of a compaction: a summary that replaces the beginning of the chat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     /// How often a summary was written in the session.
     pub version: u64,
     /// The summary.
     pub summary: ChatSummary,
-    /// How many messages, from the first one of the chat, the summary stands for.
+    /// How many messages, from the first one of the chat, the summary represents.
     pub messages: u64,
     /// When the oldest of them was said.
     pub oldest: Timestamp,
@@ -249,19 +249,19 @@ pub struct Compaction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatSummary {
-    /// What was done.
+    /// Finished work.
     #[serde(default)]
     pub completed: Vec<String>,
-    /// What is being done.
+    /// Work in progress.
     #[serde(default)]
     pub in_progress: Vec<String>,
-    /// What comes next.
+    /// Next steps.
     #[serde(default)]
     pub pending: Vec<String>,
-    /// What stops the work.
+    /// Obstacles to the work.
     #[serde(default)]
     pub blockers: Vec<String>,
-    /// What was decided.
+    /// Decisions.
     #[serde(default)]
     pub decisions: Vec<String>,
     /// The first request of the session.

@@ -1,4 +1,4 @@
-//! What differs between two records, item by item.
+//! Differences between two records, item by item.
 //!
 //! Items are compared by what they say, not by id: an item that moved from pending to done is a minus and a plus, as a
 //! reader would put it; one that was merely carried over is no difference.
@@ -17,15 +17,15 @@ use super::{
 /// A line of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RecordDifference {
-    /// What kind of item, one of [`WORDS`].
+    /// Kind of item, one of [`WORDS`].
     pub item: &'static str,
     /// Whether the item is only in the newer record, else only in the older one.
     pub added: bool,
-    /// What it says.
+    /// Text.
     pub text: String,
 }
 
-/// The kinds of items, in the order in which they are told.
+/// The kinds of items, in the order in which they are reported.
 pub const WORDS: [&str; 22] = [
     "summary",
     "phase",
@@ -51,7 +51,7 @@ pub const WORDS: [&str; 22] = [
     "error",
 ];
 
-/// Characters of a text that are told; two that differ further on are told all the same.
+/// Number of characters of a text that are shown; two that differ further on are reported all the same.
 const TOLD: usize = 200;
 
 /// The differences between two records, by kind, the older record's items before the newer one's.

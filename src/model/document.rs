@@ -35,7 +35,7 @@ pub struct Document {
     /// The checkpoint's own name, unique in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ShortName>,
-    /// What made it.
+    /// Cause of the checkpoint.
     pub kind: CheckpointKind,
     /// The occasion, in the caller's word, such as `before-delegation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,9 +48,9 @@ pub struct Document {
     pub host: String,
     /// The working tree it was made in.
     pub worktree: WorktreeInfo,
-    /// What people and agents wrote.
+    /// Record by people and agents.
     pub record: Record,
-    /// Where the repository stood.
+    /// State of the repository at save time.
     pub git: GitFacts,
     /// The files; absent when they were not saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub struct Document {
     pub unknown: UnknownMembers,
 }
 
-/// What made a checkpoint.
+/// Cause of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckpointKind {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The most bytes kept of the beginning.
 pub const HEAD: usize = 16 << 10;
-/// The most bytes kept of the end: errors stand there.
+/// The most bytes kept of the end: errors are there.
 pub const TAIL: usize = 48 << 10;
 /// How far from the limit the end of a line may be for the cut to be made there.
 const NEAR: usize = 1 << 10;
@@ -34,7 +34,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Excerpt {
-    /// What is kept of this text.
+    /// Excerpt of a text: its beginning and end.
     pub fn of(text: &str) -> Self {
         let mut cutter = Cutter::default();
         cutter.push(text.as_bytes());

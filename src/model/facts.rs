@@ -1,4 +1,4 @@
-//! The `git` member of a document: where the repository stood when a checkpoint was made.
+//! The `git` member of a document: where the repository was when a checkpoint was made.
 //!
 //! These are facts for people and for comparison, not what a restore works from: the exact state of the files is in
 //! the snapshot's trees. Path lists are therefore bounded. Reference names are text: names that are not UTF-8 are
@@ -147,7 +147,7 @@ pub struct GitOperation {
     /// The branch being rebased or bisected, by its short name; HEAD is detached meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The step that a rebase, a mailbox or a sequence of picks stands at, counted from 1.
+    /// The step that a rebase, a mailbox or a sequence of picks is at, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     /// The number of steps.

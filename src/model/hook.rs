@@ -1,8 +1,8 @@
 //! The block that calls this program from a git hook: how it is written into a hook, found there, and taken out again.
 //!
-//! Text alone, no files. The block stands right behind the first line, as hooks like to end in `exec` or `exit`; it
-//! changes neither the variables, the options, the exit status nor the standard input of what follows, and taking it out
-//! gives the bytes that were there before.
+//! Text alone, no files. The block is right behind the first line, as hooks like to end in `exec` or `exit`; it changes
+//! neither the variables, the options, the exit status nor the standard input of what follows, and taking it out gives
+//! the bytes that were there before.
 
 /// A hook of git's that can make checkpoints, or tie commits to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ const BEGIN_JOINED: &str = "# >>> git-checkpoint hooks, joined >>>";
 const END: &str = "# <<< git-checkpoint hooks <<<\n";
 /// The first line of a hook that is ours alone.
 const SHELL: &[u8] = b"#!/bin/sh\n";
-/// What follows the block in a hook that stands before one which is kept in a file of its own.
+/// Lines after the block in a hook that runs a previous hook from a file of its own.
 const CHAIN: &str = "if test -x \"$0.before-checkpoint\"; then exec \"$0.before-checkpoint\" \"$@\"; fi\n";
 /// The end of the name of a file that keeps a hook which is no shell script.
 pub const KEPT: &str = ".before-checkpoint";
@@ -204,7 +204,7 @@ pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
     Some([&text[..start], &text[end..]].concat())
 }
 
-/// What is left of a hook without the block, when that is nothing of the user's.
+/// Content of a hook without our block: nothing of the user's, or the user's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookRemainder {
     /// It was ours alone.
@@ -215,7 +215,7 @@ pub enum HookRemainder {
     Theirs,
 }
 
-/// What [`without_block`] gave.
+/// Classifies the result of [`without_block`].
 pub fn rest(text: &[u8]) -> HookRemainder {
     match text.strip_prefix(SHELL) {
         Some(b"") => HookRemainder::Ours,

@@ -10,7 +10,7 @@ use super::record::{Record, TaskStatus};
 pub struct ItemKind {
     /// The command that deals with it.
     pub command: &'static str,
-    /// What one is called.
+    /// Name of one item.
     pub word: &'static str,
     /// The record's list.
     pub list: &'static str,
@@ -50,12 +50,12 @@ impl ItemKind {
         KINDS.iter().find(|kind| kind.command == command)
     }
 
-    /// What an item of this kind says.
+    /// Text of an item of this kind.
     pub fn text_of<'a>(&self, item: &'a Value) -> &'a str {
         item[self.text].as_str().unwrap_or_default()
     }
 
-    /// What an item of this kind says in a comparison: enough that one that says something else reads differently.
+    /// Text of an item in a comparison: complete enough that different items read differently.
     pub fn says(&self, item: &Value) -> String {
         let member = |name: &str| item[name].as_str().map(str::to_owned);
         let number = |name: &str| item[name].as_u64().map(|n| n.to_string());
@@ -73,7 +73,7 @@ impl ItemKind {
         parts.into_iter().flatten().collect::<Vec<_>>().join(between)
     }
 
-    /// Where an item of this kind stands, in one word; empty where there is nothing to be open.
+    /// State of an item of this kind, in one word; empty where there is nothing to be open.
     pub fn standing<'a>(&self, item: &'a Value) -> &'a str {
         let word = |member: &str, without: &'a str| item[member].as_str().unwrap_or(without);
         match self.list {
@@ -106,7 +106,7 @@ pub fn id_of(item: &Value) -> &str {
     item["id"].as_str().unwrap_or_default()
 }
 
-/// What was handed to agents, all together.
+/// Totals of the delegations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// How many delegations.
@@ -193,8 +193,8 @@ pub fn overlaps(record: &Record) -> Vec<Overlap> {
     out
 }
 
-/// Whether two paths or patterns may stand for one file. `*` and `?` match within a directory, `**` across directories, and a
-/// set in brackets anything of one character.
+/// Whether two paths or patterns may represent one file. `*` and `?` match within a directory, `**` across directories,
+/// and a set in brackets anything of one character.
 fn may_meet(one: &str, other: &str) -> bool {
     let (one, other) = (tokens(one), tokens(other));
     // Each state once: whether the rests from these places can meet.

@@ -66,7 +66,7 @@ pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// The key behind which serde_json hands numbers to visitors when their digits are kept. As a key in real input it
-/// could not be told from a number, so it is refused.
+/// could not be distinguished from a number, so it is refused.
 const NUMBER_TOKEN: &str = "$serde_json::private::Number";
 
 /// Reads one JSON value of at most `limit` bytes with nothing but white space around it.

@@ -23,14 +23,14 @@ pub struct Lists {
     pub intent_to_add: Vec<RepoPath>,
     /// Unmerged index entries.
     pub conflicts: Vec<IndexConflict>,
-    /// Work-tree files left out of the tree because a server's `git fsck` would reject the push; kept in `held/<n>`.
+    /// Working tree files left out of the tree because a server's `git fsck` would reject the push; kept in `held/<n>`.
     pub held: Vec<HeldFile>,
 }
 
 /// A path that a snapshot does not hold, and why. A restore never touches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedEntry {
-    /// The file or folder.
+    /// The file or directory.
     pub path: RepoPath,
     /// Why.
     pub reason: SkipReason,
@@ -79,7 +79,7 @@ impl SkipReason {
         Self::Purged,
     ];
 
-    /// The word that stands in the list.
+    /// The word that is in the list.
     pub fn word(self) -> &'static str {
         match self {
             Self::TooLarge => "too-large",
@@ -127,7 +127,7 @@ pub struct IndexConflict {
     pub mode: u32,
 }
 
-/// A work-tree file kept as `held/<n>` instead of in the tree.
+/// A working tree file kept as `held/<n>` instead of in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldFile {
     /// Where the file belongs.
@@ -257,7 +257,7 @@ fn lines<'a>(rows: impl Iterator<Item = (String, &'a RepoPath)>) -> Vec<u8> {
     out
 }
 
-/// The lines of a list; an `Err` stands for a last line without its LF.
+/// The lines of a list; an `Err` represents a last line without its LF.
 fn split_lines(bytes: &[u8]) -> impl Iterator<Item = Result<&[u8], ()>> {
     bytes
         .split_inclusive(|b| *b == b'\n')

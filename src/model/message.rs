@@ -8,12 +8,12 @@ use super::{
     id::Digest,
 };
 
-/// What a message says in its trailers, as written: unverified.
+/// Trailers of a commit message, unverified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trailers {
     /// The session's name when this was written.
     pub session: Option<String>,
-    /// What made the checkpoint.
+    /// Cause of the checkpoint.
     pub kind: Option<CheckpointKind>,
     /// The session's status.
     pub status: Option<SessionStatus>,

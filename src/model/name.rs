@@ -20,9 +20,9 @@ pub struct ShortName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not a valid name: {reason}", text.escape_debug())]
 pub struct InvalidName {
-    /// What was given.
+    /// Text as given.
     pub text: String,
-    /// What is wrong with it.
+    /// Reason why it is invalid.
     pub reason: &'static str,
 }
 

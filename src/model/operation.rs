@@ -47,7 +47,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether it changes more than where the session stands: that it was taken up again is nothing to save for.
+    /// Whether it changes more than the session's state: that it was taken up again is nothing to save for.
     pub fn says_something(&self) -> bool {
         let only_status = |patch: &Value| {
             let map = patch.as_object();
@@ -110,7 +110,7 @@ pub struct StateValue {
     /// Where, as a JSON pointer (RFC 6901); empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
-    /// What stands there afterwards.
+    /// New value.
     pub value: Value,
 }
 
@@ -121,7 +121,7 @@ pub struct LogLine {
     pub at: Timestamp,
     /// `info`, `warn` or `error`.
     pub level: String,
-    /// What happened.
+    /// Message of the log line.
     pub message: String,
     /// Whom it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]

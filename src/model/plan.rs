@@ -1,4 +1,4 @@
-//! What a restore does to each path: the plan that is shown and the very one that is executed.
+//! Actions of a restore, path by path: the plan that is shown is the one that is executed.
 //!
 //! Plain values. Paths that stay as they are have no line; a line says what happens to a path and why, or why nothing
 //! does although one might expect it. What stops the whole restore is a [`BlockedPath`].
@@ -12,16 +12,16 @@ use super::{list::SkipReason, path::RepoPath};
 /// One path of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanLine {
-    /// What happens to it.
+    /// Action on the path.
     pub act: Act,
-    /// The file, link or folder.
+    /// The file, link or directory.
     pub path: RepoPath,
     /// Why.
     #[serde(serialize_with = "shown")]
     pub why: PlanReason,
 }
 
-/// What happens to a path.
+/// Action on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Act {
@@ -66,15 +66,15 @@ pub enum PlanReason {
     DiffersFromLinks,
     /// Write: there is another kind of thing now.
     OtherKind,
-    /// Write: an empty folder.
+    /// Write: an empty directory.
     EmptyFolder,
     /// Write: the pointer alone, because the content that git-lfs keeps beside the repository is not here.
     Pointer,
     /// Mode: from these permission bits to those.
     Bits {
-        /// What they are.
+        /// Current mode bits.
         from: u32,
-        /// What they become.
+        /// New mode bits.
         to: u32,
     },
     /// Delete: the checkpoint does not have it.
@@ -89,11 +89,11 @@ pub enum PlanReason {
     NotSaved(SkipReason),
     /// Keep: it cannot be saved, so it cannot be deleted.
     NotHeld(SkipReason),
-    /// Keep: it was ignored when the checkpoint was saved, so the checkpoint cannot tell whether it was there.
+    /// Keep: it was ignored when the checkpoint was saved, so the checkpoint does not show whether it existed.
     IgnoredThen,
     /// Keep: a repository of its own.
     Repository,
-    /// Keep: the command was started in this folder.
+    /// Keep: the command was started in this directory.
     CurrentFolder,
     /// Skip: the checkpoint knows only which commit of another repository was there.
     Submodule,
@@ -159,7 +159,7 @@ impl fmt::Display for PlanReason {
 /// A path that stops a restore before anything is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockedPath {
-    /// What is in the way.
+    /// Path of the obstacle.
     pub path: RepoPath,
     /// Why it may not be touched.
     #[serde(serialize_with = "shown")]
@@ -177,7 +177,7 @@ pub enum BlockReason {
     Repository,
     /// It has to stay, and a file has to take the place of the directory it is in.
     Kept,
-    /// It would be a link into the repository's own folder.
+    /// It would be a link into the repository's own directory.
     LinkIntoRepository,
     /// The checkpoint's `.gitattributes` would run this filter on it, which the present files do not ask for.
     Filter(String),

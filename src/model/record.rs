@@ -31,19 +31,19 @@ macro_rules! item {
     };
 }
 
-/// The work as it stood: what was done, decided, asked, and comes next.
+/// State of the work: what was done, decided, asked, and comes next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What this checkpoint is about; its first line is the commit's subject.
+    /// Summary; its first line is the commit's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Whether nobody wrote the summary: it was made from git's facts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_summary: bool,
-    /// What was achieved in the session so far, oldest first.
+    /// Achievements of the session so far, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accomplishments: Vec<Note>,
-    /// What to do next, in order.
+    /// Next steps, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<Note>,
     /// Progress in steps.
@@ -58,10 +58,10 @@ pub struct Record {
     /// Small things not to forget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todos: Vec<Todo>,
-    /// What was decided and why.
+    /// Decisions with their reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decision>,
-    /// What stops the work.
+    /// Obstacles to the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<Blocker>,
     /// Questions that are open or were answered.
@@ -79,7 +79,7 @@ pub struct Record {
     /// Which paths belong to which agent.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub partitions: Map<String, Value>,
-    /// What to do on resuming, in order.
+    /// Instructions for resuming, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resume_instructions: Vec<Note>,
     /// References into a memory kept elsewhere.
@@ -88,7 +88,7 @@ pub struct Record {
     /// Files open in an editor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_files: Vec<OpenFile>,
-    /// What agents did, in their own words.
+    /// Work of agents, in their own words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_history: Vec<AgentEntry>,
     /// Results of checks such as lint or tests.
@@ -125,7 +125,7 @@ item! {
 item! {
     /// A unit of work.
     Task {
-        /// What it is.
+        /// Title.
         title: String,
         /// How far it is.
         #[serde(default)]
@@ -171,7 +171,7 @@ pub enum TaskStatus {
 item! {
     /// A small thing not to forget.
     Todo {
-        /// What it is.
+        /// Text.
         text: String,
         /// Whether it was done.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -182,7 +182,7 @@ item! {
 item! {
     /// A decision.
     Decision {
-        /// What was decided.
+        /// Text of the decision.
         text: String,
         /// Why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,9 +193,9 @@ item! {
 item! {
     /// Something that stops the work.
     Blocker {
-        /// What it is.
+        /// Text.
         text: String,
-        /// What would remove it.
+        /// Condition that would remove the blocker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         needs: Option<String>,
         /// A reference such as a tracker id.
@@ -207,7 +207,7 @@ item! {
 item! {
     /// A question.
     Question {
-        /// What is asked.
+        /// Text of the question.
         text: String,
         /// The answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,7 +227,7 @@ item! {
         /// The thread there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread: Option<String>,
-        /// What is asked.
+        /// Text of the question.
         question: String,
         /// When it was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,7 +247,7 @@ item! {
 item! {
     /// A decision with options.
     ForkPoint {
-        /// What is to be decided.
+        /// Title of the decision to make.
         title: String,
         /// The options.
         #[serde(default)]
@@ -269,12 +269,12 @@ item! {
 pub struct ForkOption {
     /// Its short name.
     pub key: String,
-    /// What it is.
+    /// Title.
     pub title: String,
-    /// What speaks for it.
+    /// Arguments for the option.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pros: Vec<String>,
-    /// What speaks against it.
+    /// Arguments against the option.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cons: Vec<String>,
     /// Files it would touch.
@@ -290,7 +290,7 @@ item! {
     Delegation {
         /// Who got it.
         agent: String,
-        /// What it was about.
+        /// Subject of the delegation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issue: Option<String>,
         /// The tier or name of the model.
@@ -329,11 +329,11 @@ item! {
 }
 
 item! {
-    /// What an agent did.
+    /// Entry of the agent history.
     AgentEntry {
         /// Which agent.
         agent: String,
-        /// What it says of its work.
+        /// Report of the agent.
         text: String,
     }
 }
@@ -379,7 +379,7 @@ pub struct Phase {
     pub n: u32,
     /// How many there are.
     pub of: u32,
-    /// What it is called.
+    /// Title, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }

@@ -14,7 +14,7 @@ fn word_end(text: &str) -> usize {
 /// A selector, by form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// What is looked up first.
+    /// Base of the selector.
     pub base: Base,
     /// Steps taken from there, in order.
     pub steps: Vec<SelectorStep>,
@@ -38,9 +38,9 @@ pub enum Base {
 pub enum SelectorStep {
     /// `~n`: n checkpoints back.
     Back(usize),
-    /// `@{n}`: where the session stood n updates ago.
+    /// `@{n}`: the session's state n updates ago.
     Update(usize),
-    /// `@{date}`: where the session stood then.
+    /// `@{date}`: the session's state at that time.
     Date(String),
     /// `@name`: the checkpoint of this name in the session.
     Named(String),
@@ -50,9 +50,9 @@ pub enum SelectorStep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not a selector: {reason}", text.escape_debug())]
 pub struct InvalidSelector {
-    /// What was given.
+    /// Text as given.
     pub text: String,
-    /// What is wrong with it.
+    /// Reason why it is invalid.
     pub reason: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! A session as its documents know it: who it is, and where it stands.
+//! A session as its documents know it: its identity and state.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,7 +15,7 @@ pub struct Session {
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where it stands.
+    /// State.
     pub status: SessionStatus,
     /// The caller's type, such as `feature`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl Session {
     }
 }
 
-/// Where a session stands.
+/// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {

@@ -39,7 +39,7 @@ const FOLDER: u32 = 0o040_000;
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
 
-/// What is to be applied, and how.
+/// Request of an apply.
 #[derive(Clone, Debug)]
 pub struct ApplyRequest {
     /// The checkpoint.
@@ -54,10 +54,10 @@ pub struct ApplyRequest {
     pub force: bool,
 }
 
-/// What was applied, or would be.
+/// Result of an apply, or of its dry run.
 #[derive(Debug)]
 pub struct ApplyOutcome {
-    /// What happened to the files.
+    /// Result for the files.
     pub restored: RestoreOutcome,
     /// The paths on which both sides do not fit together, and how.
     pub conflicts: Vec<(RepoPath, MergeVerdict)>,
@@ -133,7 +133,7 @@ fn with_directories(paths: Option<BTreeSet<RepoPath>>) -> Option<HashSet<RepoPat
     Some(paths.into_iter().chain(directories).collect())
 }
 
-/// What an interrupted apply makes of the files.
+/// Target state of an interrupted apply.
 pub(super) fn interrupted_target(
     scene: &Scene<'_>,
     noted: &PlanJournal,
@@ -279,7 +279,7 @@ impl MergeRun<'_> {
             });
         };
         if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
-            // What the checkpoint deleted stands in the commit that it was saved at.
+            // What the checkpoint deleted is in the commit that it was saved at.
             pathspecs::require(repo, paths, present, self.theirs, self.base().as_slice())?;
         }
         let ours = match self.before {

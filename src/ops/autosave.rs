@@ -36,7 +36,7 @@ const TRIES: u32 = 5;
 /// The occasion of a save that takes up an autosave.
 pub const RECOVERY: &str = "recovery";
 
-/// What an autosave did.
+/// Outcome of an autosave.
 #[derive(Debug)]
 pub enum AutosaveOutcome {
     /// It was made.
@@ -47,7 +47,7 @@ pub enum AutosaveOutcome {
     NoSession,
 }
 
-/// An autosave, or the state that stands for the present one.
+/// An autosave, or the state that represents the present one.
 #[derive(Clone, Debug)]
 pub struct AutosaveReceipt {
     /// The session.
@@ -60,7 +60,7 @@ pub struct AutosaveReceipt {
     pub failed: usize,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
-    /// What went wrong after it was safe.
+    /// Failures after the checkpoint was durable.
     pub trouble: Vec<String>,
     /// Where the files were looked for.
     pub extent: Extent,
@@ -209,10 +209,10 @@ fn write(
     Ok((document, written))
 }
 
-/// What carries over from one checkpoint to the next beside the document.
+/// Tree entries that carry over to the next checkpoint besides the document.
 const KEPT: [&str; 5] = ["chat", "steps", "context.md", "agent.md", "log"];
 
-/// What of a draft is not on the chain yet.
+/// Operations of a draft that are not on the chain yet.
 fn included(draft: &draft::Draft, folded: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let waiting = draft.after(folded).last().map(|(n, _)| *n);
     draft.id.clone().into_iter().zip(waiting).collect()
@@ -245,7 +245,7 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
     let Some(id) = autosave::latest(scene.repo, &session.id)? else {
         return Ok(None);
     };
-    // A damaged one is nothing to offer; verify tells of it.
+    // A damaged one is nothing to offer; verify reports it.
     let Ok(found) = checkpoint::load(scene.repo, id) else {
         return Ok(None);
     };
@@ -261,8 +261,8 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
     }))
 }
 
-/// Whether no checkpoint of this working tree came after the autosave: by the chain, and where the autosave does not stand
-/// on it any more (after an undo, or a prune) by time.
+/// Whether no checkpoint of this working tree came after the autosave: by the chain, and where the autosave is no
+/// longer based on it (after an undo, or a prune) by time.
 fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
     let here = compose::worktree(scene).id;
     let parent = found.previous();

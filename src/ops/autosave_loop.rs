@@ -4,7 +4,7 @@
 //! are. Reports decide only whether to look, never what is saved: after any of them, whatever it is about, all is looked
 //! through as ever. A look counts only if every directory that it went through was watched before it began.
 //!
-//! What no report tells of is left to looking: repositories in the working tree, files with more than one name, paths that
+//! A scan finds what no report covers: repositories in the working tree, files with more than one name, paths that
 //! could not be read, file systems that others change; and every fifth turn at the latest looks in any case, for writes
 //! through mapped memory and through names that a file was given elsewhere.
 
@@ -42,7 +42,7 @@ pub struct Lookout {
     /// Those that are watched.
     watched: HashSet<PathBuf>,
     reports: Option<Reports>,
-    /// What the last look found, if a report would have told of any change since before it began.
+    /// Result of the last scan, if inotify would have reported any change since before it began.
     sure: Option<(AutosaveInputs, AutosaveReceipt)>,
     /// Why it is not sure.
     unsure: Option<&'static str>,

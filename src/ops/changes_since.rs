@@ -1,5 +1,5 @@
-//! What became of the files since a safety checkpoint: for an operation that was interrupted, whose earlier part only the
-//! disk remembers.
+//! Changes of the files since a safety checkpoint: for an interrupted operation, of whose first part only the disk has
+//! a record.
 
 use std::collections::BTreeSet;
 

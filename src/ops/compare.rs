@@ -27,7 +27,7 @@ const RENAME_CANDIDATES: usize = 1000;
 /// Checkpoints looked through for the one that both come from.
 const CHAIN: usize = 100_000;
 
-/// What is compared, and how files are written.
+/// Request of a comparison.
 #[derive(Debug)]
 pub struct CompareRequest {
     /// One side.
@@ -45,7 +45,7 @@ pub struct Comparison {
     pub a: ComparedCheckpoint,
     /// The other.
     pub b: ComparedCheckpoint,
-    /// What differs between them.
+    /// Differences of the files.
     pub diff: DiffOutcome,
     /// The checkpoint that both come from; `None` if there is none.
     pub common: Option<CommonCheckpoint>,
@@ -65,20 +65,20 @@ pub struct ComparedCheckpoint {
 pub struct CommonCheckpoint {
     /// That checkpoint.
     pub checkpoint: Checkpoint,
-    /// What one side did.
+    /// Changes of side `a`.
     pub a: SideChanges,
-    /// What the other did.
+    /// Changes of side `b`.
     pub b: SideChanges,
     /// Files that both changed, and how their changes go together; those that are the same on both sides are left out.
     pub both: Vec<(RepoPath, MergeVerdict)>,
 }
 
-/// What a side did since the common checkpoint.
+/// Changes of one side since the common checkpoint.
 #[derive(Debug)]
 pub struct SideChanges {
     /// Checkpoints made.
     pub steps: usize,
-    /// What changed in the record.
+    /// Differences of the record.
     pub record: Vec<RecordDifference>,
     /// Files that changed.
     pub files: Vec<TreeChange>,

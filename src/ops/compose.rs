@@ -32,7 +32,7 @@ const SETTLE_TRIES: u32 = 3;
 
 /// The repository and its files at one moment.
 pub(super) struct CurrentSnapshot {
-    /// Where the repository stands.
+    /// Current state of the repository.
     pub(super) facts: GitFacts,
     /// The files, unless they are not to be saved.
     pub(super) snapshot: Option<Snapshot>,
@@ -221,7 +221,7 @@ pub(super) fn write_start(
     Ok((document, written))
 }
 
-/// What a checkpoint comes after.
+/// Predecessor of a checkpoint.
 pub(super) struct Predecessor<'a> {
     /// Its commit.
     pub(super) id: ObjectId,

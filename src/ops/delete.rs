@@ -25,7 +25,7 @@ pub struct DeletedSession {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: String,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 

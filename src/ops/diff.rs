@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// What is compared, and how it is written.
+/// Request of a diff.
 #[derive(Debug, Default)]
 pub struct DiffRequest {
     /// The older side.
@@ -41,7 +41,7 @@ pub struct DiffOutcome {
     pub old: Oid,
     /// The newer one; `None` is the present.
     pub new: Option<Oid>,
-    /// What differs in the records.
+    /// Differences of the records.
     pub record: Vec<RecordDifference>,
     /// The files that differ.
     pub files: Vec<TreeChange>,
@@ -78,7 +78,7 @@ pub(super) fn checkpoints(
     between(scene.repo, patch, old, Some(oid(new.entry.id)), record, files_of(new))
 }
 
-/// What differs in the records of two checkpoints, and in their steps.
+/// Differences between the records and steps of two checkpoints.
 pub(super) fn records(scene: &Scene<'_>, old: &Checkpoint, new: &Checkpoint) -> Result<Vec<RecordDifference>, Error> {
     Ok(comparison::with_steps(
         (&old.document.record, &steps_of(scene, old)?),

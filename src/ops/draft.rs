@@ -48,7 +48,7 @@ pub enum DraftChange {
     Put {
         /// Where, as a JSON pointer; empty for the whole.
         at: String,
-        /// What stands there afterwards.
+        /// New value.
         value: Value,
     },
     /// A merge patch of the session's members.
@@ -57,7 +57,7 @@ pub enum DraftChange {
     Log {
         /// `info`, `warn` or `error`.
         level: String,
-        /// What happened.
+        /// Message of the log line.
         message: String,
     },
     /// A merge patch of one step's members; a step of an id that is not there is new.

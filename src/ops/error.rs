@@ -21,9 +21,9 @@ use crate::{
 /// Something a selector may have meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorCandidate {
-    /// What to type: a session's name or a commit's id.
+    /// Selector to type: a session's name or a commit's id.
     pub selector: String,
-    /// What it is: a subject, or how many checkpoints.
+    /// Description: a subject, or the number of checkpoints.
     pub subject: String,
     /// When it was saved.
     pub at: Option<Timestamp>,
@@ -53,7 +53,7 @@ pub enum Error {
     NoMatch {
         /// As it was given.
         spec: RepoPath,
-        /// What it was to match, such as `file`.
+        /// Kind of the object, such as `file`.
         what: &'static str,
     },
     /// No fork point of the checkpoint has that option.
@@ -84,15 +84,15 @@ pub enum Error {
     /// The note of an interrupted operation cannot be understood.
     #[error("cannot understand what was interrupted: {why}")]
     Journal {
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// A part was done when the rest failed.
     #[error("{source}")]
     PartiallyApplied {
-        /// What failed.
+        /// Failure.
         source: Box<Self>,
-        /// What to do about it.
+        /// Remedy for the hint.
         remedy: String,
     },
     /// There is nothing to take back, or to do again.
@@ -106,7 +106,7 @@ pub enum Error {
     ChangedSince {
         /// `undo` or `redo`, and which.
         what: String,
-        /// What changed.
+        /// Description of the change.
         why: String,
     },
     /// The record that was to be taken back is not as it was left.
@@ -114,23 +114,23 @@ pub enum Error {
     RecordChanged {
         /// `undo` or `redo`.
         direction: &'static str,
-        /// What was to be taken back.
+        /// Description of the action to undo.
         what: String,
     },
     /// A checkpoint is damaged, or of a newer format.
     #[error("cannot use checkpoint '{subject}': {fault}")]
     Damaged {
-        /// What was to be used, as the user knows it.
+        /// Subject as the user knows it.
         subject: String,
-        /// What is wrong with it.
+        /// Fault of the checkpoint.
         fault: Box<Fault>,
     },
     /// A selector means nothing.
     #[error("no session or checkpoint '{}'", text.escape_debug())]
     NotFound {
-        /// What was given.
+        /// Text as given.
         text: String,
-        /// What is like it.
+        /// Similar names.
         candidates: Vec<SelectorCandidate>,
     },
     /// The session that `CHECKPOINT_SESSION` names is not there.
@@ -138,39 +138,39 @@ pub enum Error {
     SessionFromEnvNotFound {
         /// The name.
         name: ShortName,
-        /// What is like it.
+        /// Similar names.
         candidates: Vec<SelectorCandidate>,
     },
     /// A selector means several things.
     #[error("'{}' matches {} {what}", text.escape_debug(), candidates.len())]
     Ambiguous {
-        /// What was given.
+        /// Text as given.
         text: String,
         /// `sessions` or `checkpoints`.
         what: &'static str,
-        /// What it may mean.
+        /// Possible meanings.
         candidates: Vec<SelectorCandidate>,
     },
     /// No item of the record is meant by a text.
     #[error("no {what} '{}'{}", text.escape_debug(), how_many(*of))]
     NoItem {
-        /// What kind of item.
+        /// Kind of item.
         what: &'static str,
         /// The command that lists them.
         command: &'static str,
-        /// What was given.
+        /// Text as given.
         text: String,
         /// How many there are.
         of: usize,
-        /// What is like it.
+        /// Similar names.
         candidates: Vec<SelectorCandidate>,
     },
     /// Several items of the record are meant by a text.
     #[error("'{}' matches {count} {what}s", text.escape_debug())]
     AmbiguousItem {
-        /// What kind of item.
+        /// Kind of item.
         what: &'static str,
-        /// What was given.
+        /// Text as given.
         text: String,
         /// How many it matches.
         count: usize,
@@ -180,9 +180,9 @@ pub enum Error {
     /// The id given for a new item cannot be used.
     #[error("{id} is no id for a {what}")]
     ItemId {
-        /// What kind of item.
+        /// Kind of item.
         what: &'static str,
-        /// What was given, as JSON.
+        /// Id as given, as JSON.
         id: String,
     },
     /// There is no session at all, or none is current and none was named.
@@ -208,7 +208,7 @@ pub enum Error {
     /// A text is not a date that git reads.
     #[error("'{}' is not a date", text.escape_debug())]
     NotADate {
-        /// What was given.
+        /// Text as given.
         text: String,
     },
     /// The session exists already.
@@ -231,7 +231,7 @@ pub enum Error {
         /// The first digits of the other.
         new: String,
     },
-    /// What a fork is to have is there already, or cannot be.
+    /// Branch or directory for a fork already exists or cannot be made.
     #[error("{what}")]
     PathTaken {
         /// The sentence: which, and why not.
@@ -269,7 +269,7 @@ pub enum Error {
     Json {
         /// Where it came from.
         what: String,
-        /// What is wrong.
+        /// Parse error.
         source: json::Error,
     },
     /// The repository is the user's home directory or the root of the file system.
@@ -321,7 +321,7 @@ pub enum Error {
         /// The most that are allowed.
         limit: u64,
     },
-    /// What is to be imported cannot be read.
+    /// Import source cannot be read.
     #[error("cannot read '{}'", path.escape_debug())]
     Source {
         /// The path as the user gave it.
@@ -368,7 +368,7 @@ pub enum Error {
     StepInWrongState {
         /// Its title.
         step: String,
-        /// Where it stands.
+        /// State.
         status: StepStatus,
     },
     /// A text is too long for a step.

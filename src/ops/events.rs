@@ -24,7 +24,7 @@ pub const TRIGGERS: [&str; 6] = [
 /// The trigger of a checkpoint that `checkpoint.saveEvery` makes.
 pub const EVERY: &str = "every";
 
-/// What came of an event.
+/// Outcome of an event.
 #[derive(Debug)]
 pub enum EventOutcome {
     /// The settings do not ask for a checkpoint.
@@ -33,7 +33,7 @@ pub enum EventOutcome {
     Saved(Box<CheckpointOutcome>),
     /// The save failed; the draft has everything, and the next save takes it.
     Failed {
-        /// What caused the save.
+        /// Trigger of the save.
         trigger: String,
         /// Why it failed.
         error: Box<Error>,
@@ -42,7 +42,7 @@ pub enum EventOutcome {
 
 /// Saves the session that commands mean in this scene if `checkpoint.saveOn` names the trigger.
 ///
-/// For after an [`append`](draft::append) that succeeded: a failure is told, never returned.
+/// For after an [`append`](draft::append) that succeeded: a failure is reported, never returned.
 pub fn emit(scene: &Scene<'_>, trigger: &str) -> EventOutcome {
     emit_about(scene, trigger, None)
 }

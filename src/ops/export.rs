@@ -1,4 +1,4 @@
-//! `export`: a checkpoint with everything that stands beside its document, for the formats that are made of it.
+//! `export`: a checkpoint with everything that is next to its document, for the formats that are made of it.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::{
 /// The largest chunk of messages or of the log that is read as lines: 64 MiB.
 const CHUNK: usize = 64 << 20;
 
-/// A checkpoint and what stands beside its document.
+/// A checkpoint and what is next to its document.
 #[derive(Debug)]
 pub struct ExportedCheckpoint {
     /// The session it was found through.
@@ -45,7 +45,7 @@ pub struct ExportedCheckpoint {
     pub earlier: Vec<Document>,
     /// How many checkpoints are before it, but for the first, which says nothing.
     pub before: usize,
-    /// How many changes of the session's draft are not in it, when it is the newest.
+    /// How many changes of the session's draft are not in it, when it is the latest.
     pub unsaved: usize,
 }
 
@@ -57,7 +57,7 @@ impl ExportedCheckpoint {
     }
 }
 
-/// What is wanted of a checkpoint beside what every format needs.
+/// Parts of a checkpoint to export, besides those that every format needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportScope {
     /// Nothing.

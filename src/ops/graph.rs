@@ -19,7 +19,7 @@ pub struct GraphCheckpoint {
     pub entry: CheckpointCommit,
     /// The session it is a checkpoint of.
     pub session: String,
-    /// Whether it is that session's newest.
+    /// Whether it is that session's latest.
     pub is_tip: bool,
     /// Of the first checkpoint of a fork: the option of a fork point that it explores.
     pub option: Option<String>,
@@ -125,7 +125,7 @@ fn previous(entry: &CheckpointCommit) -> Option<ObjectId> {
     entry.parents.first().copied().filter(|_| !first)
 }
 
-/// Children before parents; among those that may come next, the newest.
+/// Children before parents; among those that may come next, the latest.
 fn sorted(
     mut nodes: BTreeMap<ObjectId, (String, CheckpointCommit)>,
     mut children: BTreeMap<ObjectId, usize>,

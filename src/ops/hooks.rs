@@ -1,4 +1,4 @@
-//! What git's hooks do here: a checkpoint for what just happened, on the session that is current.
+//! Checkpoints made by git's hooks, in the current session.
 //!
 //! Without one nothing is done: a hook starts no session. During a rebase nothing is done either; one checkpoint comes at
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
@@ -10,7 +10,7 @@ use crate::{
     store::{ObjectId, facts, hooks},
 };
 
-/// What a hook did.
+/// Outcome of a hook.
 #[derive(Debug)]
 pub enum HookOutcome {
     /// It made a checkpoint.

@@ -15,7 +15,7 @@ use crate::{
     worktree::{self, restore::TEMPORARY},
 };
 
-/// What an interrupted operation makes of the files.
+/// Target state of an interrupted operation.
 pub(super) struct InterruptedTarget {
     /// The tree.
     pub(super) tree: Option<ObjectId>,

@@ -1,6 +1,6 @@
 //! Items of the record with the draft in force: added, found by what a person types, changed, taken out.
 //!
-//! The same few functions for every kind of item; what kinds there are stands in `model::item`.
+//! The same few functions for every kind of item; what kinds there are is in `model::item`.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! What ties the project's own commits to checkpoints, where settings ask for it: a note on each commit that a checkpoint
-//! was made for, and a trailer in the message of a commit that is being made.
+//! Links from the project's own commits to checkpoints, where settings ask for them: a note on each commit that a
+//! checkpoint was made for, and a trailer in the message of a commit that is being made.
 //!
 //! Both are off by default, as they write where the project's history is: the note to `refs/notes/checkpoints`, which no
 //! push takes along by itself, the trailer into the commit. Nothing here reads them; they are for people and for git.
@@ -77,7 +77,7 @@ fn says_nothing(text: &[u8]) -> bool {
     lines.all(|line| line.starts_with(b"Signed-off-by: ") || line.trim_ascii().is_empty())
 }
 
-/// What `commit.template` has. One that was named with `git commit -t` is not told to hooks.
+/// Content of `commit.template`. Hooks do not learn of one that was named with `git commit -t`.
 fn template(scene: &Scene<'_>) -> Result<Option<Vec<u8>>, Error> {
     let git = store::git(scene.repo).args(["config", "--type=path", "--get", "commit.template"]);
     let found = git.accept([0, 1]).text().map_err(store::Error::from)?;

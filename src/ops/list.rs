@@ -36,7 +36,7 @@ pub struct SessionFilter {
     pub all: bool,
 }
 
-/// Where a session stands, as seen from now.
+/// State of a session at the current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionStanding {
     /// As it says itself.
@@ -46,7 +46,7 @@ pub enum SessionStanding {
 }
 
 impl SessionStanding {
-    /// Where a session stands that is current: one that was put aside was taken up again.
+    /// State of the current session: one that was put aside was taken up again.
     #[must_use]
     pub fn resumed(self) -> Self {
         match self {
@@ -127,7 +127,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
     Ok(rows)
 }
 
-/// Where a session stands whose latest checkpoint this is.
+/// State of the session whose latest checkpoint this is.
 pub fn session_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
     standing_of_each(scene, tip, &watch::all(scene.repo))
 }
@@ -169,7 +169,7 @@ fn keeps(filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) ->
         && since.is_none_or(|since| entry.time.unix() >= since)
 }
 
-/// What a log says beside its checkpoints.
+/// Session of a log, with its checkpoints.
 #[derive(Debug)]
 pub struct SessionLog {
     /// The session; one that was fetched as `<remote>/<session>`.

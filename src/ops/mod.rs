@@ -76,7 +76,7 @@ use crate::{
     store::{ObjectId, Repository, checkpoint::Checkpoint, config::Settings},
 };
 
-/// Where and for whom an operation runs. Facts only; what an operation is to do stands in its request.
+/// Where and for whom an operation runs. Facts only; what an operation is to do is in its request.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The repository.
@@ -99,7 +99,7 @@ pub struct Scene<'a> {
     pub index: Option<&'a Path>,
     /// How long to wait for a lock.
     pub wait: Duration,
-    /// What was read already.
+    /// Checkpoint that was read last.
     pub seen: &'a CheckpointCache,
 }
 

@@ -44,7 +44,7 @@ pub(super) fn require(
     refuse(&unmatched, "file")
 }
 
-/// Looks at the paths that stand in lists only.
+/// Looks at the paths that are in lists only.
 pub(super) fn listed(unmatched: &mut UnmatchedPathspecs, lists: &Lists) {
     for skipped in &lists.skipped {
         unmatched.path(&skipped.path);

@@ -38,8 +38,8 @@ impl From<PlacementError> for Error {
 /// that they are still there.
 ///
 /// A `git gc --prune=now` at the same moment may take objects that existed before and that no ref named. Then, and when
-/// that cannot be told, the ref goes back to where it was; the caller writes again. An error comes with the objects if they are still protected.
-/// Gives the files of ours that could not be removed.
+/// that cannot be determined, the ref goes back to where it was; the caller writes again. An error comes with the
+/// objects if they are still protected. Gives the files of ours that could not be removed.
 pub(super) fn tip(
     scene: &Scene<'_>,
     name: &ShortName,

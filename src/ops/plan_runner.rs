@@ -1,8 +1,8 @@
 //! Changing files, the way all commands do it that change any: safety checkpoint, plan, journal, execution.
 //!
 //! The order is what makes it safe. Before the first change the present is on a ref and the journal on the disk; from
-//! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. What changed under
-//! the execution is saved and planned again, a few times, and then told of.
+//! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. Changes during the
+//! execution are saved and planned again, a few times, and then reported.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -47,7 +47,7 @@ pub(super) type RefusalCheck<'a> =
 /// The mode of a directory in a tree.
 const FOLDER: u32 = 0o040_000;
 
-/// What is to be done.
+/// Job of the plan runner.
 pub(super) struct PlanJob<'a> {
     /// The command.
     pub(super) operation: &'static str,
@@ -55,11 +55,11 @@ pub(super) struct PlanJob<'a> {
     pub(super) summary: String,
     /// Which paths are meant, and how.
     pub(super) scope: PathScope,
-    /// What the files are to become, from the present. Objects that it makes are kept in memory.
+    /// Computes the target state from the current files. Objects that it makes stay in memory.
     pub(super) goal: &'a dyn Fn(&Repository, &CurrentSnapshot) -> Result<TargetState, Error>,
     /// Reasons not to do it.
     pub(super) refuse: &'a RefusalCheck<'a>,
-    /// What the journal says, for whoever continues.
+    /// Note in the journal, for the command that continues.
     pub(super) note: Value,
     /// The restore that this continues or takes back.
     pub(super) journal: Option<Journal>,
@@ -85,7 +85,7 @@ pub(super) struct PathScope {
     pub(super) keep_ignored: bool,
     /// The goal is the user's own beyond doubt, or the user said so.
     pub(super) trusted: bool,
-    /// What is in the way is saved into the safety checkpoint as well.
+    /// Whether obstacles are saved into the safety checkpoint as well.
     pub(super) include: bool,
     /// The index becomes the goal's as well.
     pub(super) index: bool,
@@ -93,7 +93,7 @@ pub(super) struct PathScope {
     pub(super) cwd: Option<RepoPath>,
 }
 
-/// What the journal keeps of a job.
+/// Part of a job that the journal keeps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlanJournal {
     pub(super) operation: String,
@@ -104,12 +104,12 @@ pub(super) struct PlanJournal {
     pub(super) note: Value,
 }
 
-/// What a journal of ours says.
+/// Parses the note of our journal.
 pub(super) fn noted(journal: &Journal) -> Result<PlanJournal, Error> {
     serde_json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
 }
 
-/// What was done, or would be.
+/// Result of a plan, or of its dry run.
 #[derive(Debug)]
 pub struct AppliedPlan {
     /// The plan: what happens to which path and why.
@@ -118,15 +118,15 @@ pub struct AppliedPlan {
     pub refusals: Vec<Refusal>,
     /// The safety checkpoint; `None` if nothing had to be done, or nothing was.
     pub safety: Option<Safety>,
-    /// What was done to files.
+    /// Changes of files.
     pub done: ExecutionOutcome,
-    /// What was done, or would be, to the index.
+    /// Changes of the index.
     pub index: IndexChange,
     /// Files of ours that could not be removed.
     pub left: Vec<os::CleanupFailure>,
     /// The tree of the index afterwards, if it was changed.
     pub(super) index_after: Option<ObjectId>,
-    /// What became of each path.
+    /// Change of each path.
     pub(super) changes: Vec<PathChange>,
 }
 
@@ -155,7 +155,7 @@ impl AppliedPlan {
         self.done.is_complete()
     }
 
-    /// What there is to take back.
+    /// Effects that undo reverts.
     pub(super) fn effects(&self) -> Vec<Effect> {
         let Some(safety) = &self.safety else { return Vec::new() };
         let before = oid(safety.id);
@@ -247,7 +247,7 @@ impl<'a> PlanRunner<'a> {
         Ok(self.brought)
     }
 
-    /// Saves, plans and executes once. Tells whether anything was executed.
+    /// Saves, plans and executes once. Returns whether anything was executed.
     fn round(&mut self) -> Result<bool, Error> {
         let job = self.job;
         let PreparedPlan {

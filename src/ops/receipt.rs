@@ -1,4 +1,4 @@
-//! What a changing command reports: plain facts, rendered elsewhere.
+//! Receipts of changing commands: plain facts, rendered elsewhere.
 
 use super::{redact::RedactedSecret, session_choice::SessionChoiceReason};
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
     store::ObjectId,
 };
 
-/// What became of a request to make a checkpoint.
+/// Outcome of a request to make a checkpoint.
 #[derive(Debug)]
 pub enum CheckpointOutcome {
     /// It was made.
     Saved(CheckpointReceipt),
     /// It would be made; this was a dry run.
     Planned(CheckpointReceipt),
-    /// There was nothing new; the latest checkpoint stands for the present state.
+    /// There was nothing new; the latest checkpoint represents the present state.
     Unchanged(CheckpointReceipt),
 }
 
@@ -31,7 +31,7 @@ impl CheckpointOutcome {
     }
 }
 
-/// The facts about a checkpoint that was just made, or that stands for the present state.
+/// The facts about a checkpoint that was just made, or that represents the present state.
 #[derive(Debug)]
 pub struct CheckpointReceipt {
     /// The commit; `None` in a dry run.
@@ -56,7 +56,7 @@ pub struct CheckpointReceipt {
     pub unreadable: Vec<usize>,
     /// The agent whose session was saved, when it was current rather than named and another agent calls.
     pub other_agent: Option<String>,
-    /// What went wrong after the checkpoint was safe.
+    /// Failures after the checkpoint was durable.
     pub trouble: Vec<String>,
     /// Damaged sessions that were passed over in looking for the one to continue.
     pub passed_over: Vec<String>,
@@ -70,12 +70,12 @@ impl CheckpointReceipt {
         self.skipped.iter().any(|s| s.reason.is_failure())
     }
 
-    /// What made the checkpoint.
+    /// Cause of the checkpoint.
     pub fn kind(&self) -> CheckpointKind {
         self.document.kind
     }
 
-    /// Where the session stands now.
+    /// State of the session now.
     pub fn status(&self) -> SessionStatus {
         self.document.session.status
     }

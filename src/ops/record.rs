@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// What makes the record of the current session that of a checkpoint.
+/// Change that sets the record of the current session to that of a checkpoint.
 pub(super) struct RecordReset {
     session: String,
     before: Value,
@@ -22,7 +22,7 @@ pub(super) struct RecordReset {
 }
 
 impl RecordReset {
-    /// What there is to take back; `last` is the number of the last operation in the draft.
+    /// Effect that undo reverts; `last` is the number of the last operation in the draft.
     fn effect(&self, last: u64) -> Effect {
         Effect::Record {
             session: self.session.clone(),

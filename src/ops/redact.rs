@@ -1,4 +1,5 @@
-//! Secrets taken out of what is about to be stored: record, session members, attachments. Work-tree content never is.
+//! Secrets taken out of what is about to be stored: record, session members, attachments. Working tree content never
+//! is.
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::{
 pub struct RedactedSecret {
     /// The kind of secret, such as `github-token`.
     pub kind: String,
-    /// Where it stood: `record/decisions/0/text`, `files/env.txt:3`.
+    /// Location: `record/decisions/0/text`, `files/env.txt:3`.
     pub place: String,
     /// Whether it was replaced by a marker; otherwise it was only noticed.
     pub replaced: bool,
@@ -31,7 +32,7 @@ pub(super) fn own_rule(text: &str) -> OwnRule {
 /// Finds secrets as the settings say.
 pub(super) struct Redactor {
     scanner: Scanner,
-    /// What was found so far.
+    /// Secrets found so far.
     pub(super) found: Vec<RedactedSecret>,
 }
 
@@ -79,7 +80,7 @@ impl Redactor {
         *text = clean;
     }
 
-    /// Takes out secrets that stand across the borders of texts that follow each other: the marker goes where one
+    /// Takes out secrets that extend across the borders of texts that follow each other: the marker goes where one
     /// begins.
     pub(super) fn across(&mut self, texts: &mut [&mut String], place: &str) {
         if texts.len() < 2 {

@@ -1,7 +1,7 @@
-//! A change of refs that `undo` takes back: noted before it is made, made as a whole, and what is left to do told.
+//! A change of refs that `undo` takes back: noted before it is made, made atomically, and remaining work is reported.
 //!
-//! An error means that the refs stay as they were, or go back. Once they have moved it is done: what fails after that is
-//! told with what to do about it, and no failure.
+//! An error means that the refs stay as they were, or go back. Once they have moved it is done: a failure after that is
+//! reported with a remedy, and does not fail the command.
 
 use super::{Error, Scene, compose};
 use crate::{
@@ -17,20 +17,20 @@ use crate::{
     },
 };
 
-/// What is to be done.
+/// Ref transaction that `undo` can revert.
 #[derive(Default)]
 pub(super) struct UndoableRefTransaction<'a> {
     /// The command.
     pub(super) operation: &'a str,
-    /// What it does, for people, as something that was done: `deleted session auth`.
+    /// Description for people, in the past tense: `deleted session auth`.
     pub(super) what: String,
     /// The changes of refs. What a ref was must stay reachable: by another ref of these, or because it only went forward.
     pub(super) edits: &'a [RefUpdate],
     /// Changes that go with them and that nothing takes back.
     pub(super) for_good: &'a [RefUpdate],
-    /// What the note of the current session is and becomes.
+    /// Old and new pointer to the current session.
     pub(super) current: Option<(CurrentPointer, CurrentPointer)>,
-    /// What to do when that note cannot be written.
+    /// Hint for when that pointer cannot be written.
     pub(super) remedy: String,
     /// Further effects to take back.
     pub(super) more: Vec<Effect>,
@@ -40,12 +40,12 @@ pub(super) struct UndoableRefTransaction<'a> {
     pub(super) needs: &'a [ObjectId],
 }
 
-/// What is left to do, or to know, after it was done.
+/// Clean-ups and failures after a ref transaction.
 #[derive(Debug, Default)]
 pub struct Aftermath {
     /// Files of ours that could not be removed.
     pub left: Vec<CleanupFailure>,
-    /// What went wrong when it was done already, each with what to do about it.
+    /// Failures after the transaction, each with a remedy.
     pub trouble: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl UndoableRefTransaction<'_> {
         } else {
             Some(undo::mean(scene.repo, scene.now, self.operation, self.what, effects)?)
         };
-        // If this cannot be written, the refs tell it.
+        // If this cannot be written, the refs show it.
         let settle = |happened| {
             let _ = meant.map(|n| undo::settle(scene.repo, n, happened, None));
         };

@@ -63,7 +63,7 @@ pub enum Refusal {
         /// Which, and why.
         paths: Vec<BlockedPath>,
     },
-    /// What would be taken back was changed since.
+    /// Value to revert was changed since.
     ChangedSince {
         /// The paths.
         paths: Vec<RepoPath>,
@@ -137,7 +137,7 @@ fn short(id: &Oid) -> &str {
     &id.as_str()[..8]
 }
 
-/// The reasons that have to do with where the repository stands, for files brought back from `checkpoint`.
+/// Refusals because of the state of the repository, for files restored from `checkpoint`.
 pub(super) fn by_place(
     scene: &Scene<'_>,
     checkpoint: &Checkpoint,
@@ -265,7 +265,7 @@ fn differing(repo: &Repository, one: Option<ObjectId>, other: ObjectId) -> Resul
     Ok(changes.into_iter().map(|change| change.path).collect())
 }
 
-/// What a session saved in this working tree after a checkpoint of another one.
+/// Save by one session in this working tree after a checkpoint of another one.
 struct LaterSave {
     /// The paths that it changed.
     paths: HashSet<RepoPath>,
@@ -273,7 +273,7 @@ struct LaterSave {
     latest: ObjectId,
 }
 
-/// What the session with this tip saved here after the checkpoint, of these paths; `None` if nothing.
+/// Later save of these paths by the session with this tip; `None` if there is none.
 fn later(
     scene: &Scene<'_>,
     checkpoint: &Checkpoint,

@@ -1,7 +1,7 @@
 //! `repair`: lets a damaged session go on from its latest whole checkpoint.
 //!
-//! Nothing is thrown away: a readable old tip moves to the trash refs, an unreadable ref's file to a quarantine folder.
-//! A session that is whole is left alone.
+//! Nothing is thrown away: a readable old tip moves to the trash refs, an unreadable ref's file to a quarantine
+//! directory. A session that is whole is left alone.
 
 use super::{Error, Scene, compose, session_choice, verify};
 use crate::{
@@ -22,7 +22,7 @@ pub struct RepairedSession {
     pub from: Option<ObjectId>,
     /// Where it is now; `None` when no checkpoint of it is whole, and nothing was done.
     pub to: Option<ObjectId>,
-    /// What keeps the old tip: a ref, or the path of a file in quarantine.
+    /// Location of the old tip: a ref, or the path of a file in quarantine.
     pub kept: Option<String>,
     /// Files of ours that could not be removed.
     pub leftovers: Vec<crate::os::CleanupFailure>,

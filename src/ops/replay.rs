@@ -26,7 +26,7 @@ use crate::{
     store::{self, commands},
 };
 
-/// What is asked for.
+/// Request of a replay.
 #[derive(Debug, Default)]
 pub struct ReplayRequest {
     /// The session or checkpoint; without one the session that commands mean.
@@ -35,11 +35,11 @@ pub struct ReplayRequest {
     pub step: Option<String>,
     /// The objective restated.
     pub objective: Option<String>,
-    /// What is to be done otherwise.
+    /// Corrections.
     pub corrections: Vec<String>,
 }
 
-/// What the next try of a step should know.
+/// Input of the next attempt of a step.
 #[derive(Debug)]
 pub struct StepView {
     /// The session's name, when it is one's.
@@ -71,7 +71,7 @@ fn failed_last(all: &Steps) -> Result<&Step, Error> {
         .ok_or(Error::NoneFailed)
 }
 
-/// What became of the files since the step ended, or since it began when nobody said that it ended.
+/// Changes of the files since the step ended, or since it began if its end was not recorded.
 fn since(scene: &Scene<'_>, wanted: &Step) -> Result<FileChanges, Error> {
     let Some(then) = wanted.after.as_ref().or(wanted.before.as_ref()) else {
         return Ok(FileChanges::NotKept);
@@ -86,7 +86,7 @@ fn since(scene: &Scene<'_>, wanted: &Step) -> Result<FileChanges, Error> {
     })
 }
 
-/// What is to run again.
+/// Command to run again.
 #[derive(Debug, Default)]
 pub struct RunRequest {
     /// The session; without one that which commands mean.
@@ -101,12 +101,12 @@ pub struct RunRequest {
     pub foreground: bool,
 }
 
-/// What is done with a step.
+/// Action of a replay on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayAction {
     /// It runs.
     Run,
-    /// Its recorded result stands.
+    /// Its recorded result is kept.
     Reuse,
     /// Which of the two depends on what the steps before it do to the files.
     Either,
@@ -134,9 +134,9 @@ impl ReplayAction {
 pub struct ReplayedStep {
     /// The step as it is afterwards.
     pub step: Step,
-    /// What was done, or would be.
+    /// Action, or planned action.
     pub action: ReplayAction,
-    /// What came of it, when it ran.
+    /// Outcome of the run, if it ran.
     pub ran: Option<Box<RunOutcome>>,
 }
 
@@ -151,7 +151,7 @@ pub struct ReplayOutcome {
     pub status: i32,
 }
 
-/// Runs the commands of steps again, or says what would be run. `tell` hears of each step before it is done.
+/// Runs the commands of steps again, or says what would be run. `tell` is called with each step before it is done.
 pub fn run(
     scene: &Scene<'_>,
     request: &RunRequest,
@@ -212,7 +212,7 @@ pub fn run(
     Ok(ReplayOutcome { session, items, status })
 }
 
-/// What would be done, as far as that can be told before.
+/// Plan of a replay, as far as it can be known in advance.
 fn plan(scene: &Scene<'_>, steps: &[&Step]) -> Result<Vec<ReplayedStep>, Error> {
     let now = step::files_now(scene)?.0;
     let mut known = true;

@@ -26,7 +26,7 @@ use crate::{
     worktree::restore::{index, journal},
 };
 
-/// What is to be restored, and how.
+/// Request of a restore.
 #[derive(Clone, Debug)]
 pub struct RestoreRequest {
     /// The checkpoint.
@@ -49,18 +49,18 @@ pub struct RestoreRequest {
     pub force: bool,
 }
 
-/// What was restored, or would be.
+/// Result of a restore, or of its dry run.
 #[derive(Debug)]
 pub struct RestoreOutcome {
     /// The command: `restore`, `apply`, `undo` and so on.
     pub operation: String,
     /// The checkpoint the files came from; `None` if it was a state of the undo list.
     pub from: Option<RestoreSource>,
-    /// What happened to the files; `None` if they were not meant.
+    /// Result for the files; `None` if they were not selected.
     pub brought: Option<AppliedPlan>,
-    /// What was staged in the checkpoint, and is not in the index now.
+    /// Staged content of the checkpoint that is not in the index now.
     pub unstaged: UnstagedChanges,
-    /// What became of the record.
+    /// Result for the record.
     pub record: RecordFate,
     /// Whether nothing was changed because that was asked for.
     pub dry_run: bool,
@@ -86,7 +86,7 @@ pub struct RestoreSource {
     pub document: Box<Document>,
 }
 
-/// What became of the record.
+/// Result of a restore for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFate {
     /// It was not meant.
@@ -99,7 +99,7 @@ pub enum RecordFate {
     OfAnotherSession,
 }
 
-/// What the journal of a restore says.
+/// Journal note of a restore.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RestoreJournal {
     pub(super) target: Oid,
@@ -167,7 +167,7 @@ pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was interrupted in this working tree, in the command's name.
+/// Name of the command that was interrupted in this working tree.
 pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
     let Some(journal) = journal::read(scene.repo)? else {
         return Ok(None);
@@ -175,7 +175,7 @@ pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
     Ok(Some(plan_runner::noted(&journal)?.operation))
 }
 
-/// What an interrupted restore makes of the files.
+/// Target state of an interrupted restore.
 pub(super) fn interrupted_target(
     scene: &Scene<'_>,
     noted: &plan_runner::PlanJournal,

@@ -38,13 +38,13 @@ pub struct ResumeOutcome {
     pub session: ShortName,
     /// The checkpoint that was resumed, with its draft not applied.
     pub checkpoint: Checkpoint,
-    /// Whether that is the session's newest.
+    /// Whether that is the session's latest.
     pub is_tip: bool,
-    /// Where the session stood before.
+    /// State of the session before.
     pub standing: SessionStanding,
     /// How many operations wait in its draft.
     pub draft: usize,
-    /// What is not as it was.
+    /// Change report.
     pub report: ChangeReport,
     /// When the latest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
     pub lost: Option<(String, usize)>,
@@ -56,7 +56,7 @@ pub struct ResumeOutcome {
     pub autosave: Option<Offer>,
     /// The autosave that was taken up, now the latest checkpoint.
     pub recovered: Option<Offer>,
-    /// What somebody last wrote about the session, when the summary of this checkpoint was made from git's facts.
+    /// Last summary by a person, when the summary of this checkpoint was made from git's facts.
     pub said: Option<SummaryByPerson>,
 }
 

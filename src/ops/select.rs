@@ -1,4 +1,4 @@
-//! What a selector means: from the text people type to a checkpoint.
+//! Resolution of selectors: from the text that people type to a checkpoint.
 //!
 //! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
 //! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several

@@ -230,7 +230,7 @@ pub(super) fn load(scene: &Scene<'_>, subject: &str, id: ObjectId) -> Result<Che
     Ok(loaded)
 }
 
-/// What the next checkpoint starts from: the tip's session and the part of its record that carries over.
+/// Base of the next checkpoint: the tip's session and the part of its record that carries over.
 pub(super) fn carried(tip: &Checkpoint, name: &ShortName) -> Subject {
     let mut session = tip.document.session.clone();
     session.name = name.clone();

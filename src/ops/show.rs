@@ -6,7 +6,7 @@ use crate::{
     store::{self, Kind, checkpoint, tree},
 };
 
-/// What is shown of a checkpoint.
+/// Details of a checkpoint for `show`.
 #[derive(Debug)]
 pub struct CheckpointDetails {
     /// The checkpoint.

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What the new session is.
+/// Request of a start.
 #[derive(Debug)]
 pub struct StartRequest {
     /// Its name; without one it is made from the branch.
@@ -26,7 +26,7 @@ pub struct StartRequest {
     pub session: Value,
     /// Whether a session of this name that exists is taken instead.
     pub if_missing: bool,
-    /// Only tell what would be done.
+    /// Dry run: only report what would be done.
     pub dry_run: bool,
 }
 
@@ -62,7 +62,7 @@ pub fn start(scene: &Scene<'_>, request: StartRequest) -> Result<StartOutcome, E
 }
 
 /// Keeps the packs few where something else than a save adds one: a thousand sessions would be a thousand packs, which
-/// git looks through for every object. It is for speed alone, and the next save tells if it cannot be done.
+/// git looks through for every object. It only improves speed, and the next save reports a failure.
 pub(super) fn merge_packs(scene: &Scene<'_>) {
     let _ = objects::consolidate(scene.repo);
 }

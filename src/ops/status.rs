@@ -24,10 +24,10 @@ use crate::{
     },
 };
 
-/// How things stand in this working tree.
+/// State of this working tree.
 #[derive(Debug)]
 pub struct StatusReport {
-    /// Where the repository stands, files included.
+    /// State of the repository, files included.
     pub facts: GitFacts,
     /// The current session, if there is one.
     pub session: Option<CurrentSession>,
@@ -56,11 +56,11 @@ pub struct CurrentSession {
     pub tip: ObjectId,
     /// That checkpoint's document.
     pub document: Document,
-    /// Where it stands.
+    /// State.
     pub standing: SessionStanding,
     /// How many operations wait in the draft.
     pub draft: usize,
-    /// What the draft changes in the record of the latest checkpoint.
+    /// Differences between the draft and the record of the latest checkpoint.
     pub record: Vec<RecordDifference>,
     /// How many lines of the session log wait in the draft.
     pub notes: usize,
@@ -74,7 +74,7 @@ pub struct CurrentSession {
     pub same_place: bool,
     /// Its chat.
     pub chat: chat::ChatLength,
-    /// How it stands to what was last seen of the remotes that have it.
+    /// Relation to the last seen state of the remotes that have it.
     pub remotes: Vec<(String, share::status::ShareState)>,
 }
 

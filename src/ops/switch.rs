@@ -36,7 +36,7 @@ pub struct RenamedSession {
     pub from: ShortName,
     /// Its latest checkpoint.
     pub tip: ObjectId,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 

@@ -1,4 +1,4 @@
-//! What files are to become: the state that a checkpoint holds, or one made from it.
+//! Target state of files: that of a checkpoint, or one derived from it.
 
 use super::{Error, Scene};
 use crate::{
@@ -22,7 +22,7 @@ pub(super) struct TargetState {
     pub(super) tree: ObjectId,
     /// The tree of the index.
     pub(super) index: ObjectId,
-    /// What the trees do not say.
+    /// Lists of what trees cannot represent.
     pub(super) lists: Lists,
     /// The blobs that `lists.held` numbers.
     pub(super) held: Vec<ObjectId>,
@@ -69,7 +69,7 @@ impl TargetState {
     }
 }
 
-/// What of the index of a checkpoint is not in the present one.
+/// Parts of the saved index that are not in the current one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnstagedChanges {
     /// Paths that were staged, or added with `git add -N`.
@@ -124,7 +124,7 @@ fn numbered(repo: &Repository, checkpoint: &Checkpoint, name: &str, subject: &st
         .filter_map(|(name, _, id)| Some((name.parse().ok()?, id)))
         .collect();
     blobs.sort_unstable();
-    // A gap would shift all that follows; whoever looks for the missing one is told that it is not there.
+    // A gap would shift all that follows; a lookup of the missing one reports that it does not exist.
     let whole = blobs
         .iter()
         .enumerate()

@@ -64,14 +64,14 @@ pub struct UndoRequest {
     pub force: bool,
 }
 
-/// What was taken back or done again, or would be.
+/// Result of an undo or redo, or of its dry run.
 #[derive(Debug)]
 pub struct UndoOutcome {
     /// Which way.
     pub direction: Direction,
-    /// What it was.
+    /// Entry of the undo list.
     pub entry: UndoEntry,
-    /// What happened to the files; `None` if it had changed none.
+    /// Result for the files; `None` if the action had changed none.
     pub files: Option<RestoreOutcome>,
     /// Refs that moved: name, what it was and what it is.
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
@@ -83,7 +83,7 @@ pub struct UndoOutcome {
     pub left: Vec<CleanupFailure>,
 }
 
-/// What the journal says.
+/// Journal note of an undo.
 #[derive(Debug, Serialize, Deserialize)]
 struct UndoJournal {
     n: u64,
@@ -151,7 +151,7 @@ pub(super) fn resume(
     taken.files.ok_or(Error::NotInterrupted)
 }
 
-/// What an interrupted undo or redo makes of the files.
+/// Target state of an interrupted undo or redo.
 pub(super) fn interrupted_target(
     scene: &Scene<'_>,
     noted: &PlanJournal,
@@ -205,7 +205,7 @@ fn above(scene: &Scene<'_>, id: ObjectId) -> Result<Option<Oid>, Error> {
     Ok(entry.parents.first().map(|id| oid(*id)))
 }
 
-/// The entry as it is taken back. Messages that came after a clear would stand before those that wait again; then what
+/// The entry as it is taken back. Messages from after a clear would come before those that are pending again; then what
 /// was saved for the clear stays saved.
 fn part_only(scene: &Scene<'_>, entry: &UndoEntry, direction: Direction) -> Result<UndoEntry, Error> {
     let mut entry = entry.clone();
@@ -287,7 +287,7 @@ impl UndoRun<'_> {
                 journal::remove(self.scene.repo)?;
                 Ok(taken)
             }
-            // Otherwise there is a journal, and what that takes is told.
+            // Otherwise there is a journal, and its cost is reported.
             Err(error) if begun && taken.files.is_none() => Err(Error::PartiallyApplied {
                 source: Box::new(error),
                 remedy: format!(
@@ -299,7 +299,7 @@ impl UndoRun<'_> {
         }
     }
 
-    /// What comes after the refs; `begun` becomes true when something of it is done.
+    /// Work after the ref transaction; `begun` becomes true when part of it is done.
     fn rest(&self, record: Option<RecordUndo<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
         let scene = self.scene;
         if leaves_a_draft(self.entry) {
@@ -577,8 +577,8 @@ impl UndoRun<'_> {
         };
         let mut paths = Vec::new();
         for (path, left) in changes {
-            // Files that are kept beside the tree cannot be told this way, nor can empty directories; what is written over
-            // is proven to be held in any case.
+            // Files that are kept next to the tree cannot be checked this way, nor can empty directories; what is
+            // written over is proven to be held in any case.
             let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
             let is_directory = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
             if is_held || is_directory {

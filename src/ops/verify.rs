@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// What was found.
+/// Findings of a verification.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
     /// Sessions looked at.
@@ -62,7 +62,7 @@ pub struct Issue {
     pub path: Option<RepoPath>,
     /// A word for the kind of damage.
     pub problem: &'static str,
-    /// What is wrong, in words.
+    /// Description, in words.
     pub message: String,
     /// The latest checkpoint of the session that is whole.
     pub good: Option<ObjectId>,
@@ -243,7 +243,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             && rewrite::lines(self.scene.repo, &checkpoint.entry)
                 .is_ok_and(|gone| gone.iter().any(|l| l.digest == *digest))
         {
-            // What stood before it was pruned or purged, and it says so.
+            // Its predecessor was pruned or purged, and it says so.
             *expected = None;
             return self.rest(name, id, previous, &checkpoint);
         }

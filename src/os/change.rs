@@ -1,8 +1,8 @@
 //! Changing what lies in an open directory, never through a link and never outside of it.
 //!
-//! The counterpart of reading in [`super::dir`]. A directory below is reached in one call where the kernel can be told to
-//! follow no link and to stay below (Linux 5.6), else name by name. What exists is replaced only by [`Dir::rename`] and
-//! [`Dir::exchange`]; everything else fails on a name that is taken.
+//! The counterpart of reading in [`super::dir`]. A directory below is reached in one call where the kernel supports a
+//! lookup that follows no symlink and stays below (Linux 5.6), else name by name. What exists is replaced only by
+//! [`Dir::rename`] and [`Dir::exchange`]; everything else fails on a name that is taken.
 
 use std::fs::File;
 use std::io;
@@ -66,7 +66,8 @@ impl Dir {
         Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Gives `from` the name `to` in the same folder. What had that name is gone; a directory in the way is an error.
+    /// Gives `from` the name `to` in the same directory. What had that name is gone; a directory in the way is an
+    /// error.
     pub fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }

@@ -4,7 +4,8 @@
 //! At a terminal it stays in our process group, where Ctrl-C reaches it without us; otherwise it leads a group of its
 //! own, so that a signal or the time limit reaches what it started as well. Until it is dropped nothing here ends us by
 //! a signal: what the command did is recorded first. SIGINT and SIGQUIT that are sent to us alone at a terminal are not
-//! passed on: they cannot be told from the keyboard's, which the command has had already; SIGTERM and SIGHUP are.
+//! passed on: they cannot be distinguished from the keyboard's, which the command has had already; SIGTERM and SIGHUP
+//! are.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -33,7 +34,7 @@ pub enum Stream {
     Error,
 }
 
-/// What is to run.
+/// Job of a child process.
 #[derive(Debug)]
 pub struct ChildJob<'a> {
     /// The program and its arguments; not empty.
@@ -212,7 +213,7 @@ fn end(status: ExitStatus) -> ChildEnd {
     ChildEnd::Exited(status.code().unwrap_or(1))
 }
 
-/// What a command is told.
+/// Message to a running child's thread.
 #[derive(Clone, Copy, Debug)]
 enum ChildCommand {
     Term,

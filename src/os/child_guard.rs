@@ -1,7 +1,7 @@
 //! A child that must not outlive us, however we end: a shell beside it waits on a pipe that only we hold, and asks the
 //! child to end when the pipe closes before we said that all is well.
 //!
-//! Nobody is told of SIGKILL, and that a child's own pipes are closed does not end one that waits for the network. The
+//! A SIGKILL cannot be caught, and that a child's own pipes are closed does not end one that waits for the network. The
 //! system's own means for this needs code between fork and exec, which cannot be written safely. Elsewhere than on Unix
 //! there is no guard.
 

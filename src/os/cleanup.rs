@@ -1,4 +1,4 @@
-//! What is still to be done to a file of ours when all else is done: no failure, but to be told.
+//! A clean-up that failed after success; reported as a warning.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::reason;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} '{}': {}", path.display(), reason(source))]
 pub struct CleanupFailure {
-    /// What could not be done: `remove`, `write to the disk`.
+    /// Action that failed: `remove`, `write to the disk`.
     pub action: &'static str,
     /// The file.
     pub path: PathBuf,
@@ -18,12 +18,12 @@ pub struct CleanupFailure {
 }
 
 impl CleanupFailure {
-    /// What the result of removing `path` leaves; a file that is gone already leaves nothing.
+    /// Failure of removing `path`, if any; a file that does not exist is no failure.
     pub fn of(removed: io::Result<()>, path: &Path) -> Option<Self> {
         Self::after("remove", removed, path)
     }
 
-    /// What the result of doing something to `path` leaves; where that is gone there is nothing left to do.
+    /// Failure of an action on `path`, if any; if the path does not exist, nothing is left to do.
     pub fn after(action: &'static str, done: io::Result<()>, path: &Path) -> Option<Self> {
         match done {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Some(Self {

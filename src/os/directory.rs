@@ -10,15 +10,15 @@ use super::{Sharing, create_dir_durable, random_token, replace_users, sync_dir};
 /// Whether a directory may be put at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Nothing is there, or an empty folder.
+    /// Nothing is there, or an empty directory.
     Free,
     /// A directory with something in it.
     Taken,
-    /// Something that is no folder.
+    /// Something that is no directory.
     Other,
 }
 
-/// Looks what is at a path. A link to a directory counts as that folder.
+/// Looks what is at a path. A link to a directory counts as that directory.
 pub fn room(path: &Path) -> io::Result<Room> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Ok(if fs::read_dir(path)?.next().is_some() {
@@ -61,8 +61,8 @@ pub fn publish_directory(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result
     sync_dir(parent)
 }
 
-/// Puts files into a directory that has some; each is replaced as a whole. Links in it are not followed: where one
-/// stands in the way nothing is written.
+/// Puts files into a directory that has some; each is replaced as a whole. Links in it are not followed: where one is
+/// in the way nothing is written.
 pub fn fill(path: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     for (name, _) in files {
         let mut at = path.to_owned();

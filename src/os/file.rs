@@ -12,7 +12,7 @@ const FIRST: usize = 1 << 20;
 /// The default leaves repository files to the creation mask and keeps our private files to their owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sharing {
-    /// Permission bits (of 0666) that are added to, or with `exact` stand for, those of repository files.
+    /// Permission bits (of 0666) that are added to, or with `exact` replace, those of repository files.
     pub bits: u32,
     /// Whether `bits` are the whole mode rather than an addition (`core.sharedRepository = 0640`).
     pub exact: bool,
@@ -127,7 +127,7 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Fills `bytes` with what stands in the file from `at` on, wherever the file is read otherwise.
+/// Fills `bytes` with the file's content from `at` on, wherever the file is read otherwise.
 pub fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
@@ -166,7 +166,7 @@ pub fn regular(file: File) -> io::Result<File> {
     Ok(file)
 }
 
-/// What the system says of an open file, if it is one.
+/// Metadata of an open file, if it is a regular file.
 fn of_regular(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     if metadata.is_file() {
@@ -314,8 +314,7 @@ pub fn same_file(one: &Metadata, other: &Metadata) -> bool {
     }
 }
 
-/// What identifies a file beside its path, so that one that replaced it is told apart; 0 where the system has no such
-/// thing.
+/// Identity of a file apart from its path, so that a replacement is noticed; 0 where the system has no such identity.
 pub fn file_id(metadata: &Metadata) -> u64 {
     #[cfg(unix)]
     {
@@ -329,7 +328,7 @@ pub fn file_id(metadata: &Metadata) -> u64 {
     }
 }
 
-/// How long ago the file was last written, as far as its time stamp and the clock can tell.
+/// How long ago the file was last written, as far as its time stamp and the clock show.
 pub fn age(path: &Path) -> Option<std::time::Duration> {
     fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
 }

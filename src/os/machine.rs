@@ -21,8 +21,8 @@ pub fn umask() -> Option<u32> {
     u32::from_str_radix(value.trim(), 8).ok()
 }
 
-/// The signals that whoever started this process told it to ignore (`nohup`, a shell's background job), the first signal
-/// as the lowest bit.
+/// The signals that whoever started this process set to be ignored (`nohup`, a shell's background job), the first
+/// signal as the lowest bit.
 ///
 /// On Linux from `/proc/self/status`, elsewhere unknown and none: asking means setting them.
 pub fn ignored_signals() -> u64 {
@@ -33,10 +33,10 @@ pub fn ignored_signals() -> u64 {
         .unwrap_or(0)
 }
 
-/// Whether there is a process with this number; `None` where that cannot be told.
+/// Whether there is a process with this number; `None` where that cannot be determined.
 pub fn is_running(process: u32) -> Option<bool> {
     let table = std::path::Path::new("/proc");
-    // Without the entry of this very process it is another kind of folder.
+    // Without the entry of this very process it is another kind of directory.
     table
         .join("self")
         .exists()

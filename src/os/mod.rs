@@ -1,4 +1,4 @@
-//! What differs between operating systems: file locks with a deadline, durable directories, private files, names of host
+//! Differences between operating systems: file locks with a deadline, durable directories, private files, names of host
 //! and temporary files.
 //!
 //! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
@@ -56,7 +56,7 @@ pub use worker::run_for;
 
 use std::io;
 
-/// What went wrong, without the error number that the standard library appends to its text.
+/// Message of an I/O error, without the error number that the standard library appends.
 ///
 /// ```
 /// let full = std::io::Error::from_raw_os_error(2);

@@ -4,7 +4,7 @@
 /// Fewer are not worth a thread.
 const MANY: usize = 200;
 
-/// What `work` makes of the items, one of each, in their order. It is given all of them, or one half by each thread.
+/// Maps items in their order with at most two threads. `work` gets all items, or one half in each thread.
 pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -> Vec<R> {
     if items.len() < MANY || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return work(items);

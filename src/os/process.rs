@@ -1,8 +1,8 @@
 //! Another process that is watched, and the processor time of this one. Numbers of processes are used again, so one is
 //! known by its number and by when it started.
 //!
-//! Linux tells through `/proc`. Other Unixes tell only whether there is a process of the number; elsewhere nothing is
-//! told.
+//! On Linux through `/proc`. On other Unixes only the existence of the process number is known; elsewhere nothing is
+//! known.
 
 use std::io;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct ProcessHandle {
 }
 
 impl ProcessHandle {
-    /// The process with this number, or `None` if there is none. `Unsupported` where that cannot be told.
+    /// The process with this number, or `None` if there is none. `Unsupported` where that cannot be determined.
     pub fn find(id: u32) -> io::Result<Option<Self>> {
         if let Some(stat) = stat(&id.to_string()) {
             let started = stat.started();
@@ -83,7 +83,7 @@ impl Stat {
 }
 
 /// The processor time that this process, its threads and the children it has waited for have used; `None` where that is
-/// not told. Counted in hundredths of a second.
+/// not reported. Counted in hundredths of a second.
 pub fn processor_time() -> Option<Duration> {
     let stat = stat("self")?;
     let ticks: u64 = (14..=17)

@@ -34,7 +34,7 @@ impl Program {
         Ok(Self { child, stdin, stdout })
     }
 
-    /// Gives the whole source to the program while taking its whole output, and waits for its end. Tells whether it
+    /// Gives the whole source to the program while taking its whole output, and waits for its end. Returns whether it
     /// succeeded; that it did not read everything is no failure.
     pub fn pass(mut self, source: &mut (dyn Read + Send), sink: &mut dyn Write) -> io::Result<bool> {
         let (stdin, stdout) = (self.stdin.take(), self.stdout.take());

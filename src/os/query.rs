@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::interrupt;
 
-/// What is asked, of whom.
+/// Question to a program of the user's.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// A command line of the shell.
@@ -21,7 +21,7 @@ pub struct Question<'a> {
     pub directory: &'a Path,
     /// Variables that are added to its environment.
     pub variables: &'a [(&'a str, &'a str)],
-    /// What it reads.
+    /// Standard input of the program.
     pub input: &'a [u8],
     /// The most bytes of an answer.
     pub limit: usize,
@@ -29,7 +29,7 @@ pub struct Question<'a> {
     pub time: Duration,
 }
 
-/// What came back.
+/// Outcome of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryOutcome {
     /// Its whole output; it ended well.

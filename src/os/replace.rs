@@ -45,7 +45,7 @@ pub fn replace_with(
 }
 
 /// Puts `bytes` in the place of a file of the user's, durable: with the mode that file has, else that of any new file.
-/// Where a link stands, what it leads to is replaced.
+/// A symlink's target is replaced.
 pub fn replace_users(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let before = match fs::metadata(&path) {

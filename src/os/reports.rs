@@ -1,6 +1,6 @@
-//! What the system reports of changes in directories, so that nobody need look where nothing happened.
+//! Change reports of the system for directories, so that unchanged ones need no scan.
 //!
-//! Reports never tell what is in a file now, only that looking is worth while; what they cannot promise to report (writes
+//! Reports never contain a file's content, only that looking is worth while; what they cannot promise to report (writes
 //! through mapped memory, through another name of the file elsewhere, other machines on a network) their users have to
 //! look for themselves now and then. On Linux this is inotify; elsewhere nothing is reported, and everybody looks.
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// The most directories that are watched: each keeps about a kilobyte of the kernel's memory.
 pub const MOST_FOLDERS: usize = 8192;
 
-/// What was reported since the last question.
+/// Reports since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// Nothing at all.
@@ -59,7 +59,7 @@ mod inotify {
         .union(WatchFlags::ONLYDIR)
         .union(WatchFlags::DONT_FOLLOW);
 
-    /// What may change which directories there are, or loses reports.
+    /// Events that may change the set of directories, or mean lost reports.
     const FOLDERS: ReadFlags = ReadFlags::ISDIR
         .union(ReadFlags::DELETE_SELF)
         .union(ReadFlags::MOVE_SELF)
@@ -100,7 +100,7 @@ mod inotify {
             Ok(Self(reports))
         }
 
-        /// What was reported since the last call.
+        /// Reports since the last call.
         pub fn news(&mut self) -> News {
             let mut room = [MaybeUninit::uninit(); ROOM];
             let mut reader = inotify::Reader::new(&self.0, &mut room);
@@ -142,7 +142,7 @@ mod none {
             Err(WatchError::System)
         }
 
-        /// What was reported.
+        /// Reports since the last call.
         pub fn news(&mut self) -> News {
             match self.0 {}
         }

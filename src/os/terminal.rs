@@ -1,7 +1,7 @@
 //! The size of the terminal. Whether a stream is one is asked where the streams are opened.
 
 /// Columns of the terminal behind standard output or, when that is piped into a pager or program, standard error or
-/// input. None when none of them is a terminal or it does not tell.
+/// input. None when none of them is a terminal or its width is unknown.
 #[cfg(unix)]
 pub fn columns() -> Option<u16> {
     use std::os::fd::AsFd as _;

@@ -1,5 +1,5 @@
-//! What a command does on its way, for `--verbose`: kept while it runs, shown at its end; and how much it has done, for
-//! the progress of work that knows of no terminal.
+//! Trace of a command for `--verbose`: kept while it runs, shown at its end; and progress counters of work that knows
+//! of no terminal.
 //!
 //! One list for the whole process, as layers that must not know of the command line say what they did. Nothing is kept
 //! unless it was asked for, and never more than ten thousand lines; nothing of it decides anything.
@@ -46,8 +46,8 @@ pub fn changed() {
     CHANGED.store(true, Ordering::Relaxed);
 }
 
-/// Whether anything was since the beginning of the process: where that cannot be told on standard output, it must be
-/// told elsewhere.
+/// Whether anything was since the beginning of the process: where that cannot be reported on standard output, it must
+/// be reported elsewhere.
 pub fn has_changed() -> bool {
     CHANGED.load(Ordering::Relaxed)
 }
@@ -80,7 +80,7 @@ pub fn say(level: u8, text: impl FnOnce() -> String) {
     }
 }
 
-/// What was said since the last call.
+/// Lines traced since the last call.
 pub fn taken() -> Vec<TraceLine> {
     TRACE
         .get()

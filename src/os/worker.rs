@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Starts `program` with `input` on its standard input and waits for it, but no longer than `wait`; it goes on then.
-/// `variables` are added to ours. Tells whether it ended.
+/// `variables` are added to ours. Returns whether it ended.
 #[expect(
     clippy::disallowed_methods,
     reason = "this program itself, with all that the caller's environment says"

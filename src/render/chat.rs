@@ -56,7 +56,7 @@ pub fn full(number: u64, message: &Message) -> Text {
     out
 }
 
-/// The section `Checkpoint` of a request: session, summary, record, and what stands for earlier messages.
+/// The section `Checkpoint` of a request: session, summary, record, and what represents earlier messages.
 pub fn checkpoint(session: &str, record: &Record, compaction: Option<&Compaction>) -> String {
     let mut out = format!("# Checkpoint\n\nSession: {}\n", escape::line(session));
     if let Some(summary) = record

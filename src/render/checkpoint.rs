@@ -20,7 +20,7 @@ use crate::model::{
 /// How many items of a list are shown unless all are asked for.
 const SHOWN: usize = 5;
 
-/// Kinds of items that are told after what there is to do, by their commands.
+/// Kinds of items that are shown after the open work, by their commands.
 const OTHERS: [(&str, &str); 5] = [
     ("check", "Checks"),
     ("delegation", "Delegations"),
@@ -29,7 +29,7 @@ const OTHERS: [(&str, &str); 5] = [
     ("agent", "Agents say"),
 ];
 
-/// What `show` shows.
+/// Checkpoint as `show` prints it.
 pub struct CheckpointView<'a> {
     /// The commit.
     pub id: &'a Oid,
@@ -45,7 +45,7 @@ pub struct CheckpointView<'a> {
     pub document: &'a Document,
     /// The lists.
     pub lists: &'a Lists,
-    /// What its files change against its HEAD.
+    /// Changes of its files against its HEAD.
     pub changes: &'a [TreeChange],
     /// Its fork points, as [`items::fork_point`] takes them.
     pub fork_points: &'a [serde_json::Value],
@@ -259,8 +259,8 @@ pub fn record(record: &Record, columns: usize, all: bool) -> Text {
     text
 }
 
-/// What is kept for agents and for taking the work up again rather than read: checks, delegations with what they add
-/// up to, paths of agents, open files and the like.
+/// Parts of the record for agents and for resuming: checks, delegations with their totals, paths of agents, open files
+/// and the like.
 fn others(text: &mut Text, record: &Record, columns: usize, all: bool) {
     if let Some(number) = record.iteration {
         pair(text, "Iteration", &number.to_string());
@@ -352,8 +352,8 @@ fn more(text: &mut Text, count: usize, all: bool) {
     }
 }
 
-/// Where the repository stood. Of an import only what its source tells is known, which is often no commit, or none that
-/// is here; that is no unborn branch.
+/// State of the repository at save time. Of an import only its source's data is known, which is often no commit, or
+/// none that is here; that is no unborn branch.
 fn code(document: &Document) -> TextLine {
     if document.kind != CheckpointKind::Import || document.git.head.is_some() {
         return receipt::code(&document.git);

@@ -88,8 +88,9 @@ pub fn block_bytes(bytes: &[u8]) -> String {
     escape_bytes(bytes, true)
 }
 
-/// JSON text with everything hidden beyond ASCII as `\uNNNN`. `json` must be JSON: there such characters can only stand
-/// in strings, where the escape means the same. (C0 controls are escaped by every JSON writer; DEL and the rest are not.)
+/// JSON text with everything hidden beyond ASCII as `\uNNNN`. `json` must be JSON: there such characters can only occur
+/// in strings, where the escape means the same. (C0 controls are escaped by every JSON writer; DEL and the rest are
+/// not.)
 pub fn json(json: &str) -> Cow<'_, str> {
     let hidden = |c: char| u32::from(c) >= 0x7f && is_hidden(c);
     if !json.contains(hidden) {
@@ -168,7 +169,7 @@ impl Escaper {
         }
     }
 
-    /// Whether `c` may stand here as it is; counts combining marks.
+    /// Whether `c` may be here unescaped; counts combining marks.
     fn shown_as_is(&mut self, c: char) -> bool {
         // The text and emoji selectors choose between two drawings of the character before them. One is harmless and
         // common; a row of them can carry a hidden message.
@@ -212,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// What attackers put into names, messages and file content, and what must be seen instead.
+    /// Payloads of attackers in names, messages and file content, with their expected escaped form.
     const PAYLOADS: &[(&str, &str)] = &[
         ("\x1b[31mred", "\\x1b[31mred"),
         ("\x1b[2J\x1b[H", "\\x1b[2J\\x1b[H"),
@@ -345,7 +346,7 @@ mod tests {
         assert!(HIDDEN.windows(2).all(|w| w[0].1 < w[1].0) && HIDDEN.iter().all(|(a, b)| a <= b));
     }
 
-    /// A character that must not come out; the two selectors may stand behind a character.
+    /// A character that must not come out; the two selectors may follow a character.
     fn unexpected(out: &str) -> Option<char> {
         out.chars()
             .find(|&c| is_hidden(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}'))

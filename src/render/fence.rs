@@ -8,7 +8,7 @@ pub struct OutputFence(String);
 
 impl OutputFence {
     /// From letters nobody could know when the texts were written. They are made longer while any of the texts that are
-    /// to stand between the delimiters holds them, so that not even a lucky guess ends the fence.
+    /// to be put between the delimiters holds them, so that not even a lucky guess ends the fence.
     pub fn new(seed: &str, texts: &[&str]) -> Self {
         let mut token = seed.to_owned();
         let taken = |token: &str| texts.iter().any(|text| text.contains(token));
@@ -18,7 +18,7 @@ impl OutputFence {
         Self(token)
     }
 
-    /// What both delimiters hold.
+    /// Token in both delimiters.
     pub fn token(&self) -> &str {
         &self.0
     }

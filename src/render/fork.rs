@@ -1,4 +1,4 @@
-//! What `fork` made, and what `compare` says of two forks since they parted.
+//! Receipt of `fork`, and the report of `compare` about two forks.
 
 use super::{
     count::CountedNoun,
@@ -26,11 +26,11 @@ pub struct Fork<'a> {
 /// A working tree that was made.
 #[derive(Debug)]
 pub struct ForkWorktreeRow<'a> {
-    /// Its folder.
+    /// Its directory.
     pub path: String,
     /// Its branch.
     pub branch: Option<&'a str>,
-    /// Files written after the commit was checked out; none is told in a dry run.
+    /// Files written after the commit was checked out; none is reported in a dry run.
     pub written: Option<usize>,
 }
 
@@ -89,21 +89,20 @@ pub fn text(fork: &Fork<'_>) -> Text {
     text
 }
 
-/// What a side did since the common checkpoint.
+/// Changes of one side since the common checkpoint.
 #[derive(Debug)]
 pub struct ForkSideChanges<'a> {
     /// `A` or `B`.
     pub letter: &'static str,
     /// Checkpoints made.
     pub steps: usize,
-    /// What changed in the record.
+    /// Differences of the record.
     pub record: &'a [RecordDifference],
     /// How many files changed.
     pub files: usize,
 }
 
-/// What each side did since the checkpoint that both come from, and the files that both changed, with how their changes
-/// go together.
+/// Changes of each side since the common checkpoint, and the files that both changed, with the result of a merge.
 pub fn since(common: &Oid, subject: &str, sides: &[ForkSideChanges<'_>], both: &[(String, String)]) -> Text {
     let mut text = Text::new();
     let mut line = TextLine::plain("Both come from ");

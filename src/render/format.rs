@@ -56,7 +56,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The text for one row; `value` gives what an atom (with its argument, if any) stands for.
+    /// The text for one row; `value` returns the value of an atom (with its argument, if any).
     pub fn fill(&self, value: impl Fn(&str, Option<&str>) -> String) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             FormatPiece::Text(text) => text.clone(),

@@ -12,11 +12,11 @@ use crate::model::{id::Oid, time::Timestamp};
 
 /// A checkpoint in a graph.
 pub struct GraphNode<'a> {
-    /// What the log shows of it.
+    /// Row of the log.
     pub row: &'a LogRow,
     /// Its session.
     pub session: &'a str,
-    /// Whether it is its session's newest.
+    /// Whether it is its session's latest.
     pub is_tip: bool,
     /// Of the first checkpoint of a fork: the option of a fork point that it explores.
     pub option: Option<&'a str>,
@@ -43,7 +43,7 @@ pub fn text(nodes: &[GraphNode<'_>], columns: usize, dates: &DateStyle, now: Tim
     text
 }
 
-/// Stands for a row's text in what the renderer draws; the text is put in its place with its colours.
+/// Represents a row's text in what the renderer draws; the text is put in its place with its colors.
 const MARK: char = '\u{1}';
 
 fn draw(

@@ -132,8 +132,8 @@ pub fn pieces(text: &str) -> Vec<LinePiece> {
     out
 }
 
-/// What stands between `open` at the start of `text` and the next `close`, and what follows. Nothing, or something that
-/// begins with a space, is none: it is a star.
+/// Text between `open` at the start of `text` and the next `close`, and the rest. Empty text, or text that begins with
+/// a space, does not count: the mark is a star.
 fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<(&'t str, &'t str)> {
     let (inner, after) = text.strip_prefix(open)?.split_once(close)?;
     (!inner.is_empty() && !inner.starts_with(' ')).then_some((inner, after))

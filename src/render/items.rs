@@ -1,4 +1,4 @@
-//! Items of the record as a table: number, id, where each stands, what it says, and what else is known of it.
+//! Items of the record as a table: number, id, where each is, what it says, and what else is known of it.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ fn slot(standing: &str) -> Slot {
     }
 }
 
-/// An item as a row of a list: what it says, where it stands, and what else it says.
+/// An item as a row of a list: what it says, where it is, and what else it says.
 pub fn row(kind: &ItemKind, item: &Value) -> String {
     let parts = [
         kind.text_of(item).to_owned(),
@@ -60,7 +60,7 @@ pub fn row(kind: &ItemKind, item: &Value) -> String {
     parts.join(", ")
 }
 
-/// What else an item says, in a few words.
+/// Further details of an item, in a few words.
 fn more(kind: &ItemKind, item: &Value) -> String {
     let text = |member: &str| item[member].as_str().map(str::to_owned);
     let with = |word: &str, member: &str| text(member).map(|value| format!("{word} {value}"));
@@ -167,7 +167,7 @@ fn list<'a>(value: &'a Value, member: &str) -> Vec<&'a str> {
     items.iter().filter_map(Value::as_str).collect()
 }
 
-/// What delegations add up to, in a line.
+/// Totals of delegations, in a line.
 pub fn totals(totals: &Totals) -> TextLine {
     let mut words = vec![CountedNoun::new(totals.delegations, "delegation").to_string()];
     if totals.panel_reviews > 0 {

@@ -1,7 +1,7 @@
 //! A checkpoint as text for an agent: facts first, and everything people or programs wrote as quoted data.
 //!
 //! What an agent reads it may act on, so nothing here is worded as an order, the age and what changed come before the
-//! record, and foreign text (subjects of commits and names of branches too) stands between delimiters that it cannot
+//! record, and foreign text (subjects of commits and names of branches too) is between delimiters that it cannot
 //! contain. The text is never longer than asked for, and what was left out is said.
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub const LEAST: usize = 1_000;
 /// Characters kept for saying what was left out.
 const NOTE: usize = 240;
 
-/// What the text is made of.
+/// Input of the text.
 pub struct ResumePrompt<'a> {
     /// The session's name.
     pub session: &'a str,
@@ -32,7 +32,7 @@ pub struct ResumePrompt<'a> {
     pub document: &'a Document,
     /// The steps of the session, in their order.
     pub steps: &'a [Step],
-    /// What changed since.
+    /// Change report.
     pub report: &'a ChangeReport,
     /// The time of this output.
     pub now: Timestamp,

@@ -1,4 +1,4 @@
-//! What `purge` removed: the receipt, and its JSON `git-checkpoint.purge/1`.
+//! Receipt of `purge`, and its JSON `git-checkpoint.purge/1`.
 
 use serde::Serialize;
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::model::{id::Oid, path::RepoPath};
 
-/// What makes the removed objects go from the disk.
+/// Command that deletes the removed objects from the disk.
 pub const COLLECT: &str = "git gc --prune=now";
 
-/// How many paths or names are told one by one; JSON has all of them.
+/// Limit of paths or names that are listed one by one; JSON has all of them.
 const TOLD: usize = 10;
 
 /// Everything a receipt of `purge` says.
@@ -52,7 +52,7 @@ pub struct PurgeReceipt<'a> {
     pub still_held: &'a [Oid],
     /// Removed files that are in the working tree.
     pub on_disk: &'a [RepoPath],
-    /// What makes the objects go from the disk; null when there was nothing.
+    /// Command that deletes the objects from the disk; null when there were none.
     pub collect: Option<&'static str>,
 }
 
@@ -70,9 +70,9 @@ pub struct PurgedPath<'a> {
 pub struct PurgedRef<'a> {
     /// Its full name.
     pub name: &'a str,
-    /// What it was.
+    /// Old value.
     pub old: &'a Oid,
-    /// What it is; null if it was deleted.
+    /// New value; null if it was deleted.
     pub new: Option<&'a Oid>,
 }
 
@@ -83,12 +83,12 @@ pub struct RemoteSession<'a> {
     pub remote: &'a str,
     /// The session.
     pub session: &'a str,
-    /// What removes it there.
+    /// Command that removes it there.
     pub command: String,
 }
 
 impl PurgeReceipt<'_> {
-    /// What was removed, where from, and what is left to do.
+    /// Removed content, its locations, and the follow-up work.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
         if self.outcome == "nothing" {

@@ -31,9 +31,9 @@ pub struct SaveReceipt<'a> {
     pub session_id: &'a str,
     /// `started`, `continued` (it was paused here) or `meant` (current or named).
     pub session_is: &'static str,
-    /// What made the checkpoint.
+    /// Cause of the checkpoint.
     pub kind: &'static str,
-    /// Where the session stands now.
+    /// State of the session now.
     pub status: &'static str,
     /// The checkpoint's own name.
     pub name: Option<&'a str>,
@@ -43,17 +43,17 @@ pub struct SaveReceipt<'a> {
     pub parent: Option<&'a Oid>,
     /// Whether something that should have been captured was not.
     pub partial: bool,
-    /// What is on disk but not in the checkpoint.
+    /// Paths on disk that are not in the checkpoint.
     pub skipped: Vec<SkippedPath>,
-    /// Secrets that were found and, unless told otherwise, replaced.
+    /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactionRow>,
     /// Draft operations that are now saved.
     pub folded: usize,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
-    /// What the record holds.
+    /// Counts of the record's items.
     pub record: ItemCounts,
-    /// Where the repository stood.
+    /// State of the repository at save time.
     pub git: &'a GitFacts,
 }
 
@@ -80,7 +80,7 @@ impl From<&SkippedEntry> for SkippedPath {
 pub struct RedactionRow {
     /// The kind of secret.
     pub kind: String,
-    /// Where it stood.
+    /// Location.
     pub place: String,
     /// Whether it was replaced by a marker.
     pub replaced: bool,
@@ -140,7 +140,7 @@ impl ItemCounts {
     }
 }
 
-/// Where the code stands: `main @ 4c1d9e2, 3 modified, 1 untracked`.
+/// Git state: `main @ 4c1d9e2, 3 modified, 1 untracked`.
 pub fn code(git: &GitFacts) -> TextLine {
     let mut line = TextLine::new();
     match &git.branch {
@@ -162,7 +162,7 @@ pub fn code(git: &GitFacts) -> TextLine {
     line
 }
 
-/// What differs from HEAD: `1 staged, 3 modified`; empty when nothing does.
+/// Differences from HEAD: `1 staged, 3 modified`; empty when nothing does.
 pub fn changes(git: &GitFacts) -> String {
     let counts = [
         (git.conflicted.count, "conflicted"),

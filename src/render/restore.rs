@@ -1,4 +1,4 @@
-//! What `restore`, `apply`, `undo` and `redo` did or would do: the receipt, the plan, and reasons not to do it.
+//! Output of `restore`, `apply`, `undo` and `redo`: receipt, plan and refusals.
 
 use serde::Serialize;
 
@@ -27,21 +27,21 @@ pub struct RestoreReceipt<'a> {
     pub outcome: &'static str,
     /// The checkpoint the files came from.
     pub from: Option<CheckpointOrigin<'a>>,
-    /// What was taken back or done again, in words.
+    /// Description of the action that was undone or redone.
     pub what: Option<&'a str>,
     /// The safety checkpoint that holds what was there before.
     pub safety: Option<Oid>,
-    /// What happens to which path and why.
+    /// Actions by path, with reasons.
     pub plan: &'a [plan::PlanLine],
     /// Reasons not to do it.
     pub refusals: Vec<RefusalRow>,
-    /// What was done to files.
+    /// Counts of changed files.
     pub files: RestoreCounts,
     /// How many entries of the index became others.
     pub index: usize,
     /// Paths that were to be added with `git add -N` and are not there.
     pub index_lacking: &'a [RepoPath],
-    /// What was staged in the checkpoint and is not in the index now, with what to do about it; for people.
+    /// Staged content of the checkpoint that is not in the index now, with a hint; for people.
     #[serde(skip)]
     pub unstaged: Option<String>,
     /// `not-meant`, `restored`, `same` or `of-another-session`.
@@ -108,16 +108,16 @@ pub struct RefusalRow {
 pub struct MovedRef {
     /// Its name.
     pub name: String,
-    /// What it was.
+    /// Old value.
     pub from: Option<Oid>,
-    /// What it is.
+    /// New value.
     pub to: Option<Oid>,
 }
 
 /// A working tree.
 #[derive(Debug, Serialize)]
 pub struct WorktreeRow<'a> {
-    /// Its folder.
+    /// Its directory.
     pub path: &'a str,
     /// Its branch.
     pub branch: &'a str,

@@ -1,8 +1,8 @@
 //! The retry prompt: what the next try of a step should know, as text for an agent or as Markdown for people.
 //!
 //! First why it may be wrong to try only this step, then what to do, then what went wrong and what is known. Every text
-//! that was recorded stands between delimiters it cannot contain, so that an output which looks like an instruction
-//! stays an output.
+//! that was recorded is between delimiters it cannot contain, so that an output which looks like an instruction stays
+//! an output.
 
 use super::{fence::OutputFence, markdown, text::Text};
 use crate::model::{
@@ -17,7 +17,7 @@ const LINES: usize = 60;
 /// How many paths a warning lists.
 const PATHS: usize = 20;
 
-/// What a prompt is made of.
+/// Input of a prompt.
 pub struct RetryPrompt<'a> {
     /// The session's name, when it is one's.
     pub session: Option<&'a str>,
@@ -48,7 +48,7 @@ impl RetryPrompt<'_> {
         self.retry.warnings.iter().map(row).collect()
     }
 
-    /// What stands under each heading.
+    /// Sections by heading.
     fn sections(&self) -> Vec<(String, String)> {
         let retry = self.retry;
         let step = &retry.step;
@@ -147,7 +147,7 @@ fn failure(step: &Step) -> String {
     out
 }
 
-/// What a finished step gave.
+/// Result of a finished step.
 fn context(step: &Step) -> String {
     let mut out = String::new();
     match (&step.context, &step.output) {

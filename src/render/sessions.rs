@@ -129,7 +129,7 @@ pub struct LogRow {
     pub id: Oid,
     /// When it was saved.
     pub at: Timestamp,
-    /// What made it.
+    /// Cause of the checkpoint.
     pub kind: Option<&'static str>,
     /// Its own name.
     pub name: Option<String>,

@@ -1,7 +1,7 @@
-//! What parts of the output mean, and which characters graphs are drawn with. Colors are given to slots in
-//! `commands::ui`; nothing else knows an escape sequence.
+//! Meanings of parts of the output, and the characters of graphs. Colors are given to slots in `commands::ui`; nothing
+//! else knows an escape sequence.
 
-/// What a part of a line is. Each but `Plain` can be given a color with `color.checkpoint.<key>`.
+/// Meaning of a part of a line. Each but `Plain` can be given a color with `color.checkpoint.<key>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Slot {
     /// Running text.
@@ -32,13 +32,13 @@ pub enum Slot {
     RemovedWord,
     /// The place of a patch's hunk.
     Hunk,
-    /// What is well.
+    /// Good state.
     Good,
-    /// What needs a look.
+    /// State that needs attention.
     Caution,
-    /// What is wrong.
+    /// Bad state.
     Bad,
-    /// What matters least.
+    /// Least important text.
     Dim,
     /// Lines of a graph.
     Graph,
@@ -53,7 +53,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Every slot that can be given a colour.
+    /// Every slot that can be given a color.
     pub const ALL: [Self; 22] = [
         Self::Heading,
         Self::Id,
@@ -109,7 +109,7 @@ impl Slot {
     }
 }
 
-/// Which characters graphs are drawn with. Independent of colour.
+/// Which characters graphs are drawn with. Independent of color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Glyphs {
     /// Only ASCII.

@@ -19,7 +19,7 @@ pub struct Span<'l> {
 }
 
 impl<'l> Span<'l> {
-    /// What it is.
+    /// Meaning of the part.
     pub fn slot(&self) -> Slot {
         self.slot
     }
@@ -37,7 +37,7 @@ pub struct TextLine {
     text: String,
     /// The parts but the last one: what each is, and where it ends.
     before: Vec<(Slot, usize)>,
-    /// What the last part is; `Plain` when there is none.
+    /// Meaning of the last part; `Plain` when there is none.
     last: Slot,
 }
 

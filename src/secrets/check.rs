@@ -1,10 +1,10 @@
-//! What a regular expression cannot say: edges of a match, placeholders, entropy, what base64 decodes to. Pure
-//! functions over bytes; all look at a bounded stretch.
+//! Checks that a regular expression cannot express: edges of a match, placeholders, entropy, decoded base64. Pure
+//! functions over bytes; each reads a bounded stretch.
 
 use super::rules::{Edge, Rule, RuleCheck};
 
-/// Whether what stands before a match lets it begin at `start`. `previous_end` is where the last accepted secret ended: a
-/// marker is going to end there, so what stands before that does not count.
+/// Whether what precedes a match lets it begin at `start`. `previous_end` is where the last accepted secret ended: a
+/// marker is going to end there, so what precedes that does not count.
 pub(super) fn left_holds(edge: Edge, text: &[u8], start: usize, previous_end: usize) -> bool {
     let floor = if previous_end <= start { previous_end } else { 0 };
     match edge {
@@ -14,13 +14,13 @@ pub(super) fn left_holds(edge: Edge, text: &[u8], start: usize, previous_end: us
     }
 }
 
-/// Whether what stands behind a match lets it end at `end`.
+/// Whether what follows a match lets it end at `end`.
 pub(super) fn right_holds(edge: Edge, text: &[u8], end: usize) -> bool {
     !matches!(edge, Edge::Right | Edge::Both) || text.get(end).is_none_or(|byte| !byte.is_ascii_alphanumeric())
 }
 
-/// Whether a word may begin at `at`: no letter or digit stands before it (with `token` no `-` or `_` either), or
-/// what stands there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's color code.
+/// Whether a word may begin at `at`: no letter or digit precedes it (with `token` no `-` or `_` either), or what is
+/// there is the end of an escape: `\n`, `\u003d`, `\x3d`, `%3D`, `=3D`, or a terminal's color code.
 fn open_before(text: &[u8], at: usize, token: bool) -> bool {
     let Some(&last) = at.checked_sub(1).and_then(|before| text.get(before)) else {
         return true;
@@ -123,7 +123,7 @@ fn is_filler(secret: &[u8]) -> bool {
     }
 }
 
-/// Words that stand where a secret would, in lower case.
+/// Words in place of a secret, in lower case.
 const PLACEHOLDERS: &[&str] = &[
     "password",
     "passwd",
@@ -205,7 +205,7 @@ fn is_template(value: &[u8]) -> bool {
         || text.chars().all(|c| c == first)
 }
 
-/// Base64 of printable text with a colon that does not stand first: the credentials of HTTP Basic and of a registry.
+/// Base64 of printable text with a colon that is not first: the credentials of HTTP Basic and of a registry.
 fn is_basic(secret: &[u8]) -> bool {
     let mut decoded = Vec::with_capacity(secret.len());
     let mut bits = 0_u32;

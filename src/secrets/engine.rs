@@ -2,9 +2,9 @@
 //! compiled when a keyword of it is first seen. A process that sees no keyword compiles nothing; compiling all rows
 //! takes longer than most saves.
 //!
-//! A pattern is tried only where a keyword stands, so the work is one pass over the text plus what each keyword can
-//! reach. An Aho-Corasick automaton over the 600 keywords was tried: it reads no faster than the table and takes
-//! 0.9 ms to build, in a program that starts for every save; the table is made when the program is compiled.
+//! A pattern is tried only where a keyword occurs, so the work is one pass over the text plus what each keyword can
+//! reach. An Aho-Corasick automaton over the 600 keywords was tried: it reads no faster than the table and takes 0.9 ms
+//! to build, in a program that starts for every save; the table is made when the program is compiled.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,5 @@
-//! Redaction of a JSON value: every string and every member name, each string read together with the name it stands
-//! under, so that `{"aws_secret_access_key": "..."}` is understood though the value alone has no known form.
+//! Redaction of a JSON value: every string and every member name, each string read together with its member name, so
+//! that `{"aws_secret_access_key": "..."}` is understood though the value alone has no known form.
 //!
 //! Left alone: signatures, encrypted reasoning, images (`{"type": "base64", "media_type": ..., "data": ...}`), and
 //! warnings about ids.
@@ -17,8 +17,7 @@ use super::{RedactionMode, Severity, marker};
 /// A secret in a JSON value: what and where, never the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonFinding {
-    /// Where the string stands, as a JSON pointer (RFC 6901). Secrets in member names are replaced here in every
-    /// mode.
+    /// Location of the string, as a JSON pointer (RFC 6901). Secrets in member names are replaced here in every mode.
     pub pointer: String,
     /// The secret is in the name of the member at `pointer`, not in its value.
     pub in_name: bool,
@@ -28,7 +27,7 @@ pub struct JsonFinding {
     pub severity: Severity,
     /// The bytes of the secret in the string as it was, without JSON's escapes.
     pub range: Range<usize>,
-    /// A marker stands in its place now.
+    /// A marker is in its place now.
     pub replaced: bool,
 }
 
@@ -39,7 +38,7 @@ impl fmt::Display for JsonFinding {
     }
 }
 
-/// The least part of an image or signature that is looked at: a token put where they belong stands at its beginning.
+/// The least part of an image or signature that is looked at: a token put where they belong is at its beginning.
 const HEAD: usize = 4096;
 
 /// No built-in format of letters, digits and `_-.` alone is shorter.
@@ -50,8 +49,8 @@ const NAME: usize = 256;
 
 impl Scanner {
     /// Replaces every secret in `value` and reports what was found, in document order. Numbers, order of members and
-    /// everything outside the findings stay as they are. Two members whose names become the same marker are told
-    /// apart by a number.
+    /// everything outside the findings stay as they are. Two members whose names become the same marker are
+    /// distinguished by a number.
     pub fn redact_json(&self, value: &mut Value) -> Vec<JsonFinding> {
         let mut walk = JsonWalk {
             scanner: self,
@@ -144,7 +143,7 @@ impl JsonWalk<'_> {
         let head = if opaque { &text[..text.len().min(HEAD)] } else { text };
         let shift = name.map_or(0, |name| name.len() + 5);
         let mut hits = match name {
-            // As it would stand in the file, but for the escapes.
+            // As it would be written in the file, but for the escapes.
             Some(name) => {
                 self.whole.clear();
                 for part in ["\"", name, "\": \"", head, "\""] {

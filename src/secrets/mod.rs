@@ -30,7 +30,7 @@ pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
 pub use stream::ChunkRedactor;
 
-/// What every marker begins with.
+/// Beginning of every marker.
 const MARKER_START: &str = "[REDACTED:";
 
 /// How sure a finding is.

@@ -20,8 +20,8 @@ const OPAQUE: &[&str] = &[
 /// A run shorter than this is not taken for an image or a signature.
 const SHORT: usize = 64;
 
-/// A run of plain base64 this long is data, whatever stands before it. Tokens of this length have other characters
-/// in them or begin where the run begins.
+/// A run of plain base64 this long is data, whatever precedes it. Tokens of this length have other characters in them
+/// or begin where the run begins.
 const LONG: usize = 512;
 
 /// Whether a member of this name holds an opaque value.
@@ -76,7 +76,7 @@ impl<'t> OpaqueRuns<'t> {
         (at - back, at + ahead)
     }
 
-    /// Whether `"name": "` with an opaque name stands before `at`, at any depth of JSON in JSON.
+    /// Whether `"name": "` with an opaque name precedes `at`, at any depth of JSON in JSON.
     fn is_named(&self, at: usize) -> bool {
         let quote = |text: &'t [u8]| text.strip_suffix(b"\"").map(|rest| trim(rest, |byte| byte == b'\\'));
         let before = &self.text[at.saturating_sub(96)..at];

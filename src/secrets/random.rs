@@ -96,7 +96,7 @@ fn is_random(token: &[u8]) -> bool {
         && entropy(token) >= BITS
 }
 
-/// Known not to be a secret by its prefix or by what stands around it.
+/// Known not to be a secret by its prefix or by the text around it.
 fn is_known(text: &[u8], start: usize, end: usize) -> bool {
     let token = &text[start..end];
     let before = &text[start.saturating_sub(32)..start];

@@ -20,7 +20,7 @@ pub(super) const WARNINGS: [&str; 2] = ["generic-secret", "high-entropy"];
 /// Passes over what is left; text made to uncover one secret behind the other ends here.
 const PASSES: usize = 8;
 
-/// What name a hit goes by.
+/// Name of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SecretName {
     /// Row of the built-in table. Before the own rules, so that a known format keeps its name.
@@ -62,7 +62,7 @@ impl Scanner {
         })
     }
 
-    /// What this scanner does with what it finds.
+    /// Action on findings.
     pub fn mode(&self) -> RedactionMode {
         self.mode
     }
@@ -113,8 +113,8 @@ impl Scanner {
         hits
     }
 
-    /// The hits in a part of `text`, which is given with what tells about it; ranges are those in `text`. Own rules
-    /// see the part alone as well, so that `^` and `$` mean its ends.
+    /// The hits in a part of `text`, which is given with its context; ranges are those in `text`. Own rules see the
+    /// part alone as well, so that `^` and `$` mean its ends.
     pub(super) fn hits_within(&self, text: &str, part: Range<usize>) -> Vec<Hit> {
         let mut hits = self.hits(text.as_bytes());
         if !self.own.is_empty() {
@@ -199,8 +199,8 @@ impl Scanner {
         })
     }
 
-    /// Findings with their places. `unit` is how many bytes of the input one byte of `text` stands for and `shift`
-    /// how many come before.
+    /// Findings with their places. `unit` is how many bytes of the input one byte of `text` represents and `shift` how
+    /// many come before.
     pub(super) fn findings(
         &self,
         text: &[u8],

@@ -1,4 +1,4 @@
-//! What a user may say about redaction (`checkpoint.redact` and its allow-list and rules), checked once.
+//! Settings of redaction (`checkpoint.redact` and its allow-list and rules), checked once.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 use super::check::marker_len;
 use super::{engine, marker};
 
-/// What to do with secrets.
+/// Action on secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RedactionMode {
     /// Replace them.
@@ -46,10 +46,10 @@ pub struct OwnRule {
 /// How to redact. The default: replace, nothing allowed, no rules of one's own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RedactionSettings {
-    /// What to do with secrets.
+    /// Action on secrets.
     pub mode: RedactionMode,
-    /// What is no secret: the very text of one (`AKIA...`), a regular expression between slashes that matches in it
-    /// (`/EXAMPLE$/`), or `kind:` and a kind that is not wanted (`kind:jwt`).
+    /// Allow-list: the exact text of a secret (`AKIA...`), a regular expression between slashes that matches in it
+    /// (`/EXAMPLE$/`), or `kind:` and the kind to ignore (`kind:jwt`).
     pub allow: Vec<String>,
     /// Rules beside the built-in ones.
     pub rules: Vec<OwnRule>,
@@ -64,7 +64,7 @@ pub enum Error {
         /// The value.
         value: String,
     },
-    /// The kind of an own rule cannot stand in a marker.
+    /// The kind of an own rule cannot be in a marker.
     #[error("bad name '{kind}' of a redaction rule: use lower-case letters, digits and '-', a letter first")]
     OwnKind {
         /// The name.
@@ -77,7 +77,7 @@ pub enum Error {
         kind: String,
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
     /// An entry of the allow-list between slashes is no regular expression.
@@ -85,7 +85,7 @@ pub enum Error {
     AllowPattern {
         /// The entry.
         entry: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
     /// An entry of the allow-list names a kind that there is not.

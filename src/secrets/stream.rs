@@ -8,15 +8,15 @@ use super::{Finding, RedactionMode, Severity, marker};
 /// 16,384 bits.
 const HOLD: usize = 16 * 1024;
 
-/// How much of what has gone out is kept, since a match may depend on what stands before it.
+/// How much of what has gone out is kept, since a match may depend on the text before it.
 const CONTEXT: usize = HOLD;
 
 /// A match that still grows at the end of the buffer is held as a whole up to this size; a longer one is cut.
 const LONGEST: usize = 1024 * 1024;
 
-/// Redacts pieces in order. [`push`](Self::push) gives what is certain; [`finish`](Self::finish) gives the rest and
-/// the findings. What comes out in all is what [`Scanner::redact_bytes`] makes of the whole, if no secret is longer
-/// than 16 KiB before its end can be told; memory stays near 200 KiB otherwise. UTF-16 is not understood here.
+/// Redacts pieces in order. [`push`](Self::push) gives what is certain; [`finish`](Self::finish) gives the rest and the
+/// findings. What comes out in all is what [`Scanner::redact_bytes`] makes of the whole, if no secret is longer than 16
+/// KiB before its end is known; memory stays near 200 KiB otherwise. UTF-16 is not understood here.
 pub struct ChunkRedactor<'s> {
     scanner: &'s Scanner,
     /// Context that has gone out, then what has not.

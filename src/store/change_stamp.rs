@@ -9,8 +9,8 @@ use super::{
     refs::{self, Head},
 };
 
-/// What HEAD and the index looked like at one moment. Two equal stamps around a reading mean that both stayed as they
-/// were, as far as file times tell; git replaces the index file whole, so a change shows in its identity as well.
+/// Stamp of HEAD and the index. Equal stamps before and after a read mean that both are unchanged, as far as file times
+/// show; git replaces the whole index file, so a change also shows in its identity.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RepositoryStamp {
     head: Head,

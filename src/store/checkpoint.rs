@@ -24,16 +24,16 @@ use crate::model::{
 pub const DOCUMENT: &str = "checkpoint.json";
 /// The one sibling that a document does not name, because pruning writes it later.
 pub const PRUNED: &str = "pruned.jsonl";
-/// Name and address in the commit that stands for HEAD on an unborn branch; also used where the user has none.
+/// Name and address in the commit that represents HEAD on an unborn branch; also used where the user has none.
 const ROOT_MESSAGE: &str = "unborn branch\n";
 
-/// What is wrong with a checkpoint.
+/// Fault of a checkpoint.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// An object that should be there is not.
     #[error("{what} '{id}' is missing")]
     Missing {
-        /// What the object is, such as `the commit`.
+        /// Kind of the object, such as `the commit`.
         what: String,
         /// Its id.
         id: ObjectId,
@@ -41,11 +41,11 @@ pub enum Fault {
     /// An object cannot be read.
     #[error("{what} '{id}' is corrupt: {why}")]
     Corrupt {
-        /// What the object is.
+        /// Kind of the object.
         what: String,
         /// Its id.
         id: ObjectId,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// The commit is not a checkpoint.
@@ -57,7 +57,7 @@ pub enum Fault {
     /// The document's bytes are not those the commit message names.
     #[error("the document does not match its digest (recorded {}, found {found})", shown(recorded.as_ref()))]
     Digest {
-        /// What the commit message says, if it says anything.
+        /// Digest in the commit message, if any.
         recorded: Option<Digest>,
         /// The digest of the bytes that are there.
         found: Digest,
@@ -79,7 +79,7 @@ pub enum Fault {
     Step {
         /// The step.
         id: String,
-        /// What is wrong, in words.
+        /// Description, in words.
         why: String,
     },
 }
@@ -95,7 +95,7 @@ impl Fault {
     }
 }
 
-/// A checkpoint as its commit object alone tells it; nothing here was verified.
+/// A checkpoint as read from its commit object alone; nothing here was verified.
 #[derive(Clone, Debug)]
 pub struct CheckpointCommit {
     /// The commit.
@@ -139,7 +139,7 @@ impl Checkpoint {
     }
 }
 
-/// What stands beside a document in a checkpoint's tree: for each top-level name its mode and object.
+/// Entries next to the document in a checkpoint's tree: mode and object by top-level name.
 #[derive(Clone, Debug, Default)]
 pub struct Siblings(pub(super) BTreeMap<String, (tree::EntryKind, ObjectId)>);
 
@@ -284,7 +284,7 @@ pub fn write(
     })
 }
 
-/// Writes the tree of a checkpoint: its document and what stands beside it.
+/// Writes the tree of a checkpoint: its document and what is next to it.
 pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectId) -> Result<ObjectId, Error> {
     let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
     let document = (tree::EntryKind::Blob, DOCUMENT.to_owned(), document);
@@ -307,7 +307,7 @@ pub fn write_snapshot(
     write_commit(writer, files, vec![head, index_commit], people, "files on disk\n")
 }
 
-/// The commit that stands for HEAD on an unborn branch: the same in every repository of one hash.
+/// The commit that represents HEAD on an unborn branch: the same in every repository of one hash.
 fn write_unborn(writer: &Writer) -> Result<ObjectId, Error> {
     let nobody = Signature {
         name: super::ident::FALLBACK_NAME.into(),
@@ -411,7 +411,7 @@ pub fn commits_with_prefix(repo: &Repository, digits: &str) -> Vec<ObjectId> {
         return Vec::new();
     };
     let mut candidates = std::collections::HashSet::new();
-    // The result tells unique from ambiguous; both have put what they found into the set.
+    // The result distinguishes unique from ambiguous; both have put what they found into the set.
     let _ = repo.objects.lookup_prefix(prefix, Some(&mut candidates));
     let is_commit = |id: &ObjectId| repo.find_header(*id).is_ok_and(|header| header.kind() == Kind::Commit);
     let mut commits: Vec<ObjectId> = candidates.into_iter().filter(is_commit).collect();
@@ -424,7 +424,7 @@ pub fn entry(repo: &Repository, id: ObjectId) -> Result<CheckpointCommit, Fault>
     entry_from(id, &read(repo, id, Kind::Commit, "commit")?)
 }
 
-/// What a commit's bytes say, which are known to have its id.
+/// Parses the bytes of a commit, which are known to have its id.
 pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<CheckpointCommit, Fault> {
     let corrupt = |why: String| Fault::Corrupt {
         what: "commit".into(),
@@ -557,7 +557,7 @@ pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
     })
 }
 
-/// What a checkpoint holds that the next one of its session may hold as well.
+/// State of a checkpoint that the next one of its session may carry over.
 #[derive(Debug, Default)]
 pub struct CarriedState {
     /// The trees of its files and of its index.

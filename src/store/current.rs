@@ -12,7 +12,7 @@ use crate::{
     os,
 };
 
-/// What the file says.
+/// Pointer to the current session, as in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentPointer {
     /// The session being worked in.
@@ -67,7 +67,7 @@ impl CurrentPointer {
     }
 }
 
-/// What fails when the file is read but makes no sense.
+/// Action named in errors about a file that cannot be parsed.
 const UNDERSTAND: &str = "understand";
 
 /// Reads the file. An absent one says that no session is current; an unreadable one is an error.

@@ -1,4 +1,4 @@
-//! Drafts: operations on a session that are not saved yet, one file a session under the common git folder.
+//! Drafts: operations on a session that are not saved yet, one file a session under the common git directory.
 //!
 //! A line each, appended and synced before the command that made it says so. The first line names the draft; each
 //! operation has a number, and a document says up to which number it has folded the draft in. So an operation that
@@ -82,7 +82,7 @@ fn path(repo: &Repository, session_id: &str) -> Result<PathBuf, Error> {
     Ok(directory.join(format!("{session_id}.jsonl")))
 }
 
-/// What a draft's file says after operations were added.
+/// State of a draft's file after an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DraftAppend {
     /// The number of the last operation.
@@ -145,7 +145,7 @@ pub fn append(
     Ok(DraftAppend { last, base })
 }
 
-/// What the first line says of where the operations begin; 0 when it cannot be read.
+/// Number of the first operation according to the first line; 0 when it cannot be read.
 fn base(file: &mut File) -> std::io::Result<u64> {
     /// The longest first line that we write has some 60 bytes.
     const HEAD: usize = 512;

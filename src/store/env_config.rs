@@ -51,7 +51,7 @@ fn setting(mut key: Vec<u8>, value: Option<&[u8]>) -> BString {
     key.into()
 }
 
-/// One word in single quotes, where `'\''` and `'\!'` stand for a quote and an exclamation mark, and what follows it.
+/// One word in single quotes, where `'\''` and `'\!'` represent a quote and an exclamation mark, and what follows it.
 fn word(text: &[u8]) -> Result<(Vec<u8>, &[u8]), String> {
     let Some(mut rest) = text.strip_prefix(b"'") else {
         return Err("a word is not quoted".to_owned());

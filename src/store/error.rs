@@ -1,7 +1,7 @@
 //! Why the repository could not be opened, read or written.
 //!
-//! Each message is whole: it names its subject and gives the cause, so callers print it alone; `source()` is there to
-//! tell kinds apart. What the user can do about it is [`Error::hint`].
+//! Each message is whole: it names its subject and gives the cause, so callers print it alone; `source()` distinguishes
+//! kinds. What the user can do about it is [`Error::hint`].
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::os::reason;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No repository at or above the folder.
+    /// No repository at or above the directory.
     #[error("not a git repository (or any of the parent directories): '{}'", start.display())]
     NotARepository {
         /// Where the search began.
@@ -47,7 +47,7 @@ pub enum Error {
     /// The working tree that the repository's settings name is not there.
     #[error("work tree '{}' is missing; the repository's setting core.worktree names it", path.display())]
     WorkTreeMissing {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
     /// `core.repositoryFormatVersion` is newer than git's own 1.
@@ -73,7 +73,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// A setting with a value that cannot be used.
@@ -85,7 +85,7 @@ pub enum Error {
         value: String,
         /// The file or other source it came from.
         place: String,
-        /// What would be right.
+        /// Expected form.
         why: String,
     },
     /// The system refused a file operation.
@@ -93,7 +93,7 @@ pub enum Error {
     Io {
         /// A verb: `read`, `write`, `create` and so on.
         action: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -104,7 +104,7 @@ pub enum Error {
     /// gix failed.
     #[error("cannot {action}: {}", plain(source))]
     Gix {
-        /// What was being done.
+        /// Action that failed.
         action: String,
         /// The reason gix gave.
         source: gix::Error,
@@ -114,15 +114,15 @@ pub enum Error {
     Object {
         /// The object.
         id: ObjectId,
-        /// What is wrong with it.
+        /// Reason, in words.
         why: String,
     },
     /// A source gave other bytes than announced; nothing of it was stored.
     #[error("expected {expected} bytes, found {found}")]
     Length {
-        /// What was announced.
+        /// Announced size.
         expected: u64,
-        /// What came (one more than expected when there was more).
+        /// Received size (one more than expected when there was more).
         found: u64,
     },
     /// Not the name of a ref that we may write.
@@ -136,9 +136,9 @@ pub enum Error {
     Moved {
         /// The ref.
         name: String,
-        /// What the caller expected; `None` is absence.
+        /// Expected value; `None` is absence.
         expected: Option<ObjectId>,
-        /// What is there; `None` is absence.
+        /// Actual value; `None` is absence.
         found: Option<ObjectId>,
     },
     /// The ref exists but cannot be read as one.
@@ -156,10 +156,10 @@ pub enum Error {
         name: String,
         /// The lock file.
         path: PathBuf,
-        /// How long the lock file has been there, as far as the clock can tell.
+        /// How long the lock file has been there, as far as the clock shows.
         age: Option<Duration>,
     },
-    /// Another ref's name stands in the way: `a` against `a/b`.
+    /// Another ref's name is in the way: `a` against `a/b`.
     #[error("cannot create ref '{name}': '{other}' exists")]
     InTheWay {
         /// The ref to be created.
@@ -167,15 +167,15 @@ pub enum Error {
         /// The one that exists.
         other: String,
     },
-    /// Something else stands where a directory of ours belongs.
+    /// Something else is in place of a directory of ours.
     #[error("'{}' is {what}; git-checkpoint keeps its own files in a folder of that name", path.display())]
     Obstacle {
         /// The path.
         path: PathBuf,
-        /// What it is: `a link`, `no folder`.
+        /// Description: `a link`, `no folder`.
         what: &'static str,
     },
-    /// The file `packed-refs` is damaged, so that nobody can tell which refs there are.
+    /// The file `packed-refs` is damaged, so that the set of refs is unknown.
     #[error("'{}' is damaged: {why}", path.display())]
     PackedRefs {
         /// The file.
@@ -189,7 +189,7 @@ pub enum Error {
     /// A lock of ours was held by another process for the whole wait.
     #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f64())]
     Busy {
-        /// What the lock protects.
+        /// Subject of the lock.
         what: String,
         /// How long we waited.
         waited: Duration,
@@ -199,7 +199,7 @@ pub enum Error {
     Journal {
         /// The note.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// Objects that a ref now needs are gone, by a `git gc --prune=now` at the same moment.
@@ -222,7 +222,7 @@ fn aged(age: Option<Duration>) -> String {
 }
 
 impl Error {
-    /// What the user can do about it, where there is something; to be printed after `hint: `, line by line.
+    /// Hint for the user, if any; printed after `hint: `, line by line.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unsafe { path } => format!(
@@ -296,7 +296,7 @@ impl Error {
     }
 }
 
-/// What the library says, as git would: its first letter small, and without what it adds for those who write programs.
+/// Message of the library in git's style: lower-case first letter, without notes for programmers.
 fn plain(error: &gix::Error) -> String {
     let text = error.to_string();
     let text = text.split(", input=").next().unwrap_or_default();

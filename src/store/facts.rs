@@ -1,4 +1,4 @@
-//! Where the repository stands: HEAD, branch, upstream, an operation in progress, the stash.
+//! State of the repository: HEAD, branch, upstream, an operation in progress, the stash.
 //!
 //! The part of a document's `git` member that needs no look at the files. Everything is read from the repository's own
 //! files (in reftable repositories by git); histories are walked only to count ahead and behind, and not to the end.
@@ -66,7 +66,7 @@ pub fn branch(repo: &Repository) -> Result<Option<String>, Error> {
 }
 
 /// The paths whose index entry differs from HEAD, and which of them are renames with unchanged content. Unmerged paths
-/// are not staged; `unmerged` tells them.
+/// are not staged; `unmerged` shows them.
 pub fn staged(
     repo: &Repository,
     head: Option<ObjectId>,
@@ -130,7 +130,8 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
     Ok(None)
 }
 
-/// What git has begun in this working tree and not finished. A rebase goes before the picks and merges it is made of.
+/// Unfinished operation of git in this working tree. A rebase takes precedence over the picks and merges that it
+/// consists of.
 fn operation(repo: &Repository) -> Result<Option<GitOperation>, Error> {
     let dir = repo.git_dir();
     let sequence = |directory: &Path, kind, step: &str, of: &str| GitOperation {

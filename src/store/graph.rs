@@ -1,4 +1,4 @@
-//! How two commits stand to each other: what each has that the other lacks, their common ancestor, who contains whom.
+//! Relation of two commits: what each has that the other lacks, their common ancestor, who contains whom.
 //!
 //! One walk from all ends at once, latest commit first, that stops where the histories have met, as git's own does. It
 //! is bounded: a count that stopped early says so. Wrong clocks are allowed for as git allows for them. gix counts by
@@ -15,7 +15,7 @@ const SLOP: u32 = 5;
 /// How far, in seconds, a commit may be younger than its descendant in [`containing`].
 const SKEW: i64 = 86_400;
 
-/// How commit `a` stands to commit `b`.
+/// Relation of commit `a` to commit `b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitRelation {
     /// Commits of `a` that `b` lacks, latest first.
@@ -157,7 +157,7 @@ struct VisitedCommit {
     flags: u64,
     time: i64,
     parents: Vec<ObjectId>,
-    /// How often it stands in the queue.
+    /// Number of its entries in the queue.
     queued: u32,
     popped: bool,
 }

@@ -21,11 +21,11 @@ use crate::os;
 /// Where git looks for hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HooksDirectory {
-    /// The folder.
+    /// The directory.
     pub path: PathBuf,
     /// Whether `core.hooksPath` names it for more than this repository: for the user or the machine.
     pub is_shared: bool,
-    /// Whether it is the repository's own, `hooks` in its git folder.
+    /// Whether it is the repository's own, `hooks` in its git directory.
     pub is_own: bool,
 }
 
@@ -204,7 +204,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// What was done with a hook file.
+/// Change of a hook file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookFileChange {
     /// It was made.
@@ -221,7 +221,7 @@ pub enum HookFileChange {
     Removed,
 }
 
-/// Makes a hook call this program; in a dry run it is only told what would be done.
+/// Makes a hook call this program; a dry run only reports what would be done.
 pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> Result<HookFileChange, Error> {
     let directory = directory(repo).path;
     let path = directory.join(hook.name());
@@ -267,14 +267,14 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
     fs::rename(&path, &kept).map_err(Error::io("rename", &path))?;
     let placed = put(&path, &hook::before_kept(hook, program), None);
     if placed.is_err() {
-        // Without ours the user's own must stand where it stood.
+        // Without ours the user's own must be in its old place.
         let _ = fs::rename(&kept, &path);
     }
     placed.map(|()| HookFileChange::Chained)
 }
 
-/// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads. In a dry
-/// run it is only told what would be done.
+/// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads. A dry
+/// run only reports what would be done.
 pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
     let own = repo.common_dir().join("hooks");
     let mut done = HookFileChange::Unchanged;
@@ -357,7 +357,7 @@ pub fn is_rebasing(repo: &Repository) -> bool {
     directory.join("rebase-merge").is_dir() || directory.join("rebase-apply").join("rebasing").exists()
 }
 
-/// What a hook of ours last did.
+/// Last run of a hook of ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookRun {
     /// The hook.
@@ -383,7 +383,7 @@ pub fn note(repo: &Repository, run: &HookRun) -> Result<(), Error> {
     os::replace(&path, &json::to_bytes(run), sharing(repo), false).map_err(Error::io("write", path))
 }
 
-/// What a hook last did in this working tree.
+/// Last run of a hook in this working tree.
 pub fn last(repo: &Repository) -> Option<HookRun> {
     let bytes = os::read_regular(&worktree_private_path(repo).join(RUN)).ok()?;
     serde_json::from_slice(&bytes).ok()

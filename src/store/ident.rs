@@ -7,7 +7,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use super::{Repository, Signature, Time};
 
-/// The name that stands in commits and reflogs where the user has given none.
+/// The name that is in commits and reflogs where the user has given none.
 pub(super) const FALLBACK_NAME: &str = "git-checkpoint";
 /// The address to [`FALLBACK_NAME`]; the domain is reserved and never receives mail.
 pub(super) const FALLBACK_EMAIL: &str = "git-checkpoint@localhost";

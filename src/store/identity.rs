@@ -1,5 +1,5 @@
-//! Which session a checkpoint belongs to and where that stands, kept beside the session so that asking costs the same
-//! however much it holds.
+//! Which session a checkpoint belongs to and its state, kept beside the session so that asking costs the same however
+//! much it holds.
 //!
 //! A note and nothing more: it counts only for the very commit it was written for, and while the pack is there that the
 //! commit was in then; whoever finds none reads the document and writes one. So it need not be durable, and may be
@@ -14,7 +14,7 @@ use crate::{
     os,
 };
 
-/// What was noted of a session.
+/// Note about a session's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRecord {
     /// Its latest checkpoint.
@@ -25,8 +25,7 @@ pub struct SessionRecord {
     pub status: SessionStatus,
 }
 
-/// What was noted for the latest checkpoint of the session of this name. `None` says nothing: not even that there is
-/// such a session.
+/// Note for the latest checkpoint of the session of this name. `None` means unknown: the session may not exist.
 pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
     let path = private_path(repo).join("tips").join(session.as_str());
     let text = String::from_utf8(os::read_regular(&path).ok()?).ok()?;

@@ -9,12 +9,12 @@ use super::{Error, Kind, ObjectId, Repository, checkpoint, tree, walk};
 
 /// Trees nested deeper than this are refused; git's own bound is 2048 (`core.maxTreeDepth`), systems stop earlier.
 const MAX_DEPTH: usize = 1024;
-/// The most that a tree object may have, in bytes: 500,000 entries in one folder.
+/// The most that a tree object may have, in bytes: 500,000 entries in one directory.
 const MAX_TREE: u64 = 32 << 20;
 /// The most that a commit object may have, in bytes.
 const MAX_COMMIT: u64 = 4 << 20;
 
-/// What a tree may unfold to.
+/// Limits of an expanded tree.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeLimits {
     /// Files.
@@ -23,7 +23,7 @@ pub struct TreeLimits {
     pub bytes: u64,
 }
 
-/// What a tree unfolds to.
+/// Size of an expanded tree.
 #[derive(Clone, Copy, Debug, Default)]
 struct TreeSize {
     files: u64,
@@ -43,7 +43,7 @@ pub struct Checker<'r> {
 pub type TreeRefusal = String;
 
 impl<'r> Checker<'r> {
-    /// `storable` says whether a name may stand in a tree; its second argument is whether it is a file's.
+    /// `storable` says whether a name may be in a tree; its second argument is whether it is a file's.
     pub fn new(repo: &'r Repository, limits: TreeLimits, storable: fn(&[u8], bool) -> bool) -> Self {
         Self {
             repo,
@@ -242,7 +242,7 @@ fn shown(name: &[u8]) -> String {
     crate::model::path::RepoPath::new(name).quoted()
 }
 
-/// The entries of a tree as they stand in it: mode, name, object.
+/// The entries of a tree as they are in it: mode, name, object.
 fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectId)>, Error> {
     if id == ObjectId::empty_tree(repo.object_hash()) {
         return Ok(Vec::new());
@@ -264,7 +264,7 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
 /// Trees and files that were met.
 pub type VisitedObjects = HashSet<ObjectId>;
 
-/// Calls `each` with the path and object of every file of a tree that stands in none of `bases` at the same place.
+/// Calls `each` with the path and object of every file of a tree that is in none of `bases` at the same place.
 /// Directories that are the same in one of them are not read, those in `seen` not again.
 pub fn new_files(
     repo: &Repository,

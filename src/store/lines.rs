@@ -11,7 +11,7 @@ use super::{Error, ObjectId, Repository};
 use crate::model::change::TreeChange;
 use crate::model::report::Lines;
 
-/// How far git looks for a NUL byte that tells a binary file.
+/// How far git looks for a NUL byte that shows a binary file.
 const BINARY_PREFIX: usize = 8000;
 
 /// Larger blobs are not read for a count.

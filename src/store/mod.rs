@@ -63,8 +63,9 @@ pub use paths::{
     work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
-/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own directories, and
-/// lock files among what was fetched and not checked. Costs a look at six folders. Gives what could not be removed.
+/// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own
+/// directories, and lock files among what was fetched and not checked. Costs a look at six directories. Gives what
+/// could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
     remote::sweep(repo)?;
     let mut left = objects::sweep(repo)?;

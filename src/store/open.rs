@@ -39,7 +39,7 @@ const EXTENSIONS: &[&str] = &[
     "worktreeconfig",
 ];
 
-/// What decides which repository is meant: the current directory and the environment.
+/// Inputs of repository discovery: the current directory and the environment.
 #[derive(Debug, Clone, Default)]
 pub struct OpenEnvironment {
     /// The current directory, absolute.
@@ -70,14 +70,14 @@ impl OpenEnvironment {
     }
 }
 
-/// Opens the repository that `GIT_DIR` names, or the nearest one at or above the current folder.
+/// Opens the repository that `GIT_DIR` names, or the nearest one at or above the current directory.
 ///
 /// Honours `GIT_WORK_TREE`, `GIT_INDEX_FILE` (read only), `GIT_OBJECT_DIRECTORY`, `GIT_ALTERNATE_OBJECT_DIRECTORIES`,
 /// `GIT_CEILING_DIRECTORIES`, `GIT_DISCOVERY_ACROSS_FILESYSTEM`, `safe.directory`, `safe.bareRepository` and the
 /// settings of `git -c`. Replace refs are off: an object is what its id says.
 ///
-/// Errors tell apart: a push that is not accepted yet, no repository, one that belongs to somebody else, one of a newer format or with an unknown
-/// extension, one whose files cannot be read.
+/// Errors distinguish: a push that is not accepted yet, no repository, one that belongs to somebody else, one of a
+/// newer format or with an unknown extension, one whose files cannot be read.
 pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     if environment.get("GIT_QUARANTINE_PATH").is_some() {
         return Err(Error::Quarantine);
@@ -105,7 +105,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
                 path: shown_root(&repo),
             });
         }
-        // gix cannot be told; but that its distrust has no effect: a trusted repository may hold large objects.
+        // gix has no option for this; but that its distrust has no effect: a trusted repository may hold large objects.
         let limit = std::iter::once("gitoxide.objects.allocLimitIfReducedTrust=0".into());
         let options = options.cli_overrides(settings.into_iter().chain(limit));
         repo = open(&found, options.filter_config_section(|_| true))?;
@@ -151,7 +151,7 @@ pub fn with_memory(repo: &Repository) -> Repository {
     repo.clone().with_object_memory()
 }
 
-/// What is set besides the configuration files.
+/// Settings besides the configuration files.
 fn settings(environment: &OpenEnvironment) -> Result<Vec<BString>, Error> {
     let mut settings = Vec::<BString>::new();
     if let Some(value) = environment.get("GIT_CONFIG_PARAMETERS") {
@@ -173,8 +173,8 @@ fn settings(environment: &OpenEnvironment) -> Result<Vec<BString>, Error> {
     Ok(settings)
 }
 
-/// The number that [`SLOTS`] comes to, told in advance where that is cheap: gix looks at every pack to count them, and at
-/// all of them again when the first object is read, which many commands never do.
+/// The number of [`SLOTS`], computed in advance where that is cheap: gix looks at every pack to count them, and at all
+/// of them again when the first object is read, which many commands never do.
 fn slots(found: &Path) -> Slots {
     let dot_git = found.join(".git");
     let objects = if dot_git.is_dir() { dot_git } else { found.to_owned() }.join("objects");
@@ -393,8 +393,8 @@ fn set_work_tree(repo: &mut Repository, environment: &OpenEnvironment) -> Result
     Ok(())
 }
 
-/// Lets gix read from other object folders. It knows none but the repository's and those named in `info/alternates`,
-/// so for further ones a directory of ours holds such a file.
+/// Lets gix read from other object directories. It knows none but the repository's and those named in
+/// `info/alternates`, so for further ones a directory of ours holds such a file.
 fn set_objects(repo: &mut Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     let own = environment.path("GIT_OBJECT_DIRECTORY");
     let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");

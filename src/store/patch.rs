@@ -14,7 +14,7 @@ use super::spill::SpillDirectory;
 use super::{ObjectId, Repository};
 use crate::git::Git;
 
-/// What to write.
+/// Format of a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatchFormat {
     /// A patch that `git apply` takes, binary files included.
@@ -39,7 +39,7 @@ pub struct PatchOptions {
     pub nul: bool,
     /// Look for renames whose files are alike to this many per cent.
     pub renames: Option<u8>,
-    /// With colours.
+    /// With colors.
     pub color: bool,
     /// Run the filters of `textconv` and the user's external diff. A patch made so does not apply.
     pub converted: bool,

@@ -16,7 +16,7 @@ use super::{Error, ObjectId, Repository};
 
 /// Lines around a change that belong to it.
 const CONTEXT: u32 = 3;
-/// Larger blobs are told apart by their ids, as binary ones are.
+/// Larger blobs are distinguished by their ids, as binary ones are.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// A change of more files has no patch id: the work would be felt, and such commits are rarely picked.
 pub(crate) const MAX_FILES: usize = 1000;

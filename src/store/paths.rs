@@ -167,7 +167,7 @@ fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
     own_directory(repo, parent.join("checkpoint"))
 }
 
-/// A directory of ours, created when missing. Something else that has its name is told as such, with what to do.
+/// A directory of ours, created when missing. Anything else with its name is reported, with a remedy.
 pub(crate) fn own_directory(repo: &Repository, path: PathBuf) -> Result<PathBuf, Error> {
     match os::private_dir(&path, sharing(repo)) {
         Ok(()) => Ok(path),
@@ -175,7 +175,7 @@ pub(crate) fn own_directory(repo: &Repository, path: PathBuf) -> Result<PathBuf,
     }
 }
 
-/// What stands where a directory of ours is or should be, if it is no folder.
+/// Obstacle at the path of a directory of ours: anything that is not a directory.
 pub(crate) fn obstacle(path: &Path) -> Option<Error> {
     let kind = std::fs::symlink_metadata(path).ok()?.file_type();
     if kind.is_dir() {

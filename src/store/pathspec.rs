@@ -21,9 +21,9 @@ const MAX_ENTRIES: usize = 5_000_000;
 /// Which paths are meant. Without pathspecs, all.
 #[derive(Debug, Clone)]
 pub struct PathFilter {
-    /// What chooses, each with the pathspec as it was given.
+    /// Positive pathspecs, each with its text as given.
     chosen: Vec<(RepoPath, Pathspec)>,
-    /// What takes out again.
+    /// Excluding pathspecs.
     excluded: Vec<Pathspec>,
 }
 
@@ -63,7 +63,7 @@ impl PathFilter {
             && !self.excluded.iter().any(matches)
     }
 
-    /// The pathspecs of which it is not known yet that they match anything. One that stands for all, such as `.` at the
+    /// The pathspecs of which it is not known yet that they match anything. One that represents all, such as `.` at the
     /// root, needs nothing to match.
     pub fn unmatched(&self) -> UnmatchedPathspecs {
         let left = self.chosen.iter().filter(|(_, item)| !item.is_for_all());

@@ -1,10 +1,10 @@
-//! Names with `%` and two digits for what may not stand where they go: in a file's name, in a ref's.
+//! Names with `%` and two digits for characters that are not allowed in their target: in a file's name, in a ref's.
 //!
 //! Not the encoding of URLs: which bytes stay is each caller's, and a text that its encoder never gives decodes to
 //! nothing, so that two names cannot be taken for one.
 
-/// The name with every byte that does not `stay` as `%` and two hexadecimal digits. `stay` is told whether the byte is
-/// the first.
+/// The name with every byte that does not `stay` as `%` and two hexadecimal digits. `stay` gets whether the byte is the
+/// first.
 pub(super) fn encode(name: &str, stay: impl Fn(u8, bool) -> bool) -> String {
     let mut out = String::with_capacity(name.len());
     for (at, byte) in name.bytes().enumerate() {

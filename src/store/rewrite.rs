@@ -26,13 +26,13 @@ pub struct RewriteLine {
     pub digest: Digest,
     /// The commit it was.
     pub commit: Oid,
-    /// The digest of the document that stands for it now: the same after a prune, another one after a purge, none when
+    /// The digest of the document that represents it now: the same after a prune, another one after a purge, none when
     /// it was dropped.
     pub now: Option<Digest>,
 }
 
 impl RewriteLine {
-    /// What is said about a checkpoint: `now` is the digest of the document that stands for it, if one does.
+    /// Entry about a checkpoint: `now` is the digest of the document that replaces it, if any.
     pub fn of(entry: &CheckpointCommit, digest: Digest, now: Option<Digest>) -> Self {
         Self {
             digest,
@@ -130,7 +130,7 @@ pub struct RewrittenCheckpoint {
     pub needs: Vec<ObjectId>,
 }
 
-/// Writes a checkpoint again after another parent, its document unchanged. `gone` are the checkpoints that stood
+/// Writes a checkpoint again after another parent, its document unchanged. `gone` are the checkpoints that were
 /// between, oldest first; their own `pruned.jsonl` is taken over. With the same parent nothing is written.
 pub fn after(
     repo: &Repository,

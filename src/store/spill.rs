@@ -1,9 +1,9 @@
 //! Objects that a repository holds in memory, put where a git child can read them.
 //!
 //! The present files are hashed into memory by commands that only look; git's own patches of them need objects in a
-//! folder. It is a directory of ours beside the repository's, read with the real one as its alternate, and removed again;
-//! where nothing can be written, one in the system's directory for temporary files. Nothing
-//! in it is made durable. One of ours whose owner was killed is removed by the next.
+//! directory. It is a directory of ours beside the repository's, read with the real one as its alternate, and removed
+//! again; where nothing can be written, one in the system's directory for temporary files. Nothing in it is made
+//! durable. One of ours whose owner was killed is removed by the next.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -23,7 +23,7 @@ const END: &str = ".json";
 /// Why steps could not be folded in.
 #[derive(Debug, thiserror::Error)]
 pub enum FoldError {
-    /// What is stored is damaged.
+    /// Stored data is damaged.
     #[error(transparent)]
     Fault(#[from] Fault),
     /// A change does not fit.

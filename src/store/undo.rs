@@ -1,10 +1,10 @@
 //! The undo list of a working tree: what was done, how it is taken back, and what was taken back.
 //!
 //! `<git-dir>/checkpoint/undo.jsonl`, appended to and synced, never rewritten; a last line that was cut off was never
-//! acknowledged. What moves refs is noted before it is done, as *meant*, so that nothing is ever done that the list does
-//! not know; a line says afterwards that it was, and where a kill or a failing disk kept that line from being written,
-//! the refs tell. The contents that an entry needs are held by refs, `refs/checkpoints-undo/<worktree>/<n>`. Whoever
-//! adds to the list holds the lock of the working tree.
+//! acknowledged. What moves refs is noted before it is done, as *meant*, so that nothing is ever done that the list
+//! does not know; a line says afterwards that it was, and where a kill or a failing disk kept that line from being
+//! written, the refs decide. The contents that an entry needs are held by refs, `refs/checkpoints-undo/<worktree>/<n>`.
+//! Whoever adds to the list holds the lock of the working tree.
 
 mod changes;
 mod list;
@@ -40,9 +40,9 @@ pub struct UndoEntry {
     pub at: Timestamp,
     /// The command, such as `restore`.
     pub operation: String,
-    /// What it did, for people: `restored 91bc04aa`.
+    /// Description for people: `restored 91bc04aa`.
     pub what: String,
-    /// What there is to take back, in the order in which it was done.
+    /// Effects to revert, in the order in which they were made.
     pub effects: Vec<Effect>,
 }
 
@@ -66,9 +66,9 @@ pub enum Effect {
     Ref {
         /// Its full name.
         name: String,
-        /// What it was; `None` if it did not exist.
+        /// Old value; `None` if it did not exist.
         old: Option<Oid>,
-        /// What it became; `None` if it was deleted.
+        /// New value; `None` if it was deleted.
         new: Option<Oid>,
     },
     /// Another session became current, or none.
@@ -78,9 +78,9 @@ pub enum Effect {
         /// The file afterwards.
         after: CurrentPointer,
     },
-    /// A working tree was made. It stays when the rest is taken back, for it may hold work; it is told.
+    /// A working tree was made. It stays when the rest is taken back, for it may hold work; it is reported.
     WorkTree {
-        /// Its folder.
+        /// Its directory.
         path: String,
         /// Its branch.
         branch: String,
@@ -102,7 +102,7 @@ pub enum Effect {
 #[serde(untagged)]
 enum UndoLine {
     Done(UndoEntry),
-    /// What is about to be done.
+    /// Write-ahead entry of an action.
     Meant {
         meant: UndoEntry,
     },
@@ -165,7 +165,7 @@ fn written(repo: &Repository) -> Result<UndoList, Error> {
     Ok(list)
 }
 
-/// Adds a line, after the verdicts on what was meant before: what comes next may move the refs that tell.
+/// Adds a line, after the verdicts on what was meant before: later commands may move the refs that show it.
 fn append(repo: &Repository, line: &UndoLine) -> Result<(), Error> {
     let mut lines = Vec::new();
     for verdict in write_ahead::verdicts(repo, &written(repo)?)? {
@@ -216,7 +216,7 @@ pub fn mean(
 }
 
 /// Notes whether what was meant was done; `last` is the number of the last operation in the draft whose record it
-/// changed. That this fails is no matter: the refs tell it too.
+/// changed. That this fails is no matter: the refs show it too.
 pub fn settle(repo: &Repository, n: u64, happened: bool, last: Option<u64>) -> Result<(), Error> {
     append(
         repo,

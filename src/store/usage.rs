@@ -3,7 +3,7 @@
 use super::{Error, ObjectId, Repository, git};
 
 /// The bytes on disk of the objects that these trees and commits lead to and that neither `kept` nor any ref outside of
-/// ours does. Rounded by what deltas and packs share; `None` where git cannot tell (before 2.31).
+/// ours does. Rounded by what deltas and packs share; `None` where git cannot determine it (before 2.31).
 pub fn only(repo: &Repository, from: &[ObjectId], kept: &[ObjectId]) -> Result<Option<u64>, Error> {
     if from.is_empty() {
         return Ok(Some(0));

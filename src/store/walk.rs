@@ -1,8 +1,9 @@
 //! Every object below a tree, read and hashed.
 //!
 //! Not git's connectivity check: contents are read [strictly](super::objects::Strict), so that a flipped bit is found
-//! whether the object is loose or packed, and also one that git alone would stumble over. What was found out about an object is kept, so that checkpoints that share
-//! their files are checked at the price of what differs, and each of them is told of damage that it shares.
+//! whether the object is loose or packed, and also one that git alone would stumble over. What was found out about an
+//! object is kept, so that checkpoints that share their files are checked at the price of what differs, and damage is
+//! reported for each checkpoint that shares it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,15 +25,15 @@ type Damages = Rc<Vec<ObjectDamage>>;
 /// A damaged object.
 #[derive(Clone, Debug)]
 pub struct ObjectDamage {
-    /// Where it stands in the tree; empty for the tree itself.
+    /// Location in the tree; empty for the tree itself.
     pub path: RepoPath,
     /// The object.
     pub id: ObjectId,
-    /// What is wrong.
+    /// Problem of the object.
     pub problem: ObjectProblem,
 }
 
-/// What is known about objects from walks so far.
+/// Cached verdicts about objects from earlier walks.
 pub struct ObjectWalk<'r> {
     repo: &'r Repository,
     strict: StrictReader<'r>,
@@ -56,12 +57,12 @@ impl<'r> ObjectWalk<'r> {
         })
     }
 
-    /// What is wrong with a commit, if anything; what it leads to is not looked at.
+    /// Problem of a commit, if any; its tree and parents are not checked.
     pub fn commit(&mut self, id: ObjectId) -> Option<ObjectProblem> {
         self.strict.read(id, Kind::Commit).err()
     }
 
-    /// What is wrong with the packs that saves of ours wrote, each as a whole: the file, and what.
+    /// Problems of the packs that our saves wrote, as files: the file and the problem.
     pub fn packs(&self) -> Vec<(std::path::PathBuf, String)> {
         self.strict.own_packs()
     }

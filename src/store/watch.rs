@@ -1,7 +1,7 @@
 //! The watcher of a working tree: its lock, and what it last said about itself.
 //!
-//! A kernel lock says whether it lives, never the file beside it: that stays when the watcher is killed, and tells what
-//! it was at. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
+//! A kernel lock says whether it lives, never the file beside it: that stays when the watcher is killed, and shows its
+//! last state. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ const STATE: &str = "watch.json";
 /// More than such a file ever has.
 const MOST: usize = 1 << 20;
 
-/// What a watcher says about itself.
+/// State of a watcher, as it reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WatcherState {
     /// Its process.
@@ -68,7 +68,7 @@ pub struct WatchFailure {
     pub since: Timestamp,
     /// How often in a row.
     pub times: u64,
-    /// What went wrong, the last time.
+    /// Last failure.
     pub message: String,
 }
 
@@ -156,7 +156,7 @@ pub fn write(repo: &Repository, state: &WatcherState) -> Result<(), Error> {
     let path: PathBuf = worktree_private_dir(repo)?.join(STATE);
     let bytes = json::to_bytes(state);
     match os::replace(&path, &bytes, sharing(repo), false) {
-        // That a disk is full is just what is to be told: the place that the file has will do.
+        // A full disk is exactly what must be reported: the place that the file has will do.
         Err(error) if error.kind() == io::ErrorKind::StorageFull => overwrite(&path, bytes),
         other => other,
     }

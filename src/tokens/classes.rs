@@ -1,8 +1,8 @@
-//! Classes of characters, as the patterns of the vocabularies tell them apart.
+//! Classes of characters, as the patterns of the vocabularies distinguish them.
 
 use std::sync::OnceLock;
 
-/// What a character is.
+/// Class of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// None of the others.

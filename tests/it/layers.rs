@@ -163,7 +163,7 @@ enum Token {
     Sign(char),
 }
 
-/// A token and the line it stands on, from 1.
+/// A token and the line it is on, from 1.
 type Located = (Token, usize);
 
 /// Splits source into tokens. Knows nested comments, raw strings, byte strings, characters and lifetimes.
@@ -275,7 +275,7 @@ fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
     (chars.get(j + 1 + hashes) == Some(&'"')).then_some((hashes, j + 2 + hashes))
 }
 
-/// A path as written, the module it stands in, its line, and whether it stands in test-only code.
+/// A path as written, the module it is in, its line, and whether it is in test-only code.
 struct Named {
     segments: Vec<String>,
     module: Vec<String>,
@@ -403,7 +403,7 @@ fn is_test_attribute(tokens: &[Located]) -> bool {
         && (word(4) == "test" || (word(4) == "all" && tokens[..end].iter().any(|t| t.0 == Token::Word("test".into()))))
 }
 
-/// Paths with the line each stands on.
+/// Paths with the line each is on.
 type Paths = Vec<(Vec<String>, usize)>;
 
 /// Spells out one import tree from `i` on, up to its `;` or the `,` or `}` that ends the branch.

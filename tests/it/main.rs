@@ -1,5 +1,5 @@
-//! The one test binary: stories told with the built program and checked with git itself, and the rules of the source
-//! tree. One binary, because linking gix once per file would take minutes.
+//! The one test binary: stories reported with the built program and checked with git itself, and the rules of the
+//! source tree. One binary, because linking gix once per file would take minutes.
 #![allow(
     clippy::unwrap_used,
     clippy::format_collect,

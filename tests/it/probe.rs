@@ -1,5 +1,5 @@
-//! Shows what it is told through the output sink, as a command would, so that the tests can look at it in real terminals
-//! and pipes. `cargo test` builds it as an example because it must be a program of its own.
+//! Shows what it is reported through the output sink, as a command would, so that the tests can look at it in real
+//! terminals and pipes. `cargo test` builds it as an example because it must be a program of its own.
 //!
 //! Usage: probe [--color=WHEN] [--json] [--quiet] [--no-pager] [--set NAME=VALUE]... WHAT [ARGUMENT]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test program")]

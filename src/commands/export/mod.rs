@@ -31,7 +31,7 @@ use crate::{
 struct ExportFormat {
     /// Its name on the command line.
     name: &'static str,
-    /// What it is, in a line.
+    /// Description in one line.
     about: &'static str,
     /// Makes it.
     make: ExportWriter,
@@ -137,7 +137,7 @@ pub(super) struct Args {
     /// The session or checkpoint; the latest of the current session by default
     #[arg(default_value = "@")]
     selector: String,
-    /// What to make of it
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: FormatName,
     /// Write to this file instead of standard output; a format of several files needs a directory here
@@ -248,7 +248,7 @@ fn named(args: &Args) -> Option<&Path> {
 
 /// Refuses a file with something else in it, as a directory with files is.
 fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
-    // What cannot be read is for the write to tell.
+    // A read error is reported by the write.
     let before = os::read_regular(&context.env.cwd.join(path)).unwrap_or_default();
     if before.is_empty() || before == bytes {
         return Ok(());
@@ -264,7 +264,7 @@ fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErro
     })
 }
 
-/// Puts the note into a file; tells whether that changed it, or in a dry run would.
+/// Puts the note into a file; returns whether that changed it, or in a dry run would.
 fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bool, CommandError> {
     let full = context.env.cwd.join(path);
     let before = match os::read_regular(&full) {

@@ -1,9 +1,9 @@
-//! What an export does not hold, told: a line for each kind.
+//! Report of what an export omits: a line for each kind.
 
 use super::super::Context;
 use crate::{formats::OmittedContent, ops::export::ExportedCheckpoint, render::text::TextLine};
 
-/// What our own JSON does not hold.
+/// Content that our own JSON omits.
 pub(super) fn of_ours(exported: &ExportedCheckpoint) -> Vec<OmittedContent> {
     let mut told = Vec::new();
     if exported.before > 0 {

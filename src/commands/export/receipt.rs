@@ -1,4 +1,4 @@
-//! What an export ends with, whatever it wrote: JSON, or a sentence.
+//! Receipt of an export, whatever it wrote: JSON, or a sentence.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// What was exported, and to where.
+/// Exported checkpoint and the destination.
 pub(super) struct ExportReceipt<'a> {
     pub(super) args: &'a Args,
     pub(super) exported: &'a ExportedCheckpoint,

@@ -82,7 +82,7 @@ struct AddBlocker {
     /// What would remove it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     needs: Option<String>,
-    /// Where more stands, such as a tracker's id
+    /// Location of more details, such as a tracker's id
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
     #[command(flatten)]
@@ -232,7 +232,7 @@ pub(in crate::commands) fn question(args: QuestionArgs, context: &mut Context) -
     )
 }
 
-/// Where a text may stand in the place of a word, a single word that is nearly one of them is taken for a typing error.
+/// Where a text may replace a word, a single word that is nearly one of them is taken for a typing error.
 pub(super) fn refuse_typing_error(kind: &ItemKind, text: Option<&str>, words: &[&str]) -> Result<(), CommandError> {
     let Some(text) = text.filter(|text| !text.contains(char::is_whitespace)) else {
         return Ok(());

@@ -82,7 +82,7 @@ struct DelegationDetails {
     /// How long it took: seconds, or such as 12m
     #[arg(long, value_name = "TIME", value_parser = span)]
     duration: Option<Duration>,
-    /// How it stands, in a word
+    /// State, in a word
     #[arg(long, value_name = "WORD")]
     status: Option<String>,
     /// It was a panel review

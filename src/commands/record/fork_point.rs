@@ -47,7 +47,7 @@ enum ForkPointAction {
 
 #[derive(Debug, clap::Args)]
 struct ForkPointAddArgs {
-    /// What is to be decided
+    /// Decision to make
     #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
     title: Option<String>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ struct DecideArgs {
 #[derive(Clone, Debug, Default)]
 struct ForkOptionArgs(Vec<Value>);
 
-/// What may be said of an option: the flag and its member.
+/// Details of an option: the flag and its member.
 const DETAILS: [(&str, &str, &str); 3] = [
     (
         "pros",

@@ -186,7 +186,7 @@ fn kind(command: &str) -> &'static ItemKind {
     ItemKind::of(command).expect("each of these commands has its line in the table")
 }
 
-/// Adds the item that the options tell, and those of the file; at least one.
+/// Adds the item from the options, and those of the file; at least one.
 fn add(
     context: &mut Context,
     whose: &SessionArg,

@@ -1,4 +1,4 @@
-//! What a change of the draft prints: its receipt, warnings, and the checkpoint that an event made.
+//! Output of a change of the draft: its receipt, warnings, and the checkpoint that an event made.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// What a change is told as.
+/// Receipt of a change of the draft.
 pub(super) struct ChangeNotice {
     /// The word in JSON.
     pub(super) outcome: &'static str,
@@ -141,7 +141,7 @@ pub(super) fn report(
     Ok(())
 }
 
-/// What a user should know of a checkpoint that was made by the way.
+/// Warnings about a checkpoint that was made automatically.
 fn warn_save(context: &Context, outcome: &CheckpointOutcome) {
     let receipt = outcome.receipt();
     if receipt.is_partial() {

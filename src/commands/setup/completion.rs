@@ -1,5 +1,5 @@
-//! What may come next on the command line, for the shells: sub-commands, options and values from the command's own
-//! definition, sessions and checkpoints live from the repository. And the scripts that ask for it.
+//! Completion of the command line, for the shells: sub-commands, options and values from the command's own definition,
+//! sessions and checkpoints live from the repository. And the scripts that ask for it.
 //!
 //! The scripts are thin: they pass the words on and show what comes back, one candidate a line. They register nothing
 //! for the command `git`; git's own completion finds them by their names.
@@ -50,7 +50,7 @@ impl Shell {
     }
 }
 
-/// What a value stands for, told by the argument's name in the command's definition.
+/// Kind of a value, found by the argument's name in the command's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     /// A session's name: an argument called `session`.
@@ -103,9 +103,9 @@ impl ValueKind {
 /// A value and one line about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CompletionValue {
-    /// What is put on the command line.
+    /// Text that is put on the command line.
     pub(super) value: String,
-    /// What it is, may be empty.
+    /// Description, may be empty.
     pub(super) help: String,
 }
 
@@ -158,7 +158,7 @@ pub(super) fn candidates(
     out
 }
 
-/// What may follow `help`: commands and pages, and behind `schemas` the schemas. `None` for other commands.
+/// Completions of `help`: commands and pages, and behind `schemas` the schemas. `None` for other commands.
 fn topics(command: &Command, before: &[OsString]) -> Option<Vec<CompletionValue>> {
     let words: Vec<_> = before.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let words: Vec<&str> = words

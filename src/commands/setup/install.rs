@@ -17,7 +17,7 @@ const MARKS: [&str; 2] = [man::MARK, MARK];
 /// The same without the comment of a language.
 pub(super) const MARK: &str = "Written by `git checkpoint setup`";
 
-/// What is done with a file.
+/// Action of the set-up on one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InstallAction {
     Write,
@@ -118,7 +118,7 @@ impl InstallStep {
     }
 }
 
-/// What is in a file; None when there is none. Anything else at its place is not ours, hence an empty text.
+/// Content of a file; `None` when it does not exist. Anything else at its path is not ours, hence an empty text.
 fn present(path: &Path) -> Result<Option<String>, CommandError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),

@@ -143,7 +143,7 @@ fn write_section(out: &mut Vec<u8>, section: &ManSection) -> io::Result<()> {
     let mut verbatim = false;
     for line in trimmed(&section.lines) {
         let indented = line.starts_with(' ');
-        // An empty line belongs to the block it stands in.
+        // An empty line belongs to its block.
         if indented != verbatim && !line.is_empty() {
             if indented {
                 roff.control("RS", ["4"]).control("nf", []);

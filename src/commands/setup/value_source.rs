@@ -37,7 +37,7 @@ const DIGITS: usize = 8;
 pub(super) fn live(env: &Environment) -> ValueSource {
     let env = env.clone();
     std::sync::Arc::new(move |kind, current| {
-        // Problems with settings would be told through this, which nobody reads.
+        // Problems with settings would be reported through this, which nobody reads.
         let ui = Ui::new(&env, OutputOptions::default(), Streams::captured(b"").0);
         let mut context = Context { env: env.clone(), ui };
         let Ok(opened) = opening::open(&mut context, &IdentityArgs::default()) else {
@@ -139,7 +139,7 @@ fn sessions(opened: &OpenedRepository, all: bool) -> Vec<CompletionValue> {
     rows.into_iter().map(candidate).collect()
 }
 
-/// What the sessions tell of themselves, each once, of the latest session first.
+/// Values of the sessions, each once, those of the latest session first.
 fn of_sessions(opened: &OpenedRepository, of: impl Fn(&CheckpointCommit) -> Option<&String>) -> Vec<CompletionValue> {
     let mut out: Vec<CompletionValue> = Vec::new();
     for row in list::sessions(&opened.scene(), &SessionFilter::default()).unwrap_or_default() {

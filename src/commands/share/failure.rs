@@ -1,4 +1,4 @@
-//! Failures of sharing as the command line tells them.
+//! Failures of sharing as the command line reports them.
 
 use crate::{
     commands::error::{CommandError, FailureKind},

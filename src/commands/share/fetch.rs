@@ -24,9 +24,9 @@ use crate::{
 
 /// Fetch what a remote's sessions are now, and change none of yours
 ///
-/// What was fetched is 'origin/auth' for 'show', 'log', 'diff' and 'resume', and is listed by 'list -r'. Each session is
-/// checked before it can be seen: form, digests, names and sizes. One that the remote lost, set back or replaced is told,
-/// and what you know of it stays.
+/// What was fetched is 'origin/auth' for 'show', 'log', 'diff' and 'resume', and is listed by 'list -r'. Each session
+/// is checked before it can be seen: form, digests, names and sizes. One that the remote lost, set back or replaced is
+/// reported, and your copy is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -116,7 +116,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     Ok(())
 }
 
-/// What is not new and waits all the same: a push that is refused fetches what it met.
+/// Fetched checkpoints that are not new and not merged yet: a refused push fetches what it met.
 fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result<Vec<TextLine>, CommandError> {
     let remote = &fetched.remote.name;
     let is_news = |name: &str| fetched.sessions.iter().any(|found| found.name.as_str() == name);

@@ -82,7 +82,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     report(context, &pulled)
 }
 
-/// Tells what was brought.
+/// Reports what was brought.
 pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if context.ui.options().json {
@@ -95,7 +95,7 @@ pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> 
     Ok(())
 }
 
-/// What a dry run tells.
+/// Report of a dry run.
 fn planned(pulled: &PulledSession) -> TextLine {
     let name = &pulled.name;
     let checkpoints = |count: usize| CountedNoun::new(count, "checkpoint");
@@ -124,7 +124,7 @@ fn hints(context: &Context, pulled: &PulledSession) {
     context.ui.hint("Pulled", &next);
 }
 
-/// What was brought, for people.
+/// Result of a pull, for people.
 pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
     let mut text = Text::new();
     let mut line = TextLine::new();

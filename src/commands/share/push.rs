@@ -79,7 +79,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     verdict(&pushed)
 }
 
-/// Pushes, and tells people about it; JSON is left to the caller, and so is the [`verdict`].
+/// Pushes, and reports to people; JSON is left to the caller, and so is the [`verdict`].
 pub(in crate::commands) fn send(
     context: &Context,
     opened: &OpenedRepository,

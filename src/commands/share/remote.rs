@@ -1,4 +1,4 @@
-//! `remote`: how the sessions here stand to those of the remotes.
+//! `remote`: relation of the local sessions to those of the remotes.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// See how your sessions stand to those of the remotes
+/// Compare your sessions with those of the remotes
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -157,7 +157,7 @@ fn line_of(row: &SharedSession, width: usize) -> TextLine {
     line
 }
 
-/// How a session stands to a remote, in a sentence about the session; empty where they are the same.
+/// Relation of a session to a remote, in a sentence about the session; empty where they are the same.
 pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
     let count = |n: &usize| CountedNoun::new(*n, "checkpoint");
     let (slot, text) = match state {
@@ -181,7 +181,7 @@ pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
     TextLine::new().with(slot, text)
 }
 
-/// How a session stands to another side, for programs, with the name given to `key`.
+/// Relation of a session to another side, for programs, with the name given to `key`.
 pub(in crate::commands) fn state_json(key: &str, name: &str, state: &ShareState) -> Value {
     let (ours, theirs) = match state {
         ShareState::Both(ChainRelation::Ahead(count)) | ShareState::Here(count) => (*count, 0),

@@ -37,7 +37,7 @@ pub(super) enum StepCommand {
     Show(ShowArgs),
 }
 
-/// What a step is, as far as `start` and `run` share it.
+/// Arguments that `start` and `run` share.
 #[derive(Debug, clap::Args)]
 pub(super) struct StepArgs {
     /// The tracker's name for it
@@ -61,7 +61,7 @@ Examples:
 pub(super) struct StartArgs {
     /// What it is
     pub(super) title: String,
-    /// A file with what the agent is told; '-' is standard input
+    /// A file with the agent's prompt; '-' is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(super) prompt: Option<PathBuf>,
     #[command(flatten)]

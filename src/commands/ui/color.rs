@@ -1,13 +1,13 @@
-//! Whether to use color, and which: git's order of switches and git's language of colours.
+//! Whether to use color, and which: git's order of switches and git's language of colors.
 //!
-//! The only place that knows an escape sequence for colour. Text comes in already escaped (`render::text`).
+//! The only place that knows an escape sequence for color. Text comes in already escaped (`render::text`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::environment::{Environment, boolean};
 use crate::render::slot::Slot;
 
-/// When to use colour.
+/// When to use color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal that can.
@@ -61,7 +61,7 @@ pub(super) struct Palette {
     given: BTreeMap<Slot, String>,
 }
 
-/// Ends every colour.
+/// Ends every color.
 pub(super) const RESET: &str = "\x1b[m";
 
 /// The colors without any setting, in git's words and as sequences: those git uses for the like. Red and green never
@@ -99,7 +99,7 @@ impl Palette {
         Some(())
     }
 
-    /// What to write before text of this slot; `RESET` follows it. None for no colour.
+    /// Escape sequence before text of this slot; `RESET` follows it. `None` for no color.
     pub(super) fn start(&self, slot: Slot) -> Option<&str> {
         let default = || DEFAULTS.iter().find(|known| known.0 == slot).map(|known| known.2);
         let start = self.given.get(&slot).map(String::as_str).or_else(default);

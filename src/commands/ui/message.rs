@@ -65,14 +65,14 @@ impl Ui {
         Ok(())
     }
 
-    /// What a changing command did, in one line on standard output. Not with `--quiet`.
+    /// Writes the receipt of a changing command, one line on standard output. Not with `--quiet`.
     pub fn receipt(&self, line: TextLine) {
         if self.options.quiet == 0 && !self.options.json {
             self.data(line);
         }
     }
 
-    /// What goes on, on standard error. Not with `--quiet` or `--json`.
+    /// Writes a status line to standard error. Not with `--quiet` or `--json`.
     pub fn status(&self, text: impl Into<Text>) {
         if self.options.quiet == 0 && !self.options.json {
             self.message(&text.into());
@@ -86,7 +86,7 @@ impl Ui {
         }
     }
 
-    /// What the user should know although the command goes on. Not with `--quiet` given twice.
+    /// Writes a warning; the command continues. Not with `--quiet` given twice.
     pub fn warning(&self, text: &str) {
         if self.options.quiet >= 2 {
             return;
@@ -110,7 +110,7 @@ impl Ui {
     }
 
     /// Advice for people, each line after `hint:`. `name` makes its setting, `advice.checkpoint<Name>`, which the hint
-    /// tells until it is set. Only at a terminal, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`.
+    /// names until it is set. Only at a terminal, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`.
     pub fn hint(&self, name: &str, text: &str) {
         let wanted = self
             .options

@@ -1,8 +1,8 @@
 //! How far long work has come, on standard error. A line that is redrawn on a terminal, plain lines now and then where
 //! redrawing must not be (a dumb terminal, a screen reader, a log file), and nothing at all before a second has passed.
 //!
-//! It can be told from any thread, and work that says nothing shows nothing. For work that knows of no terminal a thread
-//! looks at what it counts ([`TraceProgress`]), and only where that is shown.
+//! It can be updated from any thread, and work that says nothing shows nothing. For work that knows of no terminal a
+//! thread looks at what it counts ([`TraceProgress`]), and only where that is shown.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -66,12 +66,12 @@ impl ProgressLine {
         }
     }
 
-    /// Tells how much there is, once that is known.
+    /// Sets the total, once it is known.
     pub fn set_total(&self, total: u64) {
         self.next.lock().unwrap_or_else(PoisonError::into_inner).total = Some(total);
     }
 
-    /// Tells how much is done. Cheap enough to be called for each file.
+    /// Sets the amount done. Cheap enough to be called for each file.
     pub fn update(&self, done: u64) {
         if self.style == ProgressStyle::Off {
             return;
@@ -114,7 +114,7 @@ impl TraceProgress {
         }
         let (lives, ended) = mpsc::channel::<()>();
         let begun = trace::counted();
-        // Told to show at once, it shows even what is over before the thread first looks.
+        // In immediate mode it shows even work that ends before the thread first looks.
         progress.update(0);
         let thread = std::thread::spawn(move || {
             while ended.recv_timeout(REDRAW) == Err(RecvTimeoutError::Timeout) {
@@ -132,7 +132,7 @@ impl Drop for TraceProgress {
     fn drop(&mut self) {
         drop(self.lives.take());
         if let Some(thread) = self.thread.take() {
-            // What is printed next stands on a line of its own.
+            // The next output starts on a line of its own.
             let _ = thread.join();
         }
     }

@@ -54,7 +54,7 @@ impl std::fmt::Debug for Streams {
     }
 }
 
-/// What was written to streams in memory.
+/// Output that was captured in memory.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedOutput {
     output: Arc<Mutex<Vec<u8>>>,
@@ -143,7 +143,7 @@ impl Sink {
         state.write_output(bytes);
     }
 
-    /// Writes to standard error and shows it at once. That this fails cannot be told to anyone.
+    /// Writes to standard error and shows it at once. A failure here cannot be reported.
     pub(super) fn error(&self, bytes: &[u8]) {
         let state = &mut *self.state();
         if state.error_paged {
@@ -156,8 +156,8 @@ impl Sink {
         let _ = state.error.write_all(bytes).and_then(|()| state.error.flush());
     }
 
-    /// Writes another program's output to one of the streams and shows it at once. Tells whether anybody still reads
-    /// that stream.
+    /// Writes another program's output to one of the streams and shows it at once. Returns whether the reader of that
+    /// stream is still there.
     pub(super) fn pass(&self, to_error: bool, bytes: &[u8]) -> bool {
         let state = &mut *self.state();
         state.erase_progress();

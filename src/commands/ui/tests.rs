@@ -1,4 +1,4 @@
-//! What the sink writes where, with streams in memory. Real terminals and pagers are in `tests/it/terminal.rs`.
+//! Tests of the sink with streams in memory. Real terminals and pagers are in `tests/it/terminal.rs`.
 
 use std::io::{self, Write};
 

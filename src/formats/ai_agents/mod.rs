@@ -82,7 +82,7 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
     for session in &mut out.sessions {
         let last = session.checkpoints.pop();
         session.checkpoints.sort_by_key(|point| point.at);
-        // The log is what stands at the end. Its date is that of the day's beginning; its checkpoints know better.
+        // The log is the text at the end. Its date is that of the day's beginning; its checkpoints know better.
         let latest = session.checkpoints.last().and_then(|point| point.at);
         session.checkpoints.extend(last.map(|last| ForeignCheckpoint {
             at: last.at.max(latest),
@@ -180,6 +180,6 @@ fn check(name: String, value: Value, part: &str, notes: &mut RecordNotes) {
     let item = NoteItem::new(name)
         .with("status", Some(status))
         .with("part", Some(part));
-    // The name stands in the text's place; the evidence is the text of a check.
+    // The name replaces the text; the evidence is the text of a check.
     notes.add_check(item, evidence, fields);
 }

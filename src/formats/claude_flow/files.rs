@@ -66,7 +66,7 @@ fn export(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
         swarm: None,
         others: std::collections::BTreeMap::new(),
     };
-    // What the database tells of the same session is newer.
+    // The database has newer data about the same session.
     if let Some(known) = out.sessions.iter_mut().find(|session| session.id == id) {
         known.source(file);
         if let Some(last) = known.checkpoints.last_mut() {

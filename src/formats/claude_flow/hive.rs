@@ -128,7 +128,7 @@ fn sessions(file: &File, mut tables: Tables, out: &mut ParseOutcome) {
     };
     let without = swarms.iter().filter(|swarm| !swarm.has("id")).count();
     let mut lost = Vec::new();
-    // A hive that was never paused has no session: the swarm stands for one.
+    // A hive that was never paused has no session: the swarm represents one.
     let known = of(&rows, "swarm_id");
     for swarm in &swarms {
         let Some(id) = swarm.peek_id("id").filter(|id| !known.contains(id)) else {
@@ -249,7 +249,7 @@ const SHARED_LIMIT: usize = 100_000;
 /// Rows by the id of what they belong to.
 type Groups = BTreeMap<String, Vec<ObjectFields>>;
 
-/// What belongs to a session besides its own row.
+/// Rows of the other tables that belong to a session.
 pub(super) struct HiveTables {
     pub(super) checkpoints: Vec<ObjectFields>,
     pub(super) logs: Vec<ObjectFields>,

@@ -1,8 +1,8 @@
 //! claude-flow: the hive-mind database and its files, the metadata of its git checkpoints, and the sessions of version 3.
 //!
-//! A session of the database becomes a chain: its checkpoints in the order they were made, and last the session as it
-//! stood, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files that
-//! hold a checkpoint which the database has as well are kept beside that one.
+//! A session of the database becomes a chain: its checkpoints in the order they were made, and last the current
+//! session, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files
+//! that hold a checkpoint which the database has as well are kept beside that one.
 
 mod checkpoints;
 mod files;

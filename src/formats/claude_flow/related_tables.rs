@@ -1,4 +1,4 @@
-//! What the tables around a session become: tasks, decisions, memory, and whatever else belongs to it.
+//! Conversion of the tables around a session: tasks, decisions, memory and others.
 
 use std::collections::BTreeMap;
 

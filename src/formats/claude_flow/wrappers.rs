@@ -44,7 +44,7 @@ fn entries(map: &Map<String, Value>) -> Option<Value> {
     Some(Value::Object(out))
 }
 
-/// JSON that stands in a text; the text itself where it is none.
+/// JSON that is in a text; the text itself where it is none.
 pub(super) fn inside(text: &str) -> Value {
     let text_like = text.trim_start().starts_with(['{', '[', '"']);
     match json::parse_input(text.as_bytes()) {

@@ -102,7 +102,7 @@ fn conversation(fields: &mut ObjectFields, session: &mut ForeignSession, notes: 
     fields.put_back("conversation", conversation);
 }
 
-/// What a resume log calls otherwise.
+/// Conversion of the other member names of a resume log.
 fn resume_log(fields: &mut ObjectFields, notes: &mut RecordNotes) {
     notes.set("summary", fields.text("mission_summary"));
     for (from, list) in [("accomplishments", "accomplishments"), ("next_steps", "next_steps")] {
@@ -159,8 +159,8 @@ fn task(item: Value, status: &str, notes: &mut RecordNotes) {
     notes.add("tasks", item.and(fields));
 }
 
-/// What it says of the repository, in the real form and in the one of its manual.
-/// `ours` is one that we wrote, whose paths are whole.
+/// State of the repository as claimed by the file, in the real form and in that of its manual. With `ours`, a file that
+/// we wrote, paths are complete.
 pub(super) fn claimed(
     context: &mut ObjectFields,
     ours: bool,
@@ -194,7 +194,7 @@ pub(super) fn claimed(
         out.modified = real;
     } else if let Some(first) = real.first() {
         // Its writer strips the output of git before it cuts the two columns off: an unstaged first path loses its
-        // first character. Whether this one did cannot be told, so the path is not repeated as a fact.
+        // first character. Whether this one did cannot be determined, so the path is not repeated as a fact.
         let what = format!(
             "the first modified path, '{}', may lack its first character",
             first.escape_debug()

@@ -94,7 +94,7 @@ fn line(action: &Value) -> ForeignLogLine {
     }
 }
 
-/// The message that an action stands for, if it is one.
+/// The message that an action represents, if it is one.
 fn message(action: &Value) -> Option<Value> {
     let role = match action.get("type")?.as_str()? {
         "user_message" => "user",

@@ -62,7 +62,7 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
     Some(session)
 }
 
-/// `**Key**: value` lines, wherever they stand.
+/// `**Key**: value` lines, wherever they are.
 fn heads(
     section: &MarkdownSection,
     session: &mut ForeignSession,

@@ -1,8 +1,9 @@
 //! claude-mpm: pause sessions as JSON, YAML and Markdown, its pointer file, and the log of a pause in progress.
 //!
-//! A pause is a session with one checkpoint. Files of one stem are one session: the JSON counts, else the YAML, else the
-//! Markdown; the others are kept as attachments. The pointer file is never trusted. Known faults of the real files are
-//! told as notes: the first modified path may lack its first character, and check sums are named after a temporary file.
+//! A pause is a session with one checkpoint. Files of one stem are one session: the JSON counts, else the YAML, else
+//! the Markdown; the others are kept as attachments. The pointer file is never trusted. Known faults of the real files
+//! are reported as notes: the first modified path may lack its first character, and check sums are named after a
+//! temporary file.
 
 mod json;
 mod log;
@@ -54,7 +55,7 @@ pub(super) fn owns(file: &File) -> bool {
         || (yaml && has(&file.bytes, "paused_at:") && has(&file.bytes, "session_id:"))
 }
 
-/// Whether a word stands in the first 64 KiB.
+/// Whether a word is in the first 64 KiB.
 pub(super) fn has(bytes: &[u8], word: &str) -> bool {
     let start = &bytes[..bytes.len().min(64 << 10)];
     start.windows(word.len()).any(|window| window == word.as_bytes())

@@ -11,7 +11,7 @@ use crate::model::{
     record::{Note, Record, TaskStatus},
 };
 
-/// Writes the newest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
+/// Writes the latest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
 /// places.
 pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let document = out.latest();
@@ -38,7 +38,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    // What was imported tells of then; whoever went on here is somewhere else.
+    // Imported data describes the time of the import; whoever went on here is somewhere else.
     let then = root
         .remove("git_context")
         .filter(|_| document.kind == CheckpointKind::Import);

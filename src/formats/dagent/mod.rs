@@ -159,7 +159,7 @@ fn head(fields: &mut ObjectFields, session: &mut ForeignSession, point: &mut For
         session.member(to, fields.text(from));
     }
     if fields.peek_text("status") == Some("archived") {
-        // Put aside; whether it ended well is not told, so the word itself stays in `extra`.
+        // Put aside; whether it ended well is unknown, so the word itself stays in `extra`.
         session.status(SessionStatus::Paused);
     } else if fields.peek_text("status") == Some("active") {
         fields.take("status");
@@ -243,7 +243,7 @@ fn compaction(fields: &mut ObjectFields, point: &mut ForeignCheckpoint, notes: &
     }
 }
 
-/// The compaction that left the summary. It stands for no message of the chat: dagent removes those that it summarised.
+/// The compaction that left the summary. It represents no message of the chat: dagent removes those that it summarised.
 fn told(fields: &ObjectFields, fallback: Option<Timestamp>) -> Option<Compaction> {
     let info = fields.get("compactionInfo").and_then(Value::as_object)?;
     let of = |key: &str| info.get(key).and_then(time::of_value);
@@ -273,7 +273,7 @@ fn told(fields: &ObjectFields, fallback: Option<Timestamp>) -> Option<Compaction
         decisions: texts("decisions"),
         ..ChatSummary::default()
     };
-    // Memory by importance is no such summary; it stands among the memory references.
+    // Memory by importance is no such summary; it is among the memory references.
     if summary.is_empty() {
         return None;
     }

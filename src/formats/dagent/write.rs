@@ -97,7 +97,7 @@ fn chat(out: &ExportInput<'_>, rest: Map<String, Value>) -> Value {
             tree.insert(key.into(), at.clone());
         }
     }
-    // What could not be read as a message stands among the kept members under the same name; those are not lost here.
+    // What could not be read as a message is among the kept members under the same name; those are not lost here.
     for (key, value) in rest {
         match (tree.get_mut(&key), value) {
             (Some(Value::Array(messages)), Value::Array(more)) => messages.extend(more),

@@ -1,7 +1,7 @@
 //! A session folder: `session.json`, `state.json`, `checkpoints/*.json` with a SHA-256 of their state, logs, artifacts.
 //!
 //! A pattern that several tools follow rather than one tool's format. A checkpoint whose integrity field does not match
-//! is damaged: it is told and left out, the others come in. Our own export has the record beside the state.
+//! is damaged: it is reported and left out, the others are imported. Our own export has the record beside the state.
 
 mod write;
 
@@ -20,7 +20,7 @@ use crate::model::{id::Digest, json as strict, session::SessionStatus};
 
 pub(super) use write::write;
 
-/// The most lines of a log that are kept, the newest: a few bytes a line would otherwise fill the memory.
+/// The most lines of a log that are kept, the latest: a few bytes a line would otherwise fill the memory.
 const LINES_LIMIT: usize = 100_000;
 /// The folders below a session's.
 const INNER: [&str; 3] = ["checkpoints", "logs", "artifacts"];
@@ -228,7 +228,7 @@ fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>
     }
     notes.extra(System::Folder, fields.rest());
     let own = notes.finish();
-    // What the export keeps beside the state is the whole record; what stands in it counts.
+    // What the export keeps beside the state is the whole record; its content counts.
     for (key, value) in own {
         if key == "extra"
             && let (Some(Value::Object(known)), Value::Object(more)) = (record.get_mut("extra"), value.clone())
@@ -313,7 +313,7 @@ fn log(file: &File, session: &mut ForeignSession, problems: &mut Vec<Problem>) {
         });
         let level = of(&["level", "severity"])
             .unwrap_or_else(|| if file.name().contains("error") { "error" } else { "info" }.to_owned());
-        // A line that says more than a line of the log can is kept as it stands.
+        // A line that says more than a line of the log can is kept as it is.
         let known = [
             &["message", "msg", "error", "event"][..],
             &["timestamp", "time", "at", "ts"],

@@ -157,7 +157,7 @@ fn head(
                 let issues = value.split(',').map(str::trim).filter(|issue| !issue.is_empty());
                 session.member("issues", Some(issues.map(Value::from).collect::<Vec<_>>()));
             }
-            // What stands there twice, or under a name that is used otherwise, keeps its line.
+            // What is there twice, or under a name that is used otherwise, keeps its line.
             "sections" | "current_phase" | "logs" => left.push(line.clone()),
             _ if rest.has(key) => left.push(line.clone()),
             _ => rest.put(key, value.into()),

@@ -146,7 +146,7 @@ fn partitions(section: &MarkdownSection, notes: &mut RecordNotes) -> Vec<String>
     left
 }
 
-/// What a line below an item may say of it: its list, the word before the colon, the member.
+/// Lines below an item: its list, the word before the colon, the member.
 pub(super) const BELOW: [(&str, &str, &str); 4] = [
     ("decisions", "Reason", "reason"),
     ("blockers", "Needs", "needs"),

@@ -40,7 +40,7 @@ impl LogRowFields {
         (!cell.is_empty() && !is_placeholder(&cell)).then_some(cell)
     }
 
-    /// What nobody took. A column may stand twice.
+    /// Columns that were not taken. A column may occur twice.
     fn rest(self) -> ObjectFields {
         let mut out = ObjectFields::default();
         for (name, cell) in self.cells.into_iter().filter(|(_, cell)| !cell.is_empty()) {
@@ -118,7 +118,7 @@ pub(super) fn tasks(section: &MarkdownSection, status: &str, notes: &mut RecordN
                 continue;
             };
             let word = row.take(&["status", "result"]);
-            // The section tells where a task stands, unless its own word says that it stands still.
+            // The section shows where a task is, unless its own word says that it is blocked.
             let own = word.as_deref().map_or(status, |word| match task_status(word) {
                 found @ ("blocked" | "dropped") => found,
                 _ => status,

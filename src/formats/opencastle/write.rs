@@ -17,7 +17,7 @@ use super::{
 };
 use crate::model::record::{Record, UnknownMembers};
 
-/// Writes the newest checkpoint. A column beyond the template's appears only when a task needs it.
+/// Writes the latest checkpoint. A column beyond the template's appears only when a task needs it.
 pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let document = out.latest();
     let (record, session) = (&document.record, &document.session);

@@ -9,7 +9,7 @@ use crate::model::{
     time::Timestamp,
 };
 
-/// What says that there is nothing, in forms that people write: no text of ours comes back as such.
+/// Whether a text is one of the forms that people write for "nothing".
 fn says(text: &str) -> bool {
     !["none", "n/a", "-", "(none)", "none."].contains(&text.to_lowercase().as_str())
 }

@@ -12,7 +12,7 @@ use super::{
     Error, LISTS, from_value,
 };
 
-/// What becomes of a change of an item that is not there.
+/// Rule for changes of an item that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingItemRule {
     /// It is an item, and fails if it is not a whole one.

@@ -13,7 +13,7 @@ pub use editor::{MissingItemRule, RecordEditor};
 
 use super::{record::Record, time::Timestamp};
 
-/// The lists whose elements are items, and the field a bare string stands for.
+/// The lists whose elements are items, and the field a bare string represents.
 pub const LISTS: [(&str, &str); 15] = [
     ("accomplishments", "text"),
     ("next_steps", "text"),
@@ -32,7 +32,7 @@ pub const LISTS: [(&str, &str); 15] = [
     ("checks", "name"),
 ];
 
-/// What items of a list must have beside the field of [`LISTS`].
+/// Members that items of a list must have besides the field of [`LISTS`].
 const MUST: [(&str, &str); 2] = [("agent_history", "agent"), ("checks", "status")];
 
 /// Why a patch cannot be used.
@@ -57,7 +57,7 @@ pub enum Error {
     Member {
         /// The member of the record.
         member: String,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
     /// The item to be changed or removed does not exist.

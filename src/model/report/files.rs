@@ -55,7 +55,7 @@ pub struct SavedFiles {
 pub struct SavedFile {
     /// `same`, `moved`, `CHECK`, `missing` or `conflict`.
     pub verdict: ReportVerdict,
-    /// What became of its change.
+    /// State of the saved change.
     pub state: SavedState,
     /// How it had been changed when it was saved.
     pub saved_as: ChangeKind,
@@ -75,7 +75,7 @@ pub struct SavedFile {
     pub commit: Option<CommitInfo>,
 }
 
-/// What became of a saved, uncommitted change.
+/// State of a saved, uncommitted change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SavedState {
@@ -109,7 +109,7 @@ pub enum MergeVerdict {
     ModifyDelete,
     /// Both added the path.
     AddAdd,
-    /// Renames, or a file against a folder.
+    /// Renames, or a file against a directory.
     Structure,
     /// Some content could not be read.
     Unknown,

@@ -51,7 +51,7 @@ pub struct Branch {
     pub name: SavedAndCurrent<Option<String>>,
     /// The commit checked out; null for an unborn branch.
     pub head: SavedAndCurrent<Option<Oid>>,
-    /// What became of the branch of then.
+    /// Fate of the branch at save time.
     pub fate: BranchFate,
     /// The commit it points to now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct Branch {
     pub merged_into: Vec<String>,
 }
 
-/// What became of a branch.
+/// Fate of a branch since a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BranchFate {
@@ -74,7 +74,7 @@ pub enum BranchFate {
     Unborn,
     /// It has its first commits.
     Born,
-    /// There was a commit, but which is not known: another tool told of it.
+    /// There was a commit, but which is not known: another tool reported it.
     Untold,
     /// It points to the same commit.
     Same,
@@ -95,7 +95,7 @@ pub enum BranchFate {
 pub struct Commits {
     /// `same`, `moved` when everything of then is still there in some form, else `CHECK`.
     pub verdict: ReportVerdict,
-    /// What happened.
+    /// Relation of the saved HEAD to the current one.
     pub how: History,
     /// The best common ancestor, when the history was rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ impl Commits {
     }
 }
 
-/// What happened between two commits.
+/// Relation of two commits: moved on, rewritten, or apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum History {
@@ -162,7 +162,7 @@ pub enum History {
 }
 
 impl History {
-    /// The word that stands in JSON and text.
+    /// The word that is in JSON and text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -212,7 +212,7 @@ pub enum MatchedBy {
 pub struct Upstream {
     /// `same`, `moved`, `CHECK` when it was rewritten, `missing` when it is gone.
     pub verdict: ReportVerdict,
-    /// What became of the upstream of then.
+    /// Fate of the upstream at save time.
     pub fate: UpstreamFate,
     /// The upstream of the branch checked out.
     pub name: SavedAndCurrent<Option<String>>,
@@ -232,7 +232,7 @@ pub struct Upstream {
     pub behind: Option<BoundedCount>,
 }
 
-/// What became of an upstream.
+/// Fate of an upstream since a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamFate {

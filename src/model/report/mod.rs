@@ -53,7 +53,7 @@ pub struct ChangeReport {
     pub failed: Vec<PartFailure>,
 }
 
-/// What a line of the report comes to, in one word.
+/// Verdict of one line of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum ReportVerdict {
     /// As it was.
@@ -123,7 +123,7 @@ pub enum ReportPart {
 }
 
 impl ReportPart {
-    /// The word that stands at the beginning of its line.
+    /// The word that is at the beginning of its line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Age => "age",
@@ -191,7 +191,7 @@ pub struct Age {
 pub struct MachineLocation {
     /// `same` or `differs`.
     pub verdict: ReportVerdict,
-    /// What it is.
+    /// Verdict.
     pub is: LocationVerdict,
     /// The machine's name.
     pub host: SavedAndCurrent<String>,

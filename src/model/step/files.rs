@@ -20,25 +20,25 @@ pub struct FileStates {
     /// The commit of HEAD; none on an unborn branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Oid>,
-    /// What differed from that commit, by path; left out when there was more than a few thousand.
+    /// Differences from that commit, by path; left out when there are more than a few thousand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<FileState>>,
 }
 
-/// What stood at a path that differed.
+/// State of a path that differed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     /// The path.
     pub path: RepoPath,
-    /// The mode in git's octal form; left out when nothing stood there.
+    /// The mode in git's octal form; left out when nothing was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The object; left out when nothing stood there.
+    /// The object; left out when nothing was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Oid>,
 }
 
-/// The mode and object at a path; `None` when nothing stands there.
+/// The mode and object at a path; `None` when nothing is there.
 type PathContent<'a> = Option<(String, &'a Oid)>;
 
 impl FileStates {
@@ -57,7 +57,7 @@ impl FileStates {
     }
 
     /// The paths that are not the same any more, given what differs now from the same commit's tree; `None` when they
-    /// cannot be told.
+    /// cannot be determined.
     pub fn differing(&self, now: &[TreeChange]) -> Option<Vec<RepoPath>> {
         fn then(state: &FileState) -> PathContent<'_> {
             Some((state.mode.clone()?, state.id.as_ref()?))

@@ -7,7 +7,7 @@ use super::{Step, StepStatus};
 /// The fewest characters of an id that select.
 const MIN_ID: usize = 3;
 
-/// What a word means.
+/// Step or steps that a word selects.
 #[derive(Debug, PartialEq)]
 pub enum StepMatch<'a> {
     /// This step.

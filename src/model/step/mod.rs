@@ -34,7 +34,7 @@ pub struct Step {
     pub at: Timestamp,
     /// Who noted it.
     pub by: String,
-    /// What it is.
+    /// Title.
     #[serde(default)]
     pub title: String,
     /// How far it is.
@@ -49,13 +49,13 @@ pub struct Step {
     /// The tracker's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
-    /// What it is to achieve, in a sentence.
+    /// Objective, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
-    /// What the agent was told.
+    /// Prompt of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What was said to do otherwise since, oldest first.
+    /// Corrections since, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<String>,
     /// Ids of the steps whose results it uses.
@@ -76,7 +76,7 @@ pub struct Step {
     /// The command's exit status; 128 and the signal's number when one ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
-    /// What it printed or said.
+    /// Excerpt of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Excerpt>,
     /// Files it created, modified or deleted.
@@ -88,7 +88,7 @@ pub struct Step {
     /// Results of checks by name (`lint`, `tests`, `build`): `pass`, `fail` or another word.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub verification: Map<String, Value>,
-    /// What later steps need to know of it.
+    /// Context for later steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Why it failed.
@@ -193,7 +193,7 @@ pub struct StepOutput {
     pub path: RepoPath,
     /// `created`, `modified` or `deleted`.
     pub change: String,
-    /// What it is.
+    /// Text, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -313,7 +313,7 @@ impl Step {
     }
 }
 
-/// Whether a text may stand for a step in the name `steps/<id>.json`: letters, digits, `-` and `_`, 64 at most.
+/// Whether a text may represent a step in the name `steps/<id>.json`: letters, digits, `-` and `_`, 64 at most.
 pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }

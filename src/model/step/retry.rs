@@ -1,5 +1,5 @@
-//! What the next try of a step should know: what finished steps gave, how the last try failed, what it is to do; and why
-//! it might be wrong to try only this step again.
+//! Input of the next attempt of a step: results of finished steps, failure of the last attempt, objective; and reasons
+//! why retrying only this step might be wrong.
 
 use serde::Serialize;
 
@@ -16,9 +16,9 @@ pub struct RetryInfo {
     pub step: Step,
     /// Which try it would be.
     pub attempt: u32,
-    /// What it is to achieve: restated, else as it was, else its title.
+    /// Objective: the restated one, else the previous one, else the title.
     pub objective: String,
-    /// What is to be done otherwise, those of before first.
+    /// Corrections, earlier ones first.
     pub corrections: Vec<String>,
     /// The finished steps whose results it can use, in their order.
     pub finished: Vec<Step>,
@@ -41,12 +41,12 @@ pub struct Warning {
     pub paths: Vec<RepoPath>,
 }
 
-/// What became of the files since the last try of a step.
+/// Changes of the files since the last attempt of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChanges {
     /// These differ.
     Changed(Vec<RepoPath>),
-    /// They differ, but which cannot be told.
+    /// They differ, but which cannot be determined.
     Unknown,
     /// No state of files was kept with the step, or there are none now.
     NotKept,

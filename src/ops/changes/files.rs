@@ -221,8 +221,8 @@ fn saved(
     Ok(sum)
 }
 
-/// What looks like a conflict, but is only one's own work gone on with: HEAD has the path as it was saved, and it was
-/// edited on; or no commit touched it, and what was uncommitted was changed further.
+/// Whether an apparent conflict is only the user's continued work: HEAD has the path as it was saved, and it was edited
+/// on; or no commit touched it, and what was uncommitted was changed further.
 fn own_edit(repo: &Repository, sides: Sides, path: &PathMerge) -> Result<Option<SavedState>, Error> {
     if path.path != path.saved || path.from.is_some() {
         return Ok(None);
@@ -238,7 +238,7 @@ fn own_edit(repo: &Repository, sides: Sides, path: &PathMerge) -> Result<Option<
     })
 }
 
-/// What became of a saved change. `committed` is whether the path is as in HEAD, and HEAD is not the one of then.
+/// State of a saved change. `committed`: the path is as in HEAD, and HEAD is not the saved one.
 fn state(path: &PathMerge, committed: bool) -> SavedState {
     if path.ours == path.theirs && path.removes.is_none() {
         return if committed {

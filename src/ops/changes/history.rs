@@ -36,7 +36,7 @@ pub(super) fn lines(
                 },
                 ..tip
             };
-            // Of a branch that another tool told of it is not known that it was ever here.
+            // A branch that another tool reported may never have existed here.
             let branch = branch(repo, then, now, &tip, same_branch, None, limits);
             kept(ReportPart::Branch, branch, failed)
         });
@@ -113,7 +113,7 @@ fn branch(
     })
 }
 
-/// What became of the upstream of then, and how HEAD stands to its upstream now.
+/// Fate of the saved upstream, and the relation of HEAD to its current one.
 pub(super) fn upstream(
     repo: &Repository,
     then: RecordedState<'_>,

@@ -33,7 +33,7 @@ use crate::{
 /// The state that a checkpoint recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedState<'a> {
-    /// Where the repository stood.
+    /// State of the repository at save time.
     pub git: &'a GitFacts,
     /// The trees of files and index, when they were saved.
     pub files: Option<&'a SnapshotRef>,
@@ -45,14 +45,14 @@ pub struct RecordedState<'a> {
     pub at: Timestamp,
     /// Paths that the tree of the files does not hold although they were there.
     pub unseen: &'a [RepoPath],
-    /// Whether which commit was there is not known, although there was one: another tool told of the state.
+    /// Whether which commit was there is not known, although there was one: another tool reported the state.
     pub untold: bool,
 }
 
 /// The state now.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentState<'a> {
-    /// Where the repository stands, with the counts of the working tree.
+    /// State of the repository, with the counts of the working tree.
     pub git: &'a GitFacts,
     /// The tree of the files; none without a working tree.
     pub tree: Option<ObjectId>,
@@ -95,8 +95,8 @@ impl Default for ReportLimits {
     }
 }
 
-/// What changed between then and now. `repo` must be able to read the trees of the present; what has to be computed
-/// (merged files) is kept in its memory or in that of a copy.
+/// Compares a saved state with the current one. `repo` must be able to read the current trees; computed objects (merged
+/// files) stay in its memory or in that of a copy.
 pub fn report(repo: &Repository, then: RecordedState<'_>, now: CurrentState<'_>, limits: ReportLimits) -> ChangeReport {
     let repo = &repo.clone().with_object_memory();
     let mut failed = Vec::new();
@@ -135,7 +135,7 @@ pub fn report(repo: &Repository, then: RecordedState<'_>, now: CurrentState<'_>,
     report
 }
 
-/// What changed since a checkpoint was made. `overlay` reads the trees of `present`.
+/// Compares a checkpoint with the current state. `overlay` reads the trees of `present`.
 pub(super) fn since(
     scene: &Scene<'_>,
     overlay: &Repository,
@@ -192,7 +192,7 @@ fn is_base_unknown(document: &Document) -> bool {
     imported && document.git.head.is_none()
 }
 
-/// What was there and is not in the tree: skipped, or held beside it.
+/// Paths that existed and are not in the tree: skipped ones and held files.
 fn unseen(lists: &Lists) -> Vec<RepoPath> {
     let skipped = lists.skipped.iter().map(|skipped| skipped.path.clone());
     skipped.chain(lists.held.iter().map(|held| held.path.clone())).collect()

@@ -26,13 +26,13 @@ pub struct NewMessage {
     pub role: Role,
     /// A string or a list of blocks.
     pub content: Value,
-    /// What is kept with it.
+    /// Metadata of the message.
     pub meta: Map<String, Value>,
     /// When it was said, unless now.
     pub at: Option<Timestamp>,
 }
 
-/// What was added.
+/// Receipt of an added message.
 #[derive(Debug)]
 pub struct MessageReceipt {
     /// The session.
@@ -83,7 +83,7 @@ pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) ->
     message
 }
 
-/// Takes out secrets that stand across the borders of blocks of text, as programs that stream leave them.
+/// Takes out secrets that extend across the borders of blocks of text, as programs that stream leave them.
 fn across_blocks(content: &mut Value, redactor: &mut Redactor) {
     let Value::Array(blocks) = content else { return };
     let mut texts = Vec::new();

@@ -11,7 +11,7 @@ use crate::{
     store::draft,
 };
 
-/// What to clear.
+/// Part of the chat to clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClearScope {
     /// The messages; the summary of earlier ones, the context, the agent description and the record stay.
@@ -46,7 +46,7 @@ const RECORD: [&str; 22] = [
     "attachments",
 ];
 
-/// What waits when the chat is cleared.
+/// Rule for pending messages when the chat is cleared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PendingRule {
     Nothing,

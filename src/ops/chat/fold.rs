@@ -1,5 +1,5 @@
-//! What a save makes of the chat: what waits is folded in, a summary is put in place, or all is cleared; and what an
-//! undo gives back.
+//! Changes that a save makes to the chat: pending messages are folded in, a summary replaces messages, or all is
+//! cleared; and their reversal by undo.
 
 use super::{
     super::{Error, Scene, ids, session_choice},
@@ -57,7 +57,7 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
 
 /// Folds what waits into a checkpoint that is being composed, and makes the change that is asked for.
 ///
-/// `document` has the chat, tokens and compaction of the checkpoint before, `siblings` its folders.
+/// `document` has the chat, tokens and compaction of the checkpoint before, `siblings` its directories.
 pub(in crate::ops) fn attach(
     scene: &Scene<'_>,
     writer: &Writer,

@@ -1,7 +1,7 @@
 //! Messages from a file: JSONL of `{role, content, timestamp}`, as programs write it and as crashes leave it.
 //!
-//! What can be read is taken, and everything else is told with its line: a torn last line, runs of NUL, lone
-//! surrogates, several records on a line, records that are no messages. Importing a file again adds nothing new.
+//! Readable lines are imported, and all others are reported: a torn last line, runs of NUL, lone surrogates, several
+//! records on a line, records that are no messages. Importing a file again adds nothing new.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::{
     store::chat::PendingMessage,
 };
 
-/// What an import did.
+/// Result of an import of a chat.
 #[derive(Debug)]
 pub struct ChatImport {
     /// The session.
@@ -29,18 +29,18 @@ pub struct ChatImport {
     pub added: u64,
     /// How many were there already.
     pub known: u64,
-    /// What was noticed on the way.
+    /// Findings about the file.
     pub report: FileFindings,
     /// Secrets found.
     pub redactions: Vec<RedactedSecret>,
 }
 
-/// What was noticed in a file.
+/// Findings about an imported file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFindings {
     /// Lines that were read only after a repair, and which: line, counted from 1, and what it was.
     pub repaired: Vec<(usize, &'static str)>,
-    /// What could not be taken: line and why.
+    /// Lines that could not be imported, with the reason.
     pub skipped: Vec<(usize, String)>,
 }
 
@@ -80,7 +80,7 @@ pub fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<ChatImport, Error> {
     for message in messages {
         let mut message = redacted(message, &mut redactor);
         if message.id.is_empty() {
-            // The same words at the same time are told apart by how often they were said, in every import alike.
+            // The same words at the same time are distinguished by how often they were said, in every import alike.
             let digest = digest(&message);
             let nth = seen.entry(digest.clone()).or_default();
             message.id = format!("{digest}-{nth}");

@@ -18,7 +18,7 @@ use crate::{
 /// The member `tokens` of a document: how long the live chat is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Length {
-    /// Messages that no summary stands for.
+    /// Messages that no summary replaces.
     pub messages: u64,
     /// The bytes they are stored in, which bound their tokens.
     pub bytes: u64,
@@ -31,7 +31,7 @@ pub struct Length {
 }
 
 impl Length {
-    /// What a document says; nothing where it says nothing that is understood.
+    /// Length in a document; the default where the document has none that can be parsed.
     pub fn of(document: &Document) -> Self {
         let tokens = document.tokens.clone();
         tokens
@@ -63,7 +63,7 @@ pub fn is_near(bound: u64, limit: u64) -> bool {
 pub struct ChatLength {
     /// Messages in all, those that wait not counted.
     pub messages: u64,
-    /// Messages that a summary stands for.
+    /// Messages that a summary replaces.
     pub summarized: u64,
     /// Whether messages or texts wait to be saved.
     pub waiting: bool,
@@ -131,5 +131,5 @@ pub fn may_be_long(scene: &Scene<'_>) -> bool {
     )
 }
 
-/// Room for what stands in a request beside the messages, where it is not looked at: more is found when the chat is.
+/// Room for what is in a request beside the messages, where it is not looked at: more is found when the chat is.
 const TEXT_ROOM: u64 = 16 << 10;

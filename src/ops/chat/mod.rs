@@ -37,18 +37,18 @@ pub use length::{COUNTED, ChatLength, Length, is_near, may_be_long, tokens};
 
 /// The texts beside a document that a chat needs.
 pub const TEXTS: [&str; 2] = [CONTEXT, AGENT];
-/// What the project is about.
+/// File of the project's context.
 pub const CONTEXT: &str = "context.md";
-/// What the agent is to be.
+/// File of the agent's role.
 pub const AGENT: &str = "agent.md";
 
-/// What a save makes of the chat, beside folding in what waits.
+/// Change of the chat by a save, besides folding in pending messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ChatChange {
     /// Nothing.
     #[default]
     Keep,
-    /// A summary takes the place of the messages it stands for.
+    /// A summary takes the place of the messages it represents.
     Compact(Box<compact::PreparedSummary>),
     /// No message stays; the summary, the context and the agent description do.
     ClearMessages,
@@ -62,14 +62,14 @@ pub fn compaction(document: &Document) -> Option<Compaction> {
     serde_json::from_value(value).ok()
 }
 
-/// The chat of a session as it stands: what is saved, and what waits.
+/// Current chat of a session: what is saved, and what waits.
 #[derive(Debug)]
 pub struct SessionChat<'r> {
     /// The session's name.
     pub session: ShortName,
     /// The document of its latest checkpoint.
     pub document: Document,
-    /// What is saved.
+    /// Saved messages.
     pub saved: SavedMessages<'r>,
     /// Messages that wait.
     pub waiting: Vec<Message>,
@@ -123,7 +123,7 @@ impl<'r> SessionChat<'r> {
         })
     }
 
-    /// How many messages there are, those that a summary stands for included.
+    /// How many messages there are, those that a summary represents included.
     pub fn len(&self) -> u64 {
         self.saved.messages + self.waiting.len() as u64
     }
@@ -133,7 +133,7 @@ impl<'r> SessionChat<'r> {
         self.len() == 0
     }
 
-    /// The position of the first message that no summary stands for.
+    /// The position of the first message that no summary represents.
     pub fn live(&self) -> u64 {
         self.compaction.as_ref().map_or(0, |compaction| compaction.messages)
     }

@@ -4,7 +4,7 @@
 use super::{AGENT, CONTEXT, Error, Scene, SessionChat};
 use crate::tokens::models::{Method, TokenMethod};
 
-/// What a request is made of.
+/// Parameters of a request for context.
 #[derive(Debug)]
 pub struct ContextRequest<'a> {
     /// The record and the summary of earlier messages as Markdown, with their headings.
@@ -45,7 +45,7 @@ pub struct TokenRequest {
     pub included: u64,
     /// How many messages were left out because of the limit, the oldest.
     pub left_out: u64,
-    /// How many messages the summary stands for.
+    /// How many messages the summary represents.
     pub summarized: u64,
     /// The tokens of the whole.
     pub total: u64,

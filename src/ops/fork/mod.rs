@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// What is to be forked, and into what.
+/// Request of a fork.
 #[derive(Clone, Debug)]
 pub struct ForkRequest {
     /// The checkpoint.
@@ -81,27 +81,27 @@ pub struct ForkOutcome {
 pub struct Forks {
     /// Each, in the order in which they were asked for.
     pub made: Vec<ForkOutcome>,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
 /// A working tree that was made.
 #[derive(Debug)]
 pub struct ForkWorktree {
-    /// Its folder.
+    /// Its directory.
     pub path: PathBuf,
     /// Its branch; `None` on a detached HEAD.
     pub branch: Option<String>,
-    /// What was done to its files after the commit was checked out.
+    /// File changes after the commit was checked out.
     pub brought: AppliedPlan,
 }
 
-/// A fork that a dry run tells of.
+/// A fork that a dry run reports.
 #[derive(Debug)]
 pub struct ForkPlan {
     /// Its name.
     pub name: ShortName,
-    /// What its first checkpoint would hold.
+    /// Document of its first checkpoint.
     pub document: Document,
     /// The source.
     pub source: ObjectId,
@@ -111,7 +111,7 @@ pub struct ForkPlan {
     pub worktree: Option<(PathBuf, String)>,
 }
 
-/// What [`fork`] would do, with the same checks; nothing is changed.
+/// Dry run of [`fork`], with the same checks; nothing is changed.
 pub fn plan(scene: &Scene<'_>, request: &ForkRequest) -> Result<Vec<ForkPlan>, Error> {
     let source = select::checkpoint(scene, &request.selector)?;
     let documents = prepared(scene, request, &source)?;

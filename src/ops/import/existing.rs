@@ -1,4 +1,4 @@
-//! What was imported before, and names that are free.
+//! Sessions imported before, and names that are free.
 
 use std::collections::{BTreeMap, BTreeSet};
 

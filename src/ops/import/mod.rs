@@ -32,10 +32,10 @@ use crate::{
     },
 };
 
-/// What is to be imported.
+/// Request of an import.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
-    /// The system, when it is not to be told from the files.
+    /// The system, when the files do not show it.
     pub from: Option<System>,
     /// Files and directories, absolute, each with how the user calls it.
     pub paths: Vec<(PathBuf, String)>,
@@ -47,20 +47,20 @@ pub struct ImportRequest {
     pub dry_run: bool,
 }
 
-/// What was imported, or would be.
+/// Result of an import, or of its dry run.
 #[derive(Debug)]
 pub struct ImportOutcome {
     /// Every session that was found, in the order of its source.
     pub items: Vec<ImportItem>,
-    /// What did not come in, and what is odd.
+    /// Problems of the source.
     pub problems: Vec<Problem>,
     /// Files that no system knows.
     pub unknown: Vec<String>,
-    /// Secrets that were found and, unless told otherwise, replaced.
+    /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactedSecret>,
     /// How many files were read.
     pub files: usize,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
@@ -85,7 +85,7 @@ impl ImportOutcome {
     }
 }
 
-/// What becomes of a foreign session.
+/// Status of a foreign session in an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportStatus {
     /// It becomes a session.
@@ -109,7 +109,7 @@ pub struct ImportItem {
     pub sources: Vec<String>,
     /// The session's name here.
     pub name: ShortName,
-    /// What becomes of it.
+    /// Status of the session.
     pub what: ImportStatus,
     /// Checkpoints that come in.
     pub checkpoints: usize,
@@ -121,11 +121,12 @@ pub struct ImportItem {
     pub at: Timestamp,
     /// The latest checkpoint here; `None` in a dry run of a new one.
     pub tip: Option<ObjectId>,
-    /// Where the session stands.
+    /// State of the session.
     pub status: String,
 }
 
-/// Imports; `reading` is told how many files were read so far, `progress` how many checkpoints of how many are written.
+/// Imports; `reading` is called with the number of files read so far, `progress` how many checkpoints of how many are
+/// written.
 pub fn import(
     scene: &Scene<'_>,
     request: &ImportRequest,

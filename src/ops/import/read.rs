@@ -18,7 +18,7 @@ const PASSED: [&str; 3] = [".git", "node_modules", "__pycache__"];
 /// The deepest directory that is looked at.
 const DEPTH: usize = 16;
 
-/// What was read.
+/// Files of an import source.
 #[derive(Default)]
 pub(super) struct ImportSource {
     pub(super) files: Vec<File>,
@@ -29,7 +29,7 @@ pub(super) struct ImportSource {
     total: u64,
 }
 
-/// What shows that a file was written to: its length and when that was.
+/// Evidence that a file changed: its length and modification time.
 type FileStamp = (u64, Option<SystemTime>);
 
 /// How often files that change meanwhile are read again.
@@ -53,7 +53,7 @@ impl PathDisplay {
     }
 }
 
-/// Reads all paths of a request; `progress` is told the number of files so far.
+/// Reads all paths of a request; `progress` is called with the number of files so far.
 pub(super) fn read(request: &ImportRequest, progress: &dyn Fn(usize)) -> Result<ImportSource, Error> {
     let mut found = ImportSource::default();
     for (path, shown) in &request.paths {
@@ -256,7 +256,8 @@ fn seconds((_, modified): &FileStamp) -> Option<Timestamp> {
     Some(Timestamp::from_unix(i64::try_from(since.as_secs()).ok()?, 0))
 }
 
-/// The last parts of a path, which tell a system where a file lies: `.claude/checkpoints/1.json` is told by its folders.
+/// The last parts of a path, which show a system where a file is: `.claude/checkpoints/1.json` is recognized by its
+/// directories.
 fn context(path: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.components() {

@@ -312,7 +312,7 @@ fn log(
     Ok(siblings.files(writer, "log", vec![("000000.jsonl".to_owned(), blob)])?)
 }
 
-/// Where a source says that the repository stood, as far as this repository knows of it.
+/// Where a source says that the repository was, as far as this repository knows of it.
 fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     let mut facts = GitFacts {
         branch: claimed.branch.clone(),

@@ -33,7 +33,7 @@ const TRIES: u32 = 5;
 /// Where old tips are kept.
 const TRASH: &str = "refs/checkpoints-trash/";
 
-/// What is not to be kept. Without a rule everything is.
+/// Retention rules of a prune. Without a rule everything is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionRules {
     /// Of each session, only this many latest checkpoints, beside those that always stay.
@@ -46,7 +46,7 @@ pub struct RetentionRules {
     pub completed: Option<bool>,
     /// Failed sessions, likewise.
     pub failed: Option<bool>,
-    /// Whether autosaves go that a later checkpoint stands for.
+    /// Whether autosaves go that a later checkpoint represents.
     pub autosaves: bool,
     /// Whether the trash is emptied.
     pub trash: bool,
@@ -68,13 +68,13 @@ impl RetentionRules {
 pub struct PrunedRef {
     /// The session's name, or the ref.
     pub name: String,
-    /// What it was at.
+    /// Old value of the ref.
     pub id: ObjectId,
     /// How many checkpoints it had.
     pub checkpoints: usize,
 }
 
-/// What was pruned, or would be.
+/// Result of a prune, or of its dry run.
 #[derive(Debug, Default)]
 pub struct PruneOutcome {
     /// Checkpoints that go, session by session, latest first.
@@ -93,9 +93,9 @@ pub struct PruneOutcome {
     pub trash: Vec<PrunedRef>,
     /// Sessions that are damaged and were left alone.
     pub damaged: Vec<String>,
-    /// The bytes on disk that only what goes takes; `None` where git cannot tell.
+    /// The bytes on disk that only what goes takes; `None` where git cannot determine it.
     pub frees: Option<u64>,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
@@ -276,7 +276,7 @@ fn write_again(
         let parent = if before.is_some() {
             before
         } else {
-            // The first of a fork stands on its source, which may have moved or gone.
+            // The first one of a fork is based on its source, which may have moved or gone.
             gone.extend(old_parent.and_then(|id| plan.dropped(id)).cloned());
             old_parent.map(|id| written.get(&id).copied().unwrap_or(id))
         };

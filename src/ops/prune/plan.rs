@@ -1,4 +1,4 @@
-//! What a prune takes and what it leaves, and why.
+//! Decisions of a prune: pruned and retained checkpoints, with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ const AHEAD: i64 = 86_400;
 pub struct PrunedCheckpoint {
     /// Its session.
     pub session: ShortName,
-    /// What it is.
+    /// Checkpoint.
     pub entry: CheckpointCommit,
 }
 
@@ -36,7 +36,7 @@ pub struct PrunedCheckpoint {
 pub struct RetainedCheckpoint {
     /// Its session.
     pub session: ShortName,
-    /// What it is; the latest one of a session that would go whole.
+    /// Checkpoint; of a session that would go completely, the latest one.
     pub entry: CheckpointCommit,
     /// Why it stays.
     pub why: RetentionReason,
@@ -95,7 +95,7 @@ impl SessionChain {
     }
 }
 
-/// What is to be done, and everything that it was decided by.
+/// Plan of a prune, with the inputs of its decisions.
 pub(super) struct PrunePlan {
     pub(super) chains: Vec<SessionChain>,
     pub(super) outcome: PruneOutcome,
@@ -257,7 +257,7 @@ impl PrunePlan {
         }
     }
 
-    /// Autosaves of sessions that are gone, and those that a later checkpoint of their session stands for.
+    /// Autosaves of sessions that are gone, and those that a later checkpoint of their session represents.
     fn autosaves(&mut self, scene: &Scene<'_>, rules: &RetentionRules) -> Result<(), Error> {
         let watched: BTreeSet<String> = watch::all(scene.repo)
             .into_iter()
@@ -403,7 +403,7 @@ impl PrunePlan {
         let mut moved = Vec::new();
         for at in self.order() {
             let chain = &self.chains[at];
-            // What stands above the oldest checkpoint that goes is written again.
+            // Checkpoints above the oldest pruned one are rewritten.
             let source_moves = chain.source().is_some_and(|source| {
                 let Some(of) = owner.get(&source) else { return false };
                 let entries = &self.chains[*of].entries;

@@ -1,5 +1,5 @@
 //! Attachments with the content of files that go. An attachment has the bytes on disk, a file those that git stores, so
-//! line ends may differ; and it has a name without a directory, so one that is only called alike is told and stays.
+//! line ends may differ; and it has a name without a directory, so one with only a similar name is reported and kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::{
     store::{Kind, ObjectId, checkpoint, objects::Writer},
 };
 
-/// What was found.
+/// Secrets found in attachments.
 pub(super) struct AttachedSecrets {
     /// Contents of attachments that go.
     pub(super) same: BTreeSet<ObjectId>,

@@ -1,5 +1,5 @@
 //! Chains written again: with trees that lack some files, or without some checkpoints. Each document names its
-//! predecessor's new digest, and beside it stands what it was.
+//! predecessor's new digest, next to the old one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,13 +26,13 @@ use crate::{
 /// The directory of attachments beside a document.
 const ATTACHMENTS: &str = "files";
 
-/// What became of a checkpoint.
+/// Result of a purge for one checkpoint.
 #[derive(Clone)]
 struct PurgeResult {
-    /// The commit that stands for it: itself, written again, or the one before it.
+    /// The commit that represents it: itself, written again, or the one before it.
     id: ObjectId,
     digest: Digest,
-    /// What was dropped since that one, oldest first.
+    /// Checkpoints dropped since that one, oldest first.
     dropped: Vec<RewriteLine>,
     is_dropped: bool,
 }
@@ -55,7 +55,7 @@ pub(super) struct Rewriter<'a> {
     pub(super) stay: Vec<ObjectId>,
     /// The names of attachments that were taken out.
     pub(super) detached: BTreeSet<String>,
-    /// Pathspecs that match nothing so far of what stands in lists only: what was skipped, or purged before.
+    /// Pathspecs that match nothing so far of what is in lists only: what was skipped, or purged before.
     pub(super) unmatched: Option<UnmatchedPathspecs>,
     /// Checkpoints that were written again.
     pub(super) rewritten: usize,
@@ -97,7 +97,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What became of everything that is not what it was.
+    /// Follow-up work for everything that changed.
     pub(super) fn into_rest(self) -> PurgeFollowUp {
         let mut rest = PurgeFollowUp {
             commits: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl<'a> Rewriter<'a> {
         rest
     }
 
-    /// Writes a checkpoint and all before it again, as far as that is needed, and gives what stands for it.
+    /// Writes a checkpoint and all before it again, as far as that is needed, and returns its replacement.
     pub(super) fn tip(&mut self, tip: ObjectId) -> Result<ObjectId, Fault> {
         let mut waiting = Vec::new();
         let mut next = Some(tip);
@@ -327,7 +327,7 @@ impl<'a> Rewriter<'a> {
         Ok(Some(all.iter().filter(|one| !goes(one)).cloned().collect()))
     }
 
-    /// Brings the lists up to date and tells whether they changed.
+    /// Brings the lists up to date and returns whether they changed.
     fn lists(
         &mut self,
         checkpoint: &Checkpoint,

@@ -1,4 +1,4 @@
-//! What is left to do once the refs name new chains: everything that remembers the old ones forgets them.
+//! Follow-up work once the refs name new chains: everything that names the old ones is updated.
 //!
 //! Noted down in `<common>/checkpoint/purge.json` before the refs move, so that the next purge finishes what a kill
 //! interrupted. Each part may be done twice.
@@ -24,7 +24,7 @@ use crate::{
 /// The note's name.
 const NOTE: &str = "purge.json";
 
-/// What became of everything, and who has to know.
+/// Mapping of old to new checkpoints, for the follow-up work.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PurgeFollowUp {
     /// Commits that are others now; null for those that are gone.

@@ -2,8 +2,8 @@
 //!
 //! Files by path, from every checkpoint there is; or a checkpoint or a session as a whole. Chains are written again
 //! with new documents, one change of refs puts all of them in place, and what remembers the old ones (reflogs, undo
-//! lists) forgets them. There is no way back, so nothing of it is done unasked. What the project's own history, index
-//! or stash holds is not touched, only told.
+//! lists) forgets them. There is no way back, so nothing of it is done unasked. The project's own history, index and
+//! stash are not changed, only reported.
 
 mod attachments;
 mod chain;
@@ -38,17 +38,17 @@ use crate::{
 
 /// How often everything is looked at again because somebody saved meanwhile.
 const TRIES: u32 = 10;
-/// What stands in the reflogs.
+/// Message of the reflog entries.
 const MESSAGE: &str = "checkpoint: purge";
 
-/// What is to be removed.
+/// Target of a purge.
 #[derive(Clone, Debug)]
 pub enum PurgeTarget {
     /// Files, by pathspecs relative to a directory below the root of the working tree.
     Paths {
         /// The pathspecs.
         specs: Vec<RepoPath>,
-        /// The folder.
+        /// The directory.
         directory: RepoPath,
     },
     /// A session by its name, or one of its checkpoints.
@@ -58,13 +58,13 @@ pub enum PurgeTarget {
 /// A request to purge.
 #[derive(Clone, Debug)]
 pub struct PurgeRequest {
-    /// What is to be removed.
+    /// Target of the purge.
     pub what: PurgeTarget,
     /// Whether nothing is changed.
     pub dry_run: bool,
 }
 
-/// What was meant, as it was understood.
+/// Interpreted target of a purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PurgeScope {
     /// Files.
@@ -88,9 +88,9 @@ pub enum PurgeScope {
 pub struct ChangedRef {
     /// Its full name.
     pub name: String,
-    /// What it was.
+    /// Old value.
     pub old: Oid,
-    /// What it is; `None` if it was deleted.
+    /// New value; `None` if it was deleted.
     pub new: Option<Oid>,
 }
 
@@ -103,10 +103,10 @@ pub struct OnRemote {
     pub session: String,
 }
 
-/// What was removed, or would be.
+/// Result of a purge, or of its dry run.
 #[derive(Debug)]
 pub struct PurgeOutcome {
-    /// What was meant.
+    /// Interpreted target.
     pub meant: PurgeScope,
     /// Whether nothing was changed.
     pub dry_run: bool,
@@ -126,7 +126,7 @@ pub struct PurgeOutcome {
     pub refs: Vec<ChangedRef>,
     /// Refs whose reflogs were emptied.
     pub logs: Vec<String>,
-    /// What can no longer be undone or redone.
+    /// Number of entries that can no longer be undone or redone.
     pub forgotten: usize,
     /// Remotes that still have it.
     pub remotes: Vec<OnRemote>,
@@ -210,7 +210,7 @@ fn attempt(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Er
     }
 }
 
-/// What came of an attempt.
+/// Outcome of one attempt of a purge.
 enum PurgeAttempt {
     /// It was done, or planned.
     Done(Box<PurgeOutcome>),
@@ -290,7 +290,7 @@ fn attempt_with(
     Ok(PurgeAttempt::Done(Box::new(purged)))
 }
 
-/// What becomes of the refs.
+/// Planned ref updates of a purge.
 #[derive(Default)]
 struct PurgePlan {
     moved: Vec<ChangedRef>,

@@ -1,4 +1,4 @@
-//! What a purge is about: the refs there are, those that go, and the checkpoints that are dropped.
+//! Scope of a purge: existing refs, refs that are deleted, and checkpoints that are dropped.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct OwnRef {
     pub(super) name: String,
     pub(super) tip: ObjectId,
-    /// What its reflog names and the repository still has, the tip left out.
+    /// Commits in its reflog that the repository still has, without the tip.
     pub(super) log: Vec<ObjectId>,
     /// The identity of its session.
     session: String,
@@ -60,14 +60,14 @@ impl RefInventory {
     }
 }
 
-/// What goes.
+/// Checkpoints and refs that a purge removes.
 pub(super) struct PurgeSelection {
     pub(super) meant: PurgeScope,
     /// The session that goes as a whole.
     pub(super) session_id: Option<String>,
     /// Refs to be deleted.
     pub(super) delete: HashSet<String>,
-    /// Checkpoints in whose place the ones before them stand from now on.
+    /// Checkpoints that are replaced by their predecessors.
     pub(super) drop: HashSet<ObjectId>,
     /// Checkpoints that nothing may lead to any more: those, and the first one of a session.
     pub(super) gone: HashSet<ObjectId>,

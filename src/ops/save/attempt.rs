@@ -39,7 +39,7 @@ pub(super) struct SaveAttempt<'a> {
     pub(super) operations: &'a [Operation],
     pub(super) people: &'a People,
     pub(super) present: &'a CurrentSnapshot,
-    /// What lost races stored, protected until the end.
+    /// Objects stored by attempts that lost a race, protected until the end.
     pub(super) lost: &'a RefCell<Vec<SealedObjects>>,
 }
 
@@ -247,7 +247,7 @@ impl SaveAttempt<'_> {
                 return Err(*error);
             }
         }
-        // The checkpoint is saved by now. What goes wrong from here on is told, but does not make a failure of it.
+        // The checkpoint is saved by now. Errors from here on are reported, but do not fail the save.
         let cleared = match composed.draft.last() {
             Some(last) => draft::clear(scene.repo, &whom.id, last, scene.wait),
             None => Ok(()),
@@ -261,7 +261,7 @@ impl SaveAttempt<'_> {
         let trouble = trouble.into_iter().filter_map(Result::err);
         receipt.trouble.extend(trouble.map(|error| error.to_string()));
         if let Some(n) = meant {
-            // If this cannot be written, the ref tells it.
+            // If this cannot be written, the ref shows it.
             let _ = undo::settle(scene.repo, n, true, None);
         }
         if let Some(operation) = super::super::restore::interrupted(scene)? {

@@ -1,4 +1,4 @@
-//! What a checkpoint holds: its document, the files beside it, and whether any of it is new.
+//! Content of a checkpoint: its document, the files next to it, and whether any of it is new.
 
 use serde_json::Map;
 

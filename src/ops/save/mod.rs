@@ -36,12 +36,12 @@ use crate::{
 /// How often a checkpoint is composed again because the session or the object store changed under it.
 const TRIES: u32 = 20;
 
-/// What a checkpoint is to say beyond what carries over.
+/// Request of a save: everything that does not carry over.
 #[derive(Debug)]
 pub struct SaveRequest {
-    /// What makes the checkpoint.
+    /// Cause of the checkpoint.
     pub kind: CheckpointKind,
-    /// Where the session stands afterwards.
+    /// State of the session afterwards.
     pub status: SessionStatus,
     /// The checkpoint's own name.
     pub name: Option<ShortName>,
@@ -67,9 +67,9 @@ pub struct SaveRequest {
     pub leave: bool,
     /// Whether a session is started when there is none to continue.
     pub start: bool,
-    /// What becomes of the chat.
+    /// Change of the chat.
     pub chat: chat::ChatChange,
-    /// What was saved first for this, which undo takes back as well.
+    /// Autosave made before this save, which undo reverts as well.
     pub(in crate::ops) first: Option<First>,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,

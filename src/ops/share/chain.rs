@@ -1,4 +1,4 @@
-//! How two states of a session stand to each other, by the digests of their chains.
+//! Relation of two states of a session, by the digests of their chains.
 //!
 //! Both chains are walked from their latest checkpoint at the same pace until they meet, so a session that went on by a
 //! few checkpoints costs a few commits, however long it is.
@@ -12,7 +12,7 @@ use crate::store::{
     session,
 };
 
-/// How one state of a session (ours) stands to another (theirs). Counts are checkpoints.
+/// Relation of one state of a session (ours) to another (theirs). Counts are checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainRelation {
     /// They end in the same document.
@@ -109,7 +109,7 @@ impl<'r> ChainSide<'r> {
     }
 }
 
-/// The digests that a checkpoint says it stands for, besides its own.
+/// The digests that a checkpoint replaces, besides its own.
 pub(super) fn pruned(repo: &Repository, entry: &CheckpointCommit) -> Vec<String> {
     const START: &str = "sha256:";
     const HEX: usize = 64;

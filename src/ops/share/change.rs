@@ -1,6 +1,6 @@
-//! What may become of a session on a remote.
+//! Changes of a session on a remote.
 
-/// What became of a session on the remote.
+/// Change of a session on the remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteChange {
     /// It was not there, as far as was known.

@@ -1,4 +1,4 @@
-//! What others made, looked at before it is used: every checkpoint of a fetched session that is new here.
+//! Verification of fetched checkpoints before they are used.
 //!
 //! The form, the digests and the order of the chain, the names and sizes in its trees, and that the commit is what the
 //! document says. What lies before a checkpoint's HEAD is the project's own history and is git's to check. Nothing is
@@ -166,7 +166,7 @@ fn identity(document: &Document) -> Result<(), String> {
     Ok(())
 }
 
-/// What a checkpoint says of the one before it.
+/// Parent that a checkpoint names.
 struct ExpectedParent {
     digest: Option<Digest>,
     /// Digests that need not be there any more.

@@ -22,7 +22,7 @@ pub enum Error {
     /// There is no such remote, or none that can be meant.
     #[error("{}", no_remote(name.as_deref(), known))]
     NoRemote {
-        /// What was named.
+        /// Name as given.
         name: Option<String>,
         /// The remotes there are.
         known: Vec<String>,
@@ -42,7 +42,7 @@ pub enum Error {
         denied: bool,
         /// Whether there is no repository.
         missing: bool,
-        /// What git said.
+        /// Output of git.
         why: Vec<String>,
     },
     /// More than may be fetched at once.
@@ -70,14 +70,14 @@ pub enum Error {
         /// The session.
         session: String,
     },
-    /// What the remote has of it is not safe to use.
+    /// Remote version of the session is not safe to use.
     #[error("session '{session}' of remote '{}' was refused: {why}", remote.escape_debug())]
     Refused {
         /// The remote.
         remote: String,
         /// The session.
         session: ShortName,
-        /// What is wrong with it.
+        /// Reason, in words.
         why: String,
     },
     /// The remote does not have any more what it had.

@@ -2,7 +2,7 @@
 //!
 //! First the remote is asked which refs it has, so that only sessions with valid names that changed are fetched, into a
 //! quarantine namespace; then each is checked, and one transaction of ours makes the good ones visible. A session that
-//! the remote lost, set back or replaced is told, and what is known of it stays, unless the user accepts the change.
+//! the remote lost, set back or replaced is reported, and its tracking ref is kept, unless the user accepts the change.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::{
 /// The most refs of sessions that a remote may have.
 const MAX_SESSIONS: usize = 20_000;
 
-/// What is to be fetched.
+/// Request of a fetch.
 #[derive(Clone, Debug, Default)]
 pub struct FetchRequest {
     /// The remote; the usual one without a name.
@@ -32,11 +32,12 @@ pub struct FetchRequest {
     pub session: Option<ShortName>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
-    /// Only tell what would come: everything is fetched to a directory of its own and checked, and let go again.
+    /// Dry run: only report what would be fetched: everything is fetched to a directory of its own and checked, and let
+    /// go again.
     pub dry_run: bool,
 }
 
-/// What came.
+/// Result of a fetch.
 #[derive(Debug)]
 pub struct FetchOutcome {
     /// The remote.
@@ -58,9 +59,9 @@ pub struct FetchedSession {
     pub name: ShortName,
     /// Its latest checkpoint there; `None` if it is gone.
     pub tip: Option<ObjectId>,
-    /// What was known before.
+    /// Remote-tracking value before.
     pub before: Option<ObjectId>,
-    /// What became of it.
+    /// Change on the remote.
     pub change: RemoteChange,
     /// Whether what is known of it was changed accordingly.
     pub taken: bool,
@@ -133,7 +134,7 @@ fn remove(name: String) -> RefUpdate {
 
 fn update(scene: &Scene<'_>, edits: &[RefUpdate]) -> Result<(), Error> {
     let committer = compose::people(scene).committer;
-    // What could not be removed is told by the next save, which sweeps it.
+    // The next save sweeps files that could not be removed, and reports them.
     refs::update(scene.repo, edits, &committer, scene.wait)?;
     Ok(())
 }
@@ -145,7 +146,7 @@ struct Fetch<'a> {
     request: &'a FetchRequest,
     remote: &'a Remote,
     wire: Wire<'a>,
-    /// What was known before.
+    /// Remote-tracking values before.
     known: BTreeMap<ShortName, ObjectId>,
     refused: Vec<(String, String)>,
     alike: Vec<ShortName>,
@@ -317,8 +318,8 @@ impl<'a> Fetch<'a> {
             .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
         let dry_run = self.request.dry_run.then_some("--dry-run");
         let git = store::git(self.scene.repo)
-            // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one, are
-            // not. And only of a pack git tells how large it is while it comes.
+            // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one,
+            // are not. And git reports the size in advance only for a pack.
             .config("fetch.unpackLimit=1")
             .args([
                 "fetch",

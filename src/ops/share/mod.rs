@@ -26,12 +26,12 @@ use crate::{
     },
 };
 
-/// How an operation that talks to another repository is told of, and how it is stopped.
+/// Progress and interruption of an operation that talks to another repository.
 #[derive(Clone, Copy)]
 pub struct Wire<'a> {
     /// A line that the other side said, for people.
     pub said: &'a dyn Fn(&str),
-    /// What is being done, how much of it, and out of how much.
+    /// Progress callback: label, done, total.
     pub progress: &'a dyn Fn(&str, u64, u64),
     /// Whether the user wants to stop.
     pub stopped: &'a dyn Fn() -> bool,
@@ -80,7 +80,7 @@ fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Er
     Ok(exchange)
 }
 
-/// Whether the other side's git tells what it packs, which says nothing to people.
+/// Whether the other side's git reports what it packs, which means nothing to people.
 fn is_report(words: &str) -> bool {
     [
         "Enumerating objects: ",

@@ -1,5 +1,5 @@
-//! What a push uploads: checkpoints, commits of the user's own history that their snapshots need, secrets in any of
-//! it, and pointers of git-lfs whose content has to go as well.
+//! Selection of objects for a push: checkpoints, commits of the user's own history that their snapshots need, secrets
+//! in any of it, and pointers of git-lfs whose content has to go as well.
 //!
 //! Only what the remote lacks is looked at, by what was last seen of it: files are compared with those of the
 //! checkpoint before and of HEAD. An object that the remote has under another name may be looked at once more.
@@ -24,7 +24,7 @@ const MAX_SCANNED: u64 = 32 << 20;
 /// When so much was looked at, the rest is named; in bytes. A minute's work.
 const MAX_TOTAL: u64 = 2 << 30;
 
-/// What a push is going to upload.
+/// Upload of a push.
 #[derive(Debug, Default)]
 pub(super) struct UploadPlan {
     /// Commits of the user's own history that the remote lacks, latest first.
@@ -88,7 +88,7 @@ fn scanner(scene: &Scene<'_>) -> Result<Scanner, Error> {
     })?)
 }
 
-/// What the remote was last seen to have.
+/// Last seen state of the remote.
 struct RemoteView {
     commits: HashSet<ObjectId>,
     sessions: HashSet<ObjectId>,
@@ -194,7 +194,7 @@ impl UploadChain {
     }
 }
 
-/// Whether a commit is the one that stands for HEAD on an unborn branch: none of the user's.
+/// Whether a commit is the one that represents HEAD on an unborn branch: none of the user's.
 fn is_unborn(scene: &Scene<'_>, commit: ObjectId) -> Result<bool, Error> {
     let info = history::commit_info(scene.repo, commit)?;
     Ok(info.subject == "unborn branch" && info.authored_at.unix() == 0 && info.email == "git-checkpoint@localhost")
@@ -252,7 +252,7 @@ impl UploadScan<'_> {
     fn chain(&mut self, name: &str, chain: &UploadChain) -> Result<(), Error> {
         let total = chain.new.len() as u64;
         let mut heads = HashMap::new();
-        // From old to new, so that a secret is told of the checkpoint that brought it.
+        // From old to new, so that a secret is reported for the checkpoint that introduced it.
         for (done, new) in chain.new.iter().rev().enumerate() {
             (self.wire.progress)("Looking for secrets", done as u64, total);
             let of = format!("{name}, checkpoint {}", short(new.entry.id));

@@ -1,4 +1,4 @@
-//! `remote status`: how the sessions here stand to what was last seen of the remotes, without asking them.
+//! `remote status`: relation of the local sessions to the last seen state of the remotes, without contacting them.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,11 @@ pub struct RemoteStatus {
 pub struct SharedSession {
     /// Its name.
     pub name: String,
-    /// How it stands here to there.
+    /// Relation of local to remote.
     pub state: ShareState,
 }
 
-/// How a session stands here to there.
+/// Relation of a local session to its remote one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShareState {
     /// It is on both sides.
@@ -90,7 +90,7 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
     Ok(all)
 }
 
-/// How a session whose latest checkpoint is `tip` stands to each remote that was ever seen to have it.
+/// Relation of a session with the latest checkpoint `tip` to each remote that was ever seen to have it.
 pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<(String, ShareState)> {
     let seen = |remote: &Remote| match refs::read(scene.repo, &remote.tracking_ref(name)) {
         Ok(there) => there.map(Ok),

@@ -40,7 +40,7 @@ fn head_tree(repo: &Repository, head: Option<ObjectId>) -> Result<Option<ObjectI
     tree.map_err(Error::damaged("HEAD"))
 }
 
-/// What differs between a moment and another whose trees the overlay has: paths, or `None` when they cannot be told.
+/// Paths that differ between two states whose trees the overlay has; `None` when they cannot be determined.
 pub(in crate::ops) fn differing(
     overlay: &Repository,
     then: &FileStates,

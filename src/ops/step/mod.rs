@@ -111,22 +111,22 @@ pub struct StepReceipt {
     pub step: Step,
     /// The change.
     pub appended: DraftReceipt,
-    /// What the event came to.
+    /// Outcome of the event.
     pub event: EventOutcome,
 }
 
-/// What a new step is.
+/// Parameters of a new step.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// What it is.
+    /// Title.
     pub title: String,
     /// Who does it; else the calling agent.
     pub agent: Option<String>,
     /// The tracker's name for it.
     pub issue: Option<String>,
-    /// What the agent is told.
+    /// Prompt for the agent.
     pub prompt: Option<String>,
-    /// What it is to achieve.
+    /// Objective.
     pub objective: Option<String>,
     /// Words for the steps whose results it uses.
     pub uses: Vec<String>,
@@ -185,12 +185,12 @@ pub fn start(scene: &Scene<'_>, wanted: &Start) -> Result<StepReceipt, Error> {
     note(scene, &ids::item_id()?, patch, Some("step-start"), "started")
 }
 
-/// What a step gave.
+/// Result of a step.
 #[derive(Debug, Default)]
 pub struct StepOutcome {
-    /// What later steps need to know.
+    /// Context for later steps.
     pub context: Option<String>,
-    /// What it said.
+    /// Output.
     pub output: Option<String>,
     /// Files it wrote.
     pub outputs: Vec<StepOutput>,
@@ -256,12 +256,12 @@ fn ended(scene: &Scene<'_>, step: &Step, status: StepStatus) -> Result<Map<Strin
     Ok(patch)
 }
 
-/// What the next try is told.
+/// Instructions for the next attempt.
 #[derive(Debug, Default)]
 pub struct NextAttempt {
     /// The objective in other words.
     pub objective: Option<String>,
-    /// What to do otherwise.
+    /// Corrections.
     pub corrections: Vec<String>,
 }
 

@@ -39,7 +39,7 @@ pub enum StepChoice {
     Again(Box<Step>),
 }
 
-/// What is to run.
+/// Request to run a command as a step.
 #[derive(Debug)]
 pub struct StepRunRequest<'a> {
     /// The step.
@@ -56,12 +56,12 @@ pub struct StepRunRequest<'a> {
     pub foreground: bool,
 }
 
-/// What came of it.
+/// Result of a command that ran as a step.
 #[derive(Debug)]
 pub struct RunOutcome {
     /// The step as it is now, and its last change.
     pub noted: StepReceipt,
-    /// What the event at its start came to.
+    /// Outcome of the event at its start.
     pub begun: EventOutcome,
     /// The exit status to pass on.
     pub status: i32,

@@ -52,7 +52,7 @@ impl Dir {
         Ok(fs::read_link(self.path(name)?)?.into_os_string().into_encoded_bytes())
     }
 
-    /// What `name` is, without following it.
+    /// Stat data of `name`, without following a symlink.
     pub fn stat(&self, name: &[u8]) -> io::Result<Meta> {
         Ok(meta(&fs::symlink_metadata(self.path(name)?)?))
     }
@@ -72,12 +72,12 @@ impl Dir {
         self.stat(names.name(at))
     }
 
-    /// What the directory itself is.
+    /// Stat data of the directory itself.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&fs::metadata(&self.0)?))
     }
 
-    /// The device that it is on, if its times tell what names came or went. Nothing here can say that.
+    /// The device that it is on, if its times change when names are added or removed. Nothing here can say that.
     pub fn local_device(&self) -> Option<u64> {
         None
     }
@@ -145,7 +145,7 @@ fn time(time: SystemTime) -> FileTime {
     }
 }
 
-/// What an open file is.
+/// Stat data of an open file.
 pub fn file_meta(file: &File) -> io::Result<Meta> {
     Ok(meta(&file.metadata()?))
 }

@@ -16,18 +16,18 @@ pub(super) use unix::FOLDER;
 #[cfg(unix)]
 pub use unix::{Dir, file_meta, is_link};
 
-/// What a name in a directory stands for.
+/// Kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
     File,
-    /// A folder.
+    /// A directory.
     Folder,
     /// A symbolic link.
     Link,
     /// A FIFO, socket or device.
     Special,
-    /// Not told by the listing: ask [`Dir::stat`].
+    /// Not reported by the listing: ask [`Dir::stat`].
     Unknown,
 }
 
@@ -40,10 +40,10 @@ pub struct FileTime {
     pub nanos: u32,
 }
 
-/// What the system says about a file without opening it.
+/// Stat data of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
     /// Permission bits, `0o7777` at most.
     pub mode: u32,
@@ -78,13 +78,13 @@ impl Meta {
     }
 }
 
-/// The names in a directory, reusable from directory to folder.
+/// The names in a directory, reusable from directory to directory.
 #[derive(Debug, Default)]
 pub struct DirNames {
     /// All names, each ended by a zero byte.
     bytes: Vec<u8>,
     entries: Vec<DirEntryName>,
-    /// What the system fills, kept for its capacity.
+    /// Buffer for directory entries, kept for its capacity.
     buffer: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ impl DirNames {
         &self.bytes[entry.start as usize..][..entry.len as usize]
     }
 
-    /// What the listing says it is.
+    /// Kind according to the listing.
     pub fn kind(&self, at: usize) -> FileKind {
         self.entries[at].kind
     }

@@ -15,7 +15,7 @@ pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
 
-/// An open folder.
+/// An open directory.
 #[derive(Debug)]
 pub struct Dir(pub(in crate::os) OwnedFd);
 
@@ -34,7 +34,7 @@ impl Dir {
         }
     }
 
-    /// Opens the file called `name` for reading. Never waits (a FIFO opens at once and is told by its kind); a
+    /// Opens the file called `name` for reading. Never waits (a FIFO opens at once and is recognized by its kind); a
     /// link gives an error for which [`is_link`] holds.
     pub fn file(&self, name: &[u8]) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -46,7 +46,7 @@ impl Dir {
         Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
     }
 
-    /// What `name` is, without following it.
+    /// Stat data of `name`, without following a symlink.
     pub fn stat(&self, name: &[u8]) -> io::Result<Meta> {
         Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -74,7 +74,7 @@ impl Dir {
         }
     }
 
-    /// What the directory itself is.
+    /// Stat data of the directory itself.
     pub fn meta(&self) -> io::Result<Meta> {
         Ok(meta(&rustix::fs::fstat(&self.0)?))
     }
@@ -161,7 +161,7 @@ fn meta(stat: &Stat) -> Meta {
     }
 }
 
-/// What an open file is.
+/// Stat data of an open file.
 pub fn file_meta(file: &File) -> io::Result<Meta> {
     Ok(meta(&rustix::fs::fstat(file)?))
 }

@@ -313,7 +313,7 @@ fn delegations(all: &[Delegation]) -> String {
     )
 }
 
-/// What git said of the files.
+/// Status of the files as git reported it.
 fn files(source: &DocumentSource<'_>) -> String {
     let git = &source.document.git;
     let mut rows = Vec::new();

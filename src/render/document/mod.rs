@@ -17,7 +17,7 @@ use crate::model::{
     step::Step,
 };
 
-/// What a document is made of.
+/// Input of a document.
 pub struct DocumentSource<'a> {
     /// The checkpoint.
     pub id: &'a Oid,
@@ -31,7 +31,7 @@ pub struct DocumentSource<'a> {
     pub steps: &'a [Step],
 }
 
-/// What stands where there is nothing.
+/// Text for an empty section.
 const NONE: &str = "(none)";
 
 /// A table; with no row the word for nothing.

@@ -35,7 +35,7 @@ fn texts_are_no_markup_and_no_marker() {
         assert_eq!(twice, block::put(None, &text).expect("whole"));
     }
     assert!(markdown(&source).contains("\n`````text\n```\nnot the end\n````\n`````\n"));
-    // All cells of a row stand in one line.
+    // All cells of a row are in one line.
     let rows: Vec<usize> = markdown(&source)
         .lines()
         .filter(|line| line.starts_with("| 1 |"))

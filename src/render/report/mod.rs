@@ -1,5 +1,5 @@
-//! The change report for people: a line for each part that has something to say, its verdict at the right, the most
-//! telling evidence below. As text for a terminal and as Markdown.
+//! The change report for people: a line for each part that has something to say, its verdict at the right, the
+//! strongest evidence below. As text for a terminal and as Markdown.
 //!
 //! Parts that are as they were and say nothing new are left out, so that a short report is a good one.
 
@@ -23,7 +23,7 @@ const DETAIL: usize = 15;
 const VERDICT: usize = 10;
 /// The report gets no wider on a wider terminal: the eye has to find the verdict of a line.
 const WIDEST: usize = 100;
-/// Below this, verdicts stand on lines of their own.
+/// Below this, verdicts are on lines of their own.
 const NARROW: usize = 60;
 
 /// The report in lines of `columns` at most.
@@ -144,7 +144,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// The path cut in front, where paths tell least, to so many columns.
+/// The path cut in front, where paths are least specific, to so many columns.
 fn tail(path: &str, columns: usize) -> String {
     if text::width(path) <= columns {
         return path.to_owned();

@@ -11,11 +11,11 @@ use crate::{
 
 /// One row.
 pub(super) struct ReportRow {
-    /// What it is about.
+    /// Subject of the row.
     pub(super) label: &'static str,
     /// The evidence in phrases.
     pub(super) pieces: Vec<TextLine>,
-    /// What it comes to.
+    /// Verdict.
     pub(super) verdict: ReportVerdict,
     /// More evidence, a line each.
     pub(super) details: Vec<TextLine>,

@@ -2,7 +2,7 @@
 //! `"schema": "git-checkpoint.<thing>/1"`.
 //!
 //! Readers should ignore members they do not know: later versions may add some. Definitions that several schemas share
-//! stand in `common.json`; what is printed holds those it needs, so that each schema is complete by itself. The tests run
+//! are in `common.json`; what is printed holds those it needs, so that each schema is complete by itself. The tests run
 //! every command and hold its output against these files.
 
 use serde_json::{Map, Value};
@@ -71,13 +71,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// What a schema describes, in one line.
+/// Title of a schema.
 pub fn title(name: &str) -> Option<String> {
     let schema = schema(name)?;
     schema["title"].as_str().map(str::to_owned)
 }
 
-/// The name of the schema that an output's member `schema` tells: `git-checkpoint.list/1` is `list`.
+/// The name of the schema in an output's member `schema`: `git-checkpoint.list/1` is `list`.
 pub fn of(member: &str) -> Option<&str> {
     member.strip_prefix("git-checkpoint.")?.strip_suffix("/1")
 }

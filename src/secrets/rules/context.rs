@@ -1,4 +1,4 @@
-//! Secrets that only their surroundings tell: URLs, headers, named variables, configuration files. Last of all the
+//! Secrets that only their context identifies: URLs, headers, named variables, configuration files. Last of all the
 //! generic assignment, which only warns.
 
 use super::{Rule, assign, base64, table};

@@ -2,7 +2,7 @@
 
 use super::{Rule, assign, table};
 
-/// A PEM block with this label. No five dashes may stand between its two lines, so that a text is read once however many
+/// A PEM block with this label. No five dashes may be between its two lines, so that a text is read once however many
 /// opening lines it holds.
 macro_rules! pem {
     ($label:literal) => {

@@ -1,10 +1,10 @@
 //! The table of secret formats: data, no logic.
 //!
-//! A row says which words must stand in the text before its pattern is even compiled, the pattern, what may stand at
-//! its edges, and where the format is described. The patterns were written for this project from the providers'
-//! public descriptions. Lengths are minima a little below the real ones where the prefix is distinctive, because a
-//! token cut short by a terminal or a log is mostly still usable (the last six characters of a GitHub token are only
-//! its checksum).
+//! A row says which words must be in the text before its pattern is even compiled, the pattern, what may be at its
+//! edges, and where the format is described. The patterns were written for this project from the providers' public
+//! descriptions. Lengths are minima a little below the real ones where the prefix is distinctive, because a token cut
+//! short by a terminal or a log is mostly still usable (the last six characters of a GitHub token are only its
+//! checksum).
 
 mod cloud;
 mod context;
@@ -14,18 +14,18 @@ mod services;
 /// One format.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Name of the kind, as it stands in the marker; several rows may share one.
+    /// Name of the kind, as it is in the marker; several rows may share one.
     pub(super) kind: &'static str,
     /// Words one of which every match begins with (or, with `back`, contains), at the place where the pattern is
     /// tried.
     pub(super) keywords: &'static [&'static str],
     /// The case of the keyword does not matter.
     pub(super) nocase: bool,
-    /// What may stand directly before and after the match.
+    /// Characters allowed directly before and after the match.
     pub(super) edge: Edge,
     /// How many bytes before the keyword a match may begin; 0: exactly at the keyword.
     pub(super) back: usize,
-    /// What the secret must be like beyond the pattern.
+    /// Check of the secret beyond the pattern.
     pub(super) check: RuleCheck,
     /// Least Shannon entropy of the secret in bits a byte; 0: any.
     pub(super) bits: f32,
@@ -42,7 +42,7 @@ pub(super) struct Rule {
     pub(super) source: &'static str,
 }
 
-/// What may stand next to a match.
+/// Characters allowed next to a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     /// Anything: the format is distinctive by itself.
@@ -78,7 +78,7 @@ pub(super) enum RuleCheck {
     Basic,
     /// The body of a private key: for the most part base64.
     KeyBody,
-    /// What a generic assignment of a quoted string takes for a secret; such a finding only warns.
+    /// Quoted string in a generic assignment; such a finding only warns.
     Quoted,
     /// The same for a value without quotes, which is more often code; only warns as well.
     Bare,

@@ -59,7 +59,7 @@ fn every_sample_is_found_under_its_name_and_replaced_whole() {
             let made = make(positive, index * 10 + seed + 1);
             let (redacted, found) = scanner().redact_text(&made.text);
             let named = found.iter().any(|finding| finding.kind == *kind && finding.replaced);
-            // Ids and the like stand beside some secrets; the longest random part is the secret.
+            // Ids and the like are next to some secrets; the longest random part is the secret.
             let left = left_over(&redacted, &made);
             let longest = made.parts.iter().map(String::as_str).max_by_key(|part| part.len());
             let gone = left.is_empty() || (BESIDE.contains(kind) && longest.is_some_and(|part| !left.contains(&part)));

@@ -31,9 +31,9 @@ struct Made {
 }
 
 /// Fills in a template: `{w36}` is 36 characters of the class `w`, always the same ones for the same `seed`, other
-/// braces stand for themselves, and `|` is left out (it breaks words that a scanner would see). Classes: `a` lower
-/// case, `A` upper case, `d` digits, `h` and `H` hexadecimal, `l` and `L` letters of one case and digits, `w`
-/// letters and digits, `u` base64 for URLs, `b` base64, `s` bech32, `o` base58, `U` a UUID.
+/// braces represent themselves, and `|` is left out (it breaks words that a scanner would see). Classes: `a` lower
+/// case, `A` upper case, `d` digits, `h` and `H` hexadecimal, `l` and `L` letters of one case and digits, `w` letters
+/// and digits, `u` base64 for URLs, `b` base64, `s` bech32, `o` base58, `U` a UUID.
 fn make(template: &str, seed: u64) -> Made {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = move || {

@@ -4,7 +4,7 @@ use super::super::{Scanner, Severity, marker};
 use super::table::SAMPLES;
 use super::{left_over, make, scanner};
 
-/// Ways to write a text in a place. `¤` stands for the text.
+/// Ways to write a text in a place. `¤` represents the text.
 const PLACES: &[&str] = &[
     "¤",
     "¤ ",

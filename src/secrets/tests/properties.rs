@@ -9,7 +9,7 @@ use super::super::{OwnRule, RedactionMode, RedactionSettings, Scanner, Severity}
 use super::table::SAMPLES;
 use super::{make, scanner};
 
-/// Pieces from which texts are put together: keywords, whole samples, and what stands between.
+/// Pieces from which texts are put together: keywords, whole samples, and what is between.
 fn piece() -> impl Strategy<Value = String> {
     let keywords: Vec<&'static str> = TABLES
         .iter()

@@ -14,7 +14,7 @@ use crate::model::{
     json,
 };
 
-/// The folder.
+/// The directory.
 const FOLDER: &str = "chat";
 /// The most messages of a chunk.
 const MESSAGES: usize = 512;
@@ -121,7 +121,7 @@ fn lines(chunk: &[u8]) -> usize {
     chunk.split(|byte| *byte == b'\n').count() - 1
 }
 
-/// What appending did.
+/// Result of appending messages.
 #[derive(Debug, Default)]
 pub struct AppendOutcome {
     /// The bytes of the new lines.

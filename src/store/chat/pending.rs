@@ -30,12 +30,12 @@ pub enum PendingMessage {
     Text {
         /// Its name.
         name: String,
-        /// What it says; empty removes it.
+        /// Text; an empty one removes it.
         text: String,
     },
 }
 
-/// What waits.
+/// Pending changes of a chat.
 #[derive(Debug, Default)]
 pub struct PendingChat {
     /// The file's id; `None` when there is none.
@@ -182,7 +182,7 @@ fn bytes(repo: &Repository, session: &str) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// What waits in a session; nothing when there is no file.
+/// Reads the pending changes of a session; empty when there is no file.
 pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     let mut waiting = PendingChat::default();
     let Some(bytes) = bytes(repo, session)? else {

@@ -1,7 +1,7 @@
 //! The settings `checkpoint.*` of git's configuration, typed, from all its files and from `git -c`.
 //!
-//! One table says what there is; a wrong value is an error that names the key and where it stands, because a setting
-//! that is silently ignored is worse than none. In lists each value adds to the defaults, an empty one clears what came
+//! One table says what there is; a wrong value is an error that names the key and where it is, because a setting that
+//! is silently ignored is worse than none. In lists each value adds to the defaults, an empty one clears what came
 //! before it.
 
 mod table;
@@ -13,12 +13,12 @@ use gix::bstr::{BStr, ByteSlice};
 use super::{Error, Repository};
 pub use table::{SETTINGS, Setting, SettingKind};
 
-/// What happens to secrets in records.
+/// Action on secrets in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redact {
     /// They are replaced.
     On,
-    /// They are stored, and told.
+    /// They are stored, and reported.
     Warn,
     /// They are not looked for.
     Off,
@@ -60,7 +60,7 @@ pub struct SettingValue {
     pub setting: Setting,
     /// Its values as written, those of a list without the cleared ones; the last one counts otherwise.
     pub values: Vec<String>,
-    /// Where the last value stands; `None` for the default.
+    /// Location of the last value; `None` for the default.
     pub place: Option<String>,
 }
 
@@ -134,7 +134,7 @@ pub fn list(repo: &Repository) -> Result<Vec<SettingValue>, Error> {
         .collect()
 }
 
-/// Keys under `checkpoint.` that are no settings, as typing errors are, each with where it stands.
+/// Keys under `checkpoint.` that are no settings, as typing errors are, each with where it is.
 pub fn unknown(repo: &Repository) -> Vec<(String, String)> {
     let config = repo.config_snapshot();
     let sections = config.plumbing().sections_by_name("checkpoint").into_iter().flatten();
@@ -153,7 +153,7 @@ pub fn unknown(repo: &Repository) -> Vec<(String, String)> {
     found
 }
 
-/// A value with where it stands; the default stands nowhere.
+/// A value with where it is; the default has no location.
 struct ConfigValue {
     text: String,
     place: Option<String>,
@@ -277,7 +277,7 @@ fn bad(setting: &Setting, value: &BStr, place: String, why: String) -> Error {
     }
 }
 
-/// Where a section stands, in words.
+/// Location of a section, in words.
 fn place(meta: &gix::config::file::Metadata) -> String {
     match (&meta.path, meta.source) {
         (Some(path), _) => format!("file '{}'", path.display()),

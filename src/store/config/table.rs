@@ -1,6 +1,6 @@
 //! The settings there are: name, kind, default and purpose of each, for reading, listing and completing them.
 
-/// What a setting's value is.
+/// Kind of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingKind {
     /// Bytes, with git's suffixes `k`, `m`, `g`.
@@ -24,11 +24,11 @@ pub enum SettingKind {
 pub struct Setting {
     /// The name after `checkpoint.`.
     pub name: &'static str,
-    /// What its value is.
+    /// Kind of the value.
     pub kind: SettingKind,
     /// The value it has when nobody sets it; of lists, values separated by spaces.
     pub default: &'static str,
-    /// What it is for, in one line.
+    /// Purpose, in one line.
     pub doc: &'static str,
 }
 

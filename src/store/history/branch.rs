@@ -1,4 +1,4 @@
-//! What became of a branch and of its upstream.
+//! Fate of a branch and of its upstream since a checkpoint.
 
 use super::rewrite::{RewriteLimits, counted};
 use super::{Error, ObjectId, Repository, is_rename};
@@ -11,7 +11,7 @@ const SEARCHED: usize = 200;
 /// A branch of then, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
-    /// What became of it.
+    /// Fate of the branch.
     pub fate: BranchFate,
     /// The commit it points to; of a renamed branch the commit of the new one.
     pub tip: Option<ObjectId>,
@@ -19,9 +19,9 @@ pub struct Tip {
     pub renamed_to: Option<String>,
 }
 
-/// What became of the branch with this full name, which pointed to `then` at the time `since` (seconds since 1970).
+/// Fate of the branch with this full name, which pointed to `then` at the time `since` (seconds since 1970).
 ///
-/// A rename is told by the reflogs, where they are kept; without them the branch counts as deleted.
+/// A rename is found in the reflogs, where they are kept; without them the branch counts as deleted.
 pub fn branch_of(
     repo: &Repository,
     name: &str,
@@ -68,7 +68,7 @@ pub fn branch_of(
     })
 }
 
-/// The branch whose reflog tells that it once had this name.
+/// The branch whose reflog shows that it once had this name.
 fn renamed(repo: &Repository, name: &str, since: i64) -> Result<Option<(String, ObjectId)>, Error> {
     let mut branches: Vec<_> = refs::list(repo, "refs/heads/")?
         .into_iter()
@@ -129,7 +129,7 @@ pub fn containing(
 /// An upstream of then, now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamState {
-    /// What became of it.
+    /// Fate of the upstream.
     pub fate: UpstreamFate,
     /// The commit it points to.
     pub tip: Option<ObjectId>,
@@ -139,7 +139,7 @@ pub struct UpstreamState {
     pub dropped: Option<BoundedCount>,
 }
 
-/// What became of the upstream with this short name, which pointed to `then`.
+/// Fate of the upstream with this short name, which pointed to `then`.
 pub fn upstream_of(
     repo: &Repository,
     name: &str,

@@ -237,7 +237,7 @@ fn changed_among(
     Ok(found)
 }
 
-/// What a commit is compared with: its parents, or for a root the empty tree.
+/// Bases for the diff of a commit: its parents, or for a root the empty tree.
 fn parents(commit: &CommitParts) -> Vec<Option<ObjectId>> {
     if commit.parents.is_empty() {
         return vec![None];

@@ -23,7 +23,7 @@ pub struct RewriteLimits {
     pub matched: usize,
 }
 
-/// What happened between the commit of then and the commit of now; also the new commits, latest first.
+/// Relation of the saved commit to the current one; also the new commits, latest first.
 ///
 /// `same_branch` is whether both are of the same branch: then commits that are there again were rebased, else picked.
 pub fn follow(
@@ -122,7 +122,7 @@ pub fn follow(
     Ok((commits, relation.behind))
 }
 
-/// What the shape of the history says.
+/// Relation by the shape of the history alone.
 fn outline(relation: &CommitRelation) -> History {
     match (relation.base, relation.ahead.is_empty(), relation.behind.is_empty()) {
         (Some(_), true, _) => History::Forward,
@@ -324,8 +324,8 @@ impl RewriteSearch {
 
     fn find_by_author(&mut self, old: &[CommitChange], new: &[CommitChange], used: &[bool], same_branch: bool) {
         let known: HashSet<_> = self.matches.iter().flat_map(|found| [found.then, found.now]).collect();
-        // Scripts commit several times a second, so the same author and second is not enough: both must also touch
-        // a path in common, and have the same subject unless one was amended where it stood.
+        // Scripts commit several times a second, so the same author and second is not enough: both must also touch a
+        // path in common, and have the same subject unless one was amended where it was.
         let mut forms: Vec<&CommitChange> = new
             .iter()
             .zip(used)

@@ -11,14 +11,14 @@ use gix::objs::tree::EntryKind;
 use super::MergeOptions;
 use crate::store::{Error, ObjectId, Repository};
 
-/// What stands beside the markers of a conflict.
+/// Labels of conflict markers.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
-    /// What both sides began with, shown with `merge.conflictStyle=diff3`.
+    /// Label of the base, shown with `merge.conflictStyle=diff3`.
     pub base: &'a str,
     /// The present.
     pub ours: &'a str,
-    /// What is brought in.
+    /// Label of theirs.
     pub theirs: &'a str,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct MergeCache {
     options: gix::merge::blob::platform::merge::Options,
 }
 
-/// What came out.
+/// Result of a merge of contents.
 pub(super) enum MergeOutcome {
     /// Both sides fit.
     Clean(ObjectId),
@@ -76,7 +76,7 @@ impl MergeCache {
                 .set_resource(id, EntryKind::Blob, path, kind, &repo.objects)
                 .map_err(failed())?;
         }
-        // As in git, the names stand in the markers when those of both sides differ.
+        // As in git, the names are in the markers when those of both sides differ.
         let same_name = path == names[2];
         let label = |label: &str, name: &BStr| -> BString {
             if same_name {

@@ -1,10 +1,10 @@
 //! A three-way merge of saved changes with the present, path by path, touching no file.
 //!
-//! `base` and `theirs` are what a checkpoint holds (the tree of its HEAD and its files), `ours` is the present. Only the
-//! paths that differ between base and theirs are looked at, so a "conflict" here is one that bringing these changes back
-//! would give. Both sides' renames are followed, exact ones and similar ones; renamed directories are not (a new file stays
-//! where it was saved). Not gix's merge of whole trees: that compares every renamed file of the project's history since,
-//! and a decision could not be told for each path.
+//! `base` and `theirs` are what a checkpoint holds (the tree of its HEAD and its files), `ours` is the present. Only
+//! the paths that differ between base and theirs are looked at, so a "conflict" here is one that bringing these changes
+//! back would give. Both sides' renames are followed, exact ones and similar ones; renamed directories are not (a new
+//! file stays where it was saved). Not gix's merge of whole trees: that compares every renamed file of the project's
+//! history since, and a decision could not be explained for each path.
 
 mod content;
 mod similarity;
@@ -26,18 +26,18 @@ use crate::model::report::MergeVerdict;
 /// The three trees, given by the ids of trees or commits; `None` is the empty tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Trees {
-    /// What both sides began with.
+    /// Common base of both sides.
     pub base: Option<ObjectId>,
     /// The present.
     pub ours: Option<ObjectId>,
-    /// What is to be brought in.
+    /// Tree to merge in.
     pub theirs: Option<ObjectId>,
 }
 
 /// How to merge.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeOptions<'a> {
-    /// What stands beside conflict markers.
+    /// Labels of conflict markers.
     pub labels: Labels<'a>,
     /// Whether the user's own merge drivers may run. They write files beside the working tree's, so a report says no, and
     /// a path with such a driver is merged as text.
@@ -46,7 +46,7 @@ pub struct MergeOptions<'a> {
     pub rename_candidates: usize,
 }
 
-/// What became of one path that differs between base and theirs.
+/// Result for one path that differs between base and theirs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathMerge {
     /// The path in theirs; of a deleted file, in base.
@@ -57,21 +57,21 @@ pub struct PathMerge {
     pub path: RepoPath,
     /// Whether both sides fit together.
     pub verdict: MergeVerdict,
-    /// What has to be done to ours.
+    /// Change of ours.
     pub result: PathMergeOutcome,
     /// A path of ours that goes away with it: the old name of a file that theirs renamed.
     pub removes: Option<RepoPath>,
     /// Why the content could not be merged, with [`MergeVerdict::Unknown`].
     pub failure: Option<String>,
-    /// What stood in base.
+    /// Entry in base.
     pub base: Option<TreeEntryInfo>,
-    /// What stands in ours.
+    /// Entry in ours.
     pub ours: Option<TreeEntryInfo>,
-    /// What stands in theirs.
+    /// Entry in theirs.
     pub theirs: Option<TreeEntryInfo>,
 }
 
-/// What a merge does to a path of ours.
+/// Change of a path of ours by a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathMergeOutcome {
     /// Nothing: it is as it has to be, or a conflict leaves it as it is.
@@ -115,7 +115,7 @@ pub fn three_way(
     Ok(merged)
 }
 
-/// The tree of ours with the merged paths put in. Written to the repository or its memory. Conflicts stand in it as
+/// The tree of ours with the merged paths put in. Written to the repository or its memory. Conflicts are in it as
 /// [`three_way`] left them. Names are not checked: who writes files from it must do so.
 pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> Result<ObjectId, Error> {
     let hash = repo.object_hash();
@@ -195,7 +195,7 @@ fn old_path(diff: &TreeDiff) -> &BString {
 struct Merge<'a> {
     repo: &'a Repository,
     options: MergeOptions<'a>,
-    /// What ours changed against base, by path.
+    /// Changes of ours against base, by path.
     ours: BTreeMap<BString, TreeDiff>,
     /// New names of files in ours, by the name in base.
     moved: BTreeMap<BString, BString>,
@@ -206,7 +206,7 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// What ours has at a path where base has `base`.
+    /// Entry of ours at a path where base has `base`.
     fn ours_at(&self, path: &BStr, base: Option<TreeItem>) -> Option<TreeItem> {
         self.ours.get(path).map_or(base, |diff| diff.new)
     }

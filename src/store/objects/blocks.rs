@@ -103,7 +103,7 @@ impl Blocks {
     }
 }
 
-/// What was read or made, by file and offset. When there is enough of the new ones, the old ones go.
+/// Cache by file and offset, in two generations: when the new one is full, the old one is dropped.
 pub(super) struct BlockCache<V> {
     new: HashMap<(usize, u64), (V, usize)>,
     old: HashMap<(usize, u64), (V, usize)>,

@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How old a note of a running `git gc` may be, as in git.
 const GC_LIMIT: Duration = Duration::from_secs(12 * 3600);
 
-/// What [`consolidate`] did.
+/// Result of [`consolidate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConsolidationOutcome {
     /// Packs removed, because an earlier call had merged them.
@@ -76,7 +76,7 @@ pub fn consolidate(repo: &Repository) -> Result<ConsolidationOutcome, Error> {
     Ok(ConsolidationOutcome { merged })
 }
 
-/// Where the names of merged packs stand until they are removed: the new one, then the old ones, a line each.
+/// Where the names of merged packs are until they are removed: the new one, then the old ones, a line each.
 fn note(repo: &Repository) -> PathBuf {
     repo.common_dir().join("checkpoint").join("superseded")
 }
@@ -124,7 +124,7 @@ fn merge(repo: &Repository, directory: &Path, note: &Path, chosen: &[SmallPack])
                 old.extend(candidate.base.file_name().and_then(|name| name.to_str()));
                 old.push('\n');
             }
-            // Damage is for `verify` to tell; copying it would spread it.
+            // Damage is reported by `verify`; copying it would spread it.
             CopyOutcome::Unusable => {}
         }
     }

@@ -1,9 +1,9 @@
-//! What git's deltas make of their bases.
+//! Application of git's deltas to their bases.
 
 use std::ops::Range;
 
-/// What a delta makes of its base: lengths of both, then pieces of the base and new ones. `None` when it does not
-/// fit, or when the result would have more than `largest` bytes.
+/// Applies a delta to its base: lengths of both, then copied and inserted pieces. `None` when the delta does not fit,
+/// or when the result would have more than `largest` bytes.
 pub(super) fn applied(base: &[u8], delta: &[u8], largest: u64) -> Option<Vec<u8>> {
     let mut rest = delta;
     if varint(&mut rest)? != base.len() as u64 {

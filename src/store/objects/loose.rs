@@ -59,7 +59,7 @@ pub(in crate::store) fn own(repo: &Repository, id: &ObjectId) -> (Option<(Kind, 
     }
 }
 
-/// What is wrong with an object as git reads it, if it is loose and in no pack. gix has read it.
+/// Damage of a loose object that is in no pack, by git's strict rules. gix has read it.
 pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Option<String> {
     // Alternates are other repositories, and these to be checked.
     let read = read(&path(&paths::objects_dir(repo), id), id).ok()?;

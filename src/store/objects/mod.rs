@@ -126,7 +126,7 @@ impl Writer {
         }
     }
 
-    /// Says that these objects are reachable from a ref that stands, so that no collection of garbage takes them, and
+    /// Says that these objects are reachable from an existing ref, so that no collection of garbage takes them, and
     /// need not be written again where they are stored soundly.
     pub fn trust(&self, ids: impl IntoIterator<Item = ObjectId>) {
         if let WriteTarget::Pack(pack) = &self.target
@@ -435,8 +435,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what killed saves left among the packs of this repository. Costs one look at the folder. Gives what could not
-/// be removed.
+/// Removes what killed saves left among the packs of this repository. Costs one look at the directory. Gives what could
+/// not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
     seal::sweep(&paths::objects_dir(repo).join("pack"))
 }

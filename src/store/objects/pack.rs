@@ -5,7 +5,7 @@
 use gix::ObjectId;
 use gix::objs::Kind;
 
-/// What the index says about one entry.
+/// Entry of a pack index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IndexEntry {
     /// The object.
@@ -84,7 +84,7 @@ pub(super) fn index(entries: &mut [IndexEntry], pack_checksum: &ObjectId) -> Vec
     for entry in entries.iter() {
         out.extend_from_slice(&entry.crc32.to_be_bytes());
     }
-    // Offsets of 31 bits stand in the first table; the highest bit leads to a second one with 64 bits.
+    // Offsets of 31 bits are in the first table; the highest bit leads to a second one with 64 bits.
     let mut large = Vec::new();
     for entry in entries.iter() {
         match u32::try_from(entry.offset) {

@@ -41,11 +41,11 @@ pub(in crate::store) struct PackReader {
     /// The one that had the last object comes first.
     packs: Vec<Arc<OpenPack>>,
     inflater: Decompress,
-    /// What is inflated into, with room to spare.
+    /// Buffer for inflated data, with spare capacity.
     scratch: Vec<u8>,
     /// The files: of the pack with a number n the index has the number 2n, the data 2n + 1.
     blocks: Blocks,
-    /// What objects were made from, by pack and offset.
+    /// Cached delta bases, by pack and offset.
     bases: BlockCache<Object>,
 }
 
@@ -139,8 +139,8 @@ impl PackReader {
         places
     }
 
-    /// What `make` makes of the bytes of each of these commits, in their order; see [`commit`](Self::commit) for what
-    /// `None` stands for. Two threads share the work where it is much.
+    /// Maps the bytes of these commits with `make`, in their order; [`commit`](Self::commit) says what `None` means.
+    /// Two threads share a large amount of work.
     pub(in crate::store) fn each<T: Send>(
         &mut self,
         ids: &[ObjectId],

@@ -1,7 +1,7 @@
 //! Putting a finished pack into the repository, durably, and what a killed process leaves behind.
 //!
 //! Order: pack and index written and synced under temporary names, a `.keep` beside the final name, both renamed, the
-//! directory synced. Until the index has its name git sees nothing; from then until our ref stands, the `.keep` stops a
+//! directory synced. Until the index has its name git sees nothing; from then until our ref exists, the `.keep` stops a
 //! `gc --prune=now` from throwing the unnamed objects away. Every file of ours that is not final is locked by its
 //! living owner, so a lock that can be had proves that its owner is gone and the file may go too.
 
@@ -19,7 +19,7 @@ use crate::store::Error;
 
 /// Starts the names of our temporary files. Not `tmp_`: `git gc --prune=now` removes those of living processes.
 const TEMP_PREFIX: &str = "checkpoint_tmp_";
-/// What our `.keep` files say, for people who wonder.
+/// Text of our `.keep` files, for people who read one.
 const KEEP_TEXT: &[u8] = b"git-checkpoint: objects of a save that is not finished\n";
 
 /// A temporary file in a directory of packs, removed on drop unless it was given its final name.
@@ -112,7 +112,7 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
     }
 }
 
-/// A `.keep` of ours. Dropping it removes the file, which tells git that the pack is like any other.
+/// A `.keep` of ours. Dropping it removes the file, which shows git that the pack is like any other.
 pub(super) struct KeepFile {
     _file: File,
     path: PathBuf,
@@ -152,7 +152,7 @@ impl KeepFile {
 impl Drop for KeepFile {
     fn drop(&mut self) {
         if self.armed {
-            // What failed is told already, and the next save sweeps this.
+            // What failed is reported already, and the next save sweeps this.
             let _ = fs::remove_file(&self.path);
         }
     }

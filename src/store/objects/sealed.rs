@@ -1,4 +1,4 @@
-//! What an operation has stored, until a ref names it.
+//! Objects stored by an operation, protected until a ref names them.
 
 use gix::ObjectId;
 
@@ -25,8 +25,7 @@ impl SealedObjects {
 
     /// Ends the protection, after a ref names the objects.
     ///
-    /// What was saved is saved: should the file that protects it resist, this is no failure but to be told. The next save
-    /// sweeps it.
+    /// What was saved is saved: a failure to remove the file that protects it is a warning. The next save sweeps it.
     pub fn release(self) -> Option<CleanupFailure> {
         self.keep.and_then(seal::KeepFile::release)
     }

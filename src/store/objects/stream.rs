@@ -1,4 +1,4 @@
-//! What can go wrong while an object is stored from a source.
+//! Failures while an object is stored from a source.
 
 use std::io;
 
@@ -11,9 +11,9 @@ pub enum StreamError {
     /// The source gave more or fewer bytes than announced: the file changed while it was read.
     #[error("expected {expected} bytes, found {}{found}", if found > expected { "at least " } else { "" })]
     Changed {
-        /// What was announced.
+        /// Announced size.
         expected: u64,
-        /// What came; with more than expected, one more.
+        /// Received size; with more than expected, one more.
         found: u64,
     },
     /// The source could not be read.

@@ -19,7 +19,7 @@ use super::{loose, name, offsets, presence};
 use crate::os;
 use crate::store::{Error, Repository};
 
-/// What is wrong with an object.
+/// Problem of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectProblem {
     /// It is not there.
@@ -42,7 +42,7 @@ struct StrictPack {
     offsets: Vec<u64>,
     /// Where each entry ends, by where it begins; filled when it is needed.
     ends: HashMap<u64, u64>,
-    /// What makes all of it unusable to git.
+    /// Fault that makes the whole object unusable to git.
     fault: Option<String>,
 }
 
@@ -106,7 +106,7 @@ impl<'r> StrictReader<'r> {
         }
     }
 
-    /// What is wrong with the packs of ours, each as a whole: the file, and what.
+    /// Problems of our packs as files: the file and the problem.
     pub fn own_packs(&self) -> Vec<(PathBuf, String)> {
         let hash = self.repo.object_hash();
         let is_ours = |path: &PathBuf| {
@@ -215,7 +215,7 @@ pub(super) fn indexes(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a file ends with the hash of all that stands before.
+/// Whether a file ends with the hash of all that precedes.
 fn sum(path: &Path, hash: gix::hash::Kind) -> io::Result<bool> {
     let mut file = os::open_regular(path)?;
     let width = hash.len_in_bytes();

@@ -72,7 +72,7 @@ impl Pathspec {
         })
     }
 
-    /// Whether it stands for everything, also where there is nothing.
+    /// Whether it represents everything, also where there is nothing.
     pub(super) fn is_for_all(&self) -> bool {
         self.text.is_empty()
     }
@@ -154,8 +154,8 @@ fn cleaned(path: &[u8], mut prefix: usize) -> Option<(Vec<u8>, usize)> {
     Some((out, prefix))
 }
 
-/// What is left of a cleaned path, absolute but for its `/`, below the root: as it is written, or as the system sees
-/// it, for either may go through links.
+/// Path below the root of a cleaned path, absolute but for its `/`: as it is written, or as the system resolves it,
+/// since either may contain symlinks.
 fn inside(path: &[u8], root: &Path) -> Option<Vec<u8>> {
     let absolute = [b"/", path].concat();
     let top = root.as_os_str().as_encoded_bytes();

@@ -10,7 +10,7 @@ use gix::ObjectId;
 use super::{RefDamage, packed};
 use crate::store::{Error, Repository};
 
-/// What stands in a ref, its object not looked at.
+/// Value of a ref; its object is not checked.
 pub(super) type RefValue = Result<ObjectId, RefDamage>;
 
 /// The file of a ref.
@@ -37,7 +37,7 @@ pub(super) fn read_loose(hash: gix::hash::Kind, path: &Path) -> Option<RefValue>
     }
 }
 
-/// What a ref's file says. git ignores what follows the id after white space.
+/// Parses a ref's file. git ignores text after white space behind the id.
 pub(super) fn parse(bytes: &[u8], hash: gix::hash::Kind) -> RefValue {
     if bytes.is_empty() {
         return Err(RefDamage::Empty);

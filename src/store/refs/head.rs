@@ -1,4 +1,4 @@
-//! What `HEAD` is, also where gix cannot read it.
+//! State of `HEAD`, also where gix cannot read it.
 //!
 //! Read by the same strict rules as all other refs, so that damage to it has the same words.
 

@@ -96,7 +96,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
             match files::read(repo, &name)? {
                 // Deleted, or not created: either way there is nothing to log.
                 None => reflog::remove(repo, &name)?,
-                // The change was not made, as the lock file is still there: its reflog line tells an untruth.
+                // The change was not made, as the lock file is still there: its reflog line is wrong.
                 Some(Ok(now)) if !stale.contents.is_empty() && stale.contents.trim() != now.to_string().as_bytes() => {
                     reflog::cut(repo, &name, Some(&stale.contents))?;
                 }
@@ -142,7 +142,7 @@ fn complete(repo: &Repository, edits: &[RefUpdate], who: &Signature) -> Result<(
     Ok(())
 }
 
-/// What the journal says; `None` if it was not finished.
+/// Parses the journal; `None` if it is incomplete.
 fn read(repo: &Repository, text: &[u8]) -> Result<Option<(Signature, Vec<RefUpdate>)>, Error> {
     let Some(body) = body(repo, text)? else {
         return Ok(None);

@@ -2,9 +2,9 @@
 //!
 //! git takes a lock by creating `<ref>.lock`, and whoever is killed then leaves it for ever. So ours is first a note in
 //! a directory of ours, named after the ref and holding the ref's new contents, and then gets its second name
-//! `<ref>.lock` as a hard link, in one step and only if nobody has the lock. A lock file that is the same file as a note
-//! is ours beyond doubt; and as all our changes of refs are made under one kernel lock, whoever holds that one and
-//! finds a note knows its writer dead. Where hard links do not exist the note tells what the lock file would hold.
+//! `<ref>.lock` as a hard link, in one step and only if nobody has the lock. A lock file that is the same file as a
+//! note is ours beyond doubt; and as all our changes of refs are made under one kernel lock, whoever holds that one and
+//! finds a note knows its writer dead. Where hard links do not exist the note shows what the lock file would hold.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -42,7 +42,7 @@ fn lock_path(target: &Path) -> PathBuf {
 }
 
 impl LockFile {
-    /// Locks the file `name` (of a ref, or `packed-refs`) in the common git folder. `contents` are what
+    /// Locks the file `name` (of a ref, or `packed-refs`) in the common git directory. `contents` are what
     /// [`commit`](Self::commit) will put there, made durable at once.
     ///
     /// The caller holds our lock on refs and has recovered.
@@ -190,7 +190,7 @@ impl LockFile {
 impl Drop for LockFile {
     fn drop(&mut self) {
         if !self.freed {
-            // Something failed, and that is told.
+            // Something failed, and that is reported.
             let _ = self.free();
         }
     }
@@ -211,9 +211,9 @@ fn create_note(repo: &Repository, directory: &Path, note: &Path) -> Result<File,
 
 /// A lock that a killed process of ours left.
 pub(super) struct Stale {
-    /// The locked file, relative to the common git folder.
+    /// The locked file, relative to the common git directory.
     pub(super) name: String,
-    /// What it would have become; empty for a deletion.
+    /// New content of the ref file; empty for a deletion.
     pub(super) contents: Vec<u8>,
     note: PathBuf,
     lock: Option<PathBuf>,

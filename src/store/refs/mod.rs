@@ -27,15 +27,15 @@ pub use head::{Head, head};
 pub struct RefUpdate {
     /// The full name, `refs/...`, of a ref that all working trees share.
     pub name: String,
-    /// What the ref must be for the change to be made.
+    /// Expected old value.
     pub expected: ExpectedValue,
-    /// What it becomes; `None` deletes it and its reflog.
+    /// New value; `None` deletes the ref and its reflog.
     pub new: Option<ObjectId>,
     /// The text of the reflog entry; line ends become spaces.
     pub message: String,
 }
 
-/// What an [`RefUpdate`] requires of the ref it changes.
+/// Expected old value of a [`RefUpdate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedValue {
     /// It does not exist.
@@ -74,9 +74,9 @@ pub type RefListing = (String, Result<ObjectId, RefDamage>);
 /// One line of a reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReflogEntry {
-    /// What the ref was; `None` where the line stands for its creation.
+    /// Old value; `None` where the entry records its creation.
     pub old: Option<ObjectId>,
-    /// What it became.
+    /// New value.
     pub new: ObjectId,
     /// Who changed it, and when.
     pub who: Signature,
@@ -130,7 +130,7 @@ pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefLi
     Ok(found.into_iter().collect())
 }
 
-/// What a ref says, if its object exists.
+/// Value of a ref, if its object exists.
 pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, RefDamage> {
     if repo.has_object(id) || ObjectPresence::finds(repo, &id) {
         Ok(id)

@@ -1,7 +1,7 @@
 //! The file `packed-refs`: one line a ref, `id SP name`, with what a tag points to on a line of its own (`^id`).
 //!
-//! All sessions may stand in it alone, so a line that is wrong is not passed over: then nobody knows which refs there
-//! are, and nothing is read from it. git is as strict about lines, and reads names less strictly than it writes them.
+//! All sessions may be in it alone, so a line that is wrong is not passed over: then nobody knows which refs there are,
+//! and nothing is read from it. git is as strict about lines, and reads names less strictly than it writes them.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,8 @@ pub(super) fn path(repo: &Repository) -> PathBuf {
 }
 
 impl PackedRefs {
-    /// Reads the file anew each time: it is replaced by rename, and a time stamp does not tell two quick changes apart.
+    /// Reads the file anew each time: it is replaced by rename, and a time stamp does not distinguish two quick
+    /// changes.
     pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
         let path = path(repo);
         match crate::os::read_regular(&path) {
@@ -76,7 +77,7 @@ impl PackedRefs {
             .or_else(|| self.with_prefix(&format!("{name}/")).next().map(|(name, _)| name))
     }
 
-    /// The contents without these refs; `None` if they do not stand there.
+    /// The contents without these refs; `None` if they are not there.
     pub(super) fn without(&self, names: &[&str]) -> Option<Vec<u8>> {
         let mut kept = Vec::with_capacity(self.bytes.len());
         let mut dropping = false;
@@ -234,7 +235,7 @@ mod tests {
             let mut bytes = TEXT.as_bytes().to_vec();
             bytes[at] ^= 1 << bit;
             let names = |bytes: Vec<u8>| PackedRefs { bytes }.with_prefix("refs/").count();
-            // A flip may make another name or id of a ref, which nothing in the file tells; none may go.
+            // A flipped bit may give another name or id, which nothing in the file shows; none may go.
             proptest::prop_assert!(check(&bytes, gix::hash::Kind::Sha1).is_err() || names(bytes) == 4);
         }
     }

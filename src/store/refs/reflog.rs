@@ -16,7 +16,7 @@ pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
     repo.common_dir().join("logs").join(name)
 }
 
-/// A message as it stands in a reflog: on one line, without a line end.
+/// A message as it is in a reflog: on one line, without a line end.
 pub(super) fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -96,7 +96,7 @@ pub(super) fn replace(
     put.map_err(failed)
 }
 
-/// Opens the log, and tells whether it is new.
+/// Opens the log, and returns whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = paths::sharing(repo);
     let mut options = OpenOptions::new();
@@ -123,7 +123,7 @@ fn ends_line(file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Removes a directory that holds nothing but empty folders.
+/// Removes a directory that holds nothing but empty directories.
 pub(super) fn remove_empty_dirs(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;

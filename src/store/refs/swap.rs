@@ -1,9 +1,9 @@
 //! Making changes of refs that lie in files.
 //!
-//! All that can fail for want of space comes first and can be taken back: locks with the new contents, reflog lines, the
-//! new `packed-refs`. For several refs a journal then says what is about to happen; from there on there are only
+//! All that can fail for want of space comes first and can be taken back: locks with the new contents, reflog lines,
+//! the new `packed-refs`. For several refs a journal then says what is about to happen; from there on there are only
 //! renames, which are taken back if one fails, and then removals: from the first one on the change is made, what cannot
-//! be removed or synced is told and no failure, and a later command completes it, as it does if we are killed.
+//! be removed or synced is reported and no failure, and a later command completes it, as it does if we are killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -175,7 +175,7 @@ fn prepare(
     }
 }
 
-/// What has been done so far, to be taken back.
+/// Rollback log of a ref transaction: the steps done so far.
 #[derive(Default)]
 struct RollbackLog {
     moved: Vec<(PathBuf, Option<ObjectId>)>,

@@ -46,7 +46,7 @@ pub fn diff(
     TreeReader::single(repo).diff(old, new, renames)
 }
 
-/// What stands at a path of a tree; `None` when nothing does. Directories are not looked for.
+/// Entry at a path of a tree; `None` when there is none. Directories do not count.
 pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Option<TreeEntryInfo>, Error> {
     Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(TreeEntryInfo::from))
 }
@@ -214,7 +214,7 @@ fn from_record(record: recorder::Change) -> Option<TreeDiff> {
     })
 }
 
-/// Makes one change of the deletion and the addition that stand for a path whose kind changed. A path has two records
+/// Makes one change of the deletion and the addition that represent a path whose kind changed. A path has two records
 /// only then.
 fn join_replaced(found: &mut Vec<TreeDiff>) {
     found.dedup_by(|later, earlier| {
@@ -289,7 +289,7 @@ pub(crate) fn find(repo: &Repository, id: ObjectId) -> Result<gix::Object<'_>, E
     }
 }
 
-/// What stands at a path; directories do not count.
+/// Entry at a path; directories do not count.
 pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) -> Result<Option<TreeItem>, Error> {
     let Some(mut id) = tree_id(repo, tree)? else {
         return Ok(None);

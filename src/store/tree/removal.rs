@@ -9,7 +9,7 @@ use super::super::objects::Writer;
 use super::super::{Error, Kind, ObjectId, Repository, checkpoint, pathspec::PathFilter};
 use crate::model::path::RepoPath;
 
-/// What was taken out: paths and the objects there.
+/// Removed paths and their objects.
 pub type RemovedPaths = Rc<Vec<(RepoPath, ObjectId)>>;
 
 /// Takes paths out of trees. What was found out about a directory is kept, so that snapshots that share their files cost
@@ -22,7 +22,7 @@ pub struct PathRemover<'a> {
 }
 
 impl<'a> PathRemover<'a> {
-    /// What `filter` keeps is taken out.
+    /// Remover of the paths that `filter` selects.
     pub fn new(repo: &'a Repository, writer: &'a Writer, filter: PathFilter) -> Self {
         Self {
             repo,

@@ -15,7 +15,7 @@ fn changes_path(repo: &Repository, n: u64) -> Result<PathBuf, Error> {
     Ok(directory.join(format!("{n}.changes")))
 }
 
-/// What became of one path: its mode as in a tree and its blob; `None` if it was deleted.
+/// Change of one path: its new mode as in a tree and its blob; `None` if it was deleted.
 pub type PathChange = (RepoPath, Option<(u32, Oid)>);
 
 /// Writes the paths that an entry changed, before the entry itself.

@@ -3,7 +3,7 @@
 use super::{Effect, UndoEntry, UndoLine};
 use crate::model::id::Oid;
 
-/// The list as it stands.
+/// Current undo list.
 #[derive(Clone, Debug, Default)]
 pub struct UndoList {
     pub(super) entries: Vec<(UndoEntry, UndoState)>,
@@ -11,7 +11,7 @@ pub struct UndoList {
     redo: Vec<usize>,
 }
 
-/// What became of an entry.
+/// State of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum UndoState {
     /// About to be done; what was meant and is not settled is the end of the list.
@@ -26,13 +26,13 @@ pub(super) enum UndoState {
 }
 
 impl UndoList {
-    /// What the next undo takes back.
+    /// Entry that the next undo reverts.
     pub fn undoable(&self) -> Option<&UndoEntry> {
         let done = self.entries.iter().rev().find(|(_, state)| *state == UndoState::Done);
         done.map(|(entry, _)| entry)
     }
 
-    /// What the next redo does again, and the safety checkpoint that holds the state to go to.
+    /// Entry that the next redo repeats, and the safety checkpoint with the target state.
     pub fn redoable(&self) -> Option<(&UndoEntry, Option<&Oid>)> {
         let (entry, state) = &self.entries[*self.redo.last()?];
         match state {
@@ -109,7 +109,7 @@ impl UndoList {
     }
 }
 
-/// Tells the record's part of an entry the number of the last operation in its draft.
+/// Sets the number of the last draft operation in the record part of an entry.
 fn set_last(entry: &mut UndoEntry, now: Option<u64>) {
     for effect in &mut entry.effects {
         if let (Effect::Record { last, .. }, Some(now)) = (effect, now) {

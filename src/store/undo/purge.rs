@@ -1,7 +1,7 @@
 //! The undo list after a purge: ids of checkpoints that were written again are replaced, and what rests on one that is
 //! gone is forgotten, with everything that the list says about it.
 //!
-//! The one place that rewrites a list, whole and in one step: what a purge is to remove may stand in it in clear.
+//! The one place that rewrites a list, whole and in one step: what a purge is to remove may be in it in clear.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::model::json;
 use crate::os;
 use crate::store::{Error, Repository, lock, sharing};
 
-/// What became of a checkpoint.
+/// Fate of a checkpoint in a purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointFate {
     /// It is what it was.
@@ -25,9 +25,9 @@ pub enum CheckpointFate {
     Gone,
 }
 
-/// What a purge did.
+/// Purge of the undo list.
 pub struct UndoPurge<'a> {
-    /// What became of a commit.
+    /// Fate of a commit.
     pub became: &'a dyn Fn(&Oid) -> CheckpointFate,
     /// The identity of a session that is gone altogether.
     pub session: Option<&'a str>,
@@ -71,7 +71,7 @@ pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>
     Ok(gone.len())
 }
 
-/// The lock that guards the list in a working tree's private folder.
+/// The lock that guards the list in a working tree's private directory.
 pub fn lock_of(repo: &Repository, directory: &Path, wait: std::time::Duration) -> Result<lock::HeldLock, Error> {
     lock::worktree_at(repo, directory, wait)
 }

@@ -1,4 +1,4 @@
-//! What was meant and is not settled: whether it was done, told by what it was to change.
+//! Write-ahead entries without a commit record; the refs decide whether they took effect.
 
 use super::{Effect, UndoEntry, UndoLine, UndoList, UndoState};
 use crate::model::id::Oid;
@@ -28,7 +28,7 @@ fn happened(repo: &Repository, entry: &UndoEntry) -> Result<(bool, Option<u64>),
         let last = in_draft(repo, entry)?;
         return Ok((last.is_some(), last));
     }
-    // All of them move or none does, so one that stands where it was to go is proof.
+    // All of them move or none does, so one at its target value is proof.
     let mut stands = true;
     for (name, old, new) in &moves {
         let now = match refs::read(repo, name) {

@@ -23,7 +23,7 @@ pub(super) struct TargetContent {
     pub id: ObjectId,
     /// Whether the blob is the file, byte for byte.
     pub raw: bool,
-    /// The attributes of its folder.
+    /// The attributes of its directory.
     pub attributes: Arc<Attributes>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// What happens to the content of a file between repository and disk; `None` if nothing does.
+    /// Conversion of a file's content between repository and disk; `None` if there is none.
     pub(super) fn conversion(&mut self, path: &[u8], content: &TargetContent) -> Option<Conversion<'a>> {
         if content.raw || content.thing == Thing::Link {
             return None;
@@ -112,14 +112,14 @@ impl<'a> Converter<'a> {
                 return Ok(same_blob);
             }
         }
-        // Telling whether a filter makes a difference would be to run it, which may need consent first.
+        // Determining whether a filter makes a difference would be to run it, which may need consent first.
         if self.program(path, one).is_some() || self.program(path, other).is_some() {
             return Ok(false);
         }
         match (self.sum(path, one), self.sum(path, other)) {
             (Ok(one), Ok(other)) => Ok(one == other),
             (Err(ContentError::Source(error)), _) | (_, Err(ContentError::Source(error))) => Err(error),
-            // What cannot be told apart is written, and fails there with its reason.
+            // What cannot be distinguished is written, and fails there with its reason.
             _ => Ok(false),
         }
     }

@@ -16,17 +16,17 @@ pub(super) struct Disk {
     missing: Option<(Vec<u8>, DiskEntry)>,
 }
 
-/// What lies at a path.
+/// Entry on disk at a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DiskEntry {
     Nothing,
     /// A file, link or directory, or something that is none of them.
     Something(Meta),
-    /// This many bytes of the path already lead to something that is no folder.
+    /// This many bytes of the path already lead to something that is no directory.
     Blocked(usize),
 }
 
-/// What was found in a directory that has to go.
+/// Obstacle in a directory that is to be removed.
 pub(super) enum DirectoryObstacle {
     File(Vec<u8>),
     /// A FIFO, socket or device.
@@ -46,7 +46,7 @@ impl Disk {
         })
     }
 
-    /// The directory of a path and its name in it; `None` if there is no such folder.
+    /// The directory of a path and its name in it; `None` if there is no such directory.
     pub(super) fn directory_of<'b>(&mut self, path: &'b [u8]) -> io::Result<Option<(&Dir, &'b [u8])>> {
         let (directory, name) = split(path);
         let known = self.last.take_if(|(known, _)| known == directory).map(|(_, dir)| dir);
@@ -78,7 +78,7 @@ impl Disk {
         Ok(there)
     }
 
-    /// What is there instead of the directory of a path.
+    /// Entry in place of the directory of a path.
     fn instead_of(&self, path: &[u8]) -> io::Result<DiskEntry> {
         let mut dir = self.root.below(b"")?;
         for (slash, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {

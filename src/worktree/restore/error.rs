@@ -25,7 +25,7 @@ pub enum Error {
     UnsafePath {
         /// The path.
         path: RepoPath,
-        /// What is wrong with it.
+        /// Problem of the path.
         why: PathProblem,
     },
     /// The checkpoint describes more paths than any project has.
@@ -41,7 +41,7 @@ pub enum Error {
         path: RepoPath,
         /// The tree.
         id: ObjectId,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// The content of a file cannot be read from the repository, or is not what its id says.
@@ -51,7 +51,7 @@ pub enum Error {
         path: RepoPath,
         /// The blob.
         id: ObjectId,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
     /// A list of the checkpoint names a blob that the checkpoint does not have.
@@ -65,7 +65,7 @@ pub enum Error {
     Io {
         /// A verb.
         action: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -75,7 +75,7 @@ pub enum Error {
     IndexLocked {
         /// The lock file.
         path: PathBuf,
-        /// How long it has been there, as far as the clock can tell.
+        /// How long it has been there, as far as the clock shows.
         age: Option<Duration>,
     },
     /// The rules for content could not be read.
@@ -97,7 +97,7 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
-    /// What the user can do about it, where there is something.
+    /// Hint for the user, if any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Rules(error) => error.hint(),

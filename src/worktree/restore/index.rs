@@ -34,7 +34,7 @@ pub struct IndexState<'a> {
     pub blobs: &'a [ObjectId],
 }
 
-/// What changed in the index.
+/// Change of the index.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct IndexChange {
     /// Paths whose entries are others now.

@@ -19,7 +19,7 @@ use crate::store::{self, Repository};
 
 /// The form of the file; another one is left alone.
 const VERSION: u32 = 1;
-/// Its name in a working tree's private folder.
+/// Its name in a working tree's private directory.
 const FILE: &str = "restore.journal";
 
 /// An unfinished restore.
@@ -109,8 +109,8 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
     }
 }
 
-/// How the names of temporary files begin that an interrupted restore of this working tree may have left; `None` if none
-/// was interrupted, or its journal cannot be read, which whoever needs it tells.
+/// How the names of temporary files begin that an interrupted restore of this working tree may have left; `None` if
+/// none was interrupted, or its journal cannot be read, which its reader reports.
 pub fn leftovers_begin(repo: &Repository) -> Option<Vec<u8>> {
     let journal = read(repo).ok().flatten()?;
     Some(format!("{}{}-", super::TEMPORARY, journal.token).into_bytes())

@@ -60,7 +60,7 @@ pub struct RestoreOptions<'a> {
     /// from the present.
     pub keep_ignored: bool,
     /// Whether the target is the user's own beyond doubt, or the user said so: it may then have filters run that the
-    /// present files do not ask for, and hold links into the repository's folder.
+    /// present files do not ask for, and hold links into the repository's directory.
     pub trusted: bool,
     /// The directory that the command was started in, relative to the root of the working tree: it is not removed.
     pub cwd: Option<RepoPath>,
@@ -70,7 +70,7 @@ pub struct RestoreOptions<'a> {
     pub included: Option<&'a HashSet<RepoPath>>,
     /// Directories of which both sides say all that is meant in them, even where they are repositories: see [`enter`].
     pub entered: Option<&'a HashSet<RepoPath>>,
-    /// The index, if it is not the repository's own: it tells what sparse checkout leaves out.
+    /// The index, if it is not the repository's own: it shows what sparse checkout leaves out.
     pub index: Option<&'a Path>,
 }
 

@@ -16,7 +16,7 @@ use crate::worktree::snapshot::names;
 const MAX_PATH: usize = 1024 * 1024;
 const MAX_DEPTH: usize = 4096;
 
-/// What is wrong with a path.
+/// Problem of a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
     /// It is empty, or has an empty name in it, as an absolute path has.
@@ -28,7 +28,7 @@ pub enum PathProblem {
     /// A name holds a slash or a zero byte.
     #[error("it has a name that no file can have")]
     NoName,
-    /// A name stands for the repository, or for a file that git reads, on one file system or another.
+    /// A name represents the repository, or a file that git reads, on one file system or another.
     #[error("it stands for git's own files on some systems")]
     Git,
     /// Windows takes the name for something else.
@@ -45,7 +45,7 @@ pub enum PathProblem {
     Collides(crate::model::path::RepoPath),
 }
 
-/// What the file system under the working tree does with names.
+/// Name rules of the file system of the working tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::worktree) struct FileSystem {
     /// Names that differ in case or Unicode form alone are one.
@@ -63,7 +63,7 @@ impl FileSystem {
         }
     }
 
-    /// Checks one name in a folder. `is_file` is false for links, directories and repositories.
+    /// Checks one name in a directory. `is_file` is false for links, directories and repositories.
     pub(super) fn check_name(self, name: &[u8], is_file: bool) -> Result<(), PathProblem> {
         match name {
             b"" => return Err(PathProblem::Empty),
@@ -83,7 +83,7 @@ impl FileSystem {
         Ok(())
     }
 
-    /// Checks a whole path, as it stands in a list. `is_file` is about its last name.
+    /// Checks a whole path, as it is in a list. `is_file` is about its last name.
     pub(super) fn check(self, path: &[u8], is_file: bool) -> Result<(), PathProblem> {
         if path.len() > MAX_PATH {
             return Err(PathProblem::TooLong);

@@ -9,11 +9,11 @@ use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, BlockedPath, PlanLine, PlanReason};
 use crate::worktree::snapshot::settings::SnapshotSettings;
 
-/// What a restore does. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
+/// Plan of a restore. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
 pub struct RestorePlan {
-    /// What happens to which path and why, sorted by path.
+    /// Actions with reasons, sorted by path.
     pub lines: Vec<PlanLine>,
-    /// What must be out of the way first, sorted by path. With any of these a plan is not executed.
+    /// Obstacles, sorted by path. A plan with any of them is not executed.
     pub blocked: Vec<BlockedPath>,
     /// In the order in which they are executed.
     pub(super) steps: Vec<RestoreStep>,

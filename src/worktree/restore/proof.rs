@@ -31,7 +31,7 @@ impl Converter<'_> {
             Err(error) => return Err(error),
         };
         let before = dir::file_meta(&file)?;
-        // Where links cannot be had, a file with the target stands for one.
+        // Where symlinks are not supported, a file with the target replaces one.
         let fits = before.kind == FileKind::File && (content.thing != Thing::Link || !self.settings.symlinks);
         if !fits || !self.holds(&file, before.size, path, content)? {
             return Ok(None);

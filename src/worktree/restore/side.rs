@@ -21,7 +21,7 @@ use crate::store::{Kind, ObjectId, Repository};
 pub struct SideFiles<'a> {
     /// Their tree.
     pub tree: ObjectId,
-    /// What the tree does not say.
+    /// Lists of what the tree cannot represent.
     pub lists: &'a Lists,
     /// The blobs of the files in `lists.held`, by their numbers.
     pub held: &'a [ObjectId],
@@ -29,7 +29,7 @@ pub struct SideFiles<'a> {
     pub umask: u32,
 }
 
-/// What has a name in a folder.
+/// Named entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SideEntry {
     /// A directory; without a tree it only holds files that are held beside the tree.
@@ -124,7 +124,7 @@ impl<'a> TreeSide<'a> {
         self.raw.contains(path)
     }
 
-    /// The permission bits of a file, and whether they stand in the list.
+    /// The permission bits of a file, and whether they are in the list.
     pub(super) fn mode(&self, path: &[u8], executable: bool) -> (u32, bool) {
         match self.modes.get(path) {
             Some(mode) => (*mode, true),
@@ -141,7 +141,7 @@ impl<'a> TreeSide<'a> {
         modes.chain(raw).chain(held)
     }
 
-    /// What lies in a directory, sorted by name. `path` has a slash at its end, or is empty for the root.
+    /// Entries of a directory, sorted by name. `path` has a slash at its end, or is empty for the root.
     pub(super) fn directory(&self, path: &[u8], tree: Option<ObjectId>) -> Result<BTreeMap<Vec<u8>, SideEntry>, Error> {
         let mut nodes = BTreeMap::new();
         let no_path = |name: &[u8], why| Error::UnsafePath {
@@ -202,7 +202,7 @@ impl<'a> TreeSide<'a> {
         self.entered.is_some_and(|entered| entered.contains(&path()))
     }
 
-    /// The held files below a folder.
+    /// The held files below a directory.
     fn below<'b>(&'b self, path: &'b [u8]) -> impl Iterator<Item = (&'a [u8], ObjectId)> + 'b {
         let from = self
             .held
@@ -211,7 +211,7 @@ impl<'a> TreeSide<'a> {
             .take_while(move |(held, _)| held.starts_with(path))
     }
 
-    /// What stands at a path.
+    /// Entry at a path.
     pub(super) fn node(&self, path: &[u8]) -> Result<Option<SideEntry>, Error> {
         let mut at = self.root();
         let mut start = 0;

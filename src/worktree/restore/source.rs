@@ -1,4 +1,4 @@
-//! What is stored, read and checked against its id.
+//! Stored content, verified against its id while it is read.
 //!
 //! Large blobs come from a git child piece by piece; git-lfs content is read from where git-lfs keeps it, and checked,
 //! so that nothing is run and no server asked. What was checked before anything is written need not be read again, as

@@ -1,7 +1,7 @@
 //! Two complete trees side by side: every path at which they may differ, with the rules that hold there on each side.
 //!
 //! Directories with the same tree are not entered, unless a list names a path in them or other attributes hold. Both
-//! chains of `.gitattributes` are followed, and of the target the `.gitignore` files: they tell which of the files that
+//! chains of `.gitattributes` are followed, and of the target the `.gitignore` files: they show which of the files that
 //! are there now would not have been saved then.
 #![expect(
     clippy::option_option,
@@ -31,27 +31,27 @@ pub(super) struct PathPair<'w> {
     pub path: Vec<u8>,
     pub present: Option<SideEntry>,
     pub target: Option<SideEntry>,
-    /// What holds in the directory of the path.
+    /// Rules of the path's directory.
     pub rules: &'w DirectoryRules,
 }
 
-/// What holds in a folder.
+/// Rules of a directory.
 #[derive(Clone)]
 pub(super) struct DirectoryRules {
     pub present: Arc<Attributes>,
     pub target: Arc<Attributes>,
     ignore: IgnoreChain,
-    /// Whether the target's rules ignore the whole folder.
+    /// Whether the target's rules ignore the whole directory.
     ignored: bool,
     /// Why the directory is not, or not as it is, in the present tree.
     pub not_held: Option<SkipReason>,
-    /// Why the target does not know what was in the folder.
+    /// Why the target does not know what was in the directory.
     pub not_saved: Option<SkipReason>,
     /// Whether a file has to take the place of the directory, or of one above it.
     pub replaced: bool,
 }
 
-/// What to do about a pair.
+/// Next step of the walk for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WalkDecision {
     /// Nothing more.
@@ -230,7 +230,7 @@ impl<'a> PairWalk<'a> {
         }
     }
 
-    /// Whether a list names something below the folder.
+    /// Whether a list names something below the directory.
     fn is_beside(&self, directory: &[u8]) -> bool {
         let below = [directory, b"/"].concat();
         let from = (std::ops::Bound::Excluded(&below[..]), std::ops::Bound::Unbounded);

@@ -30,7 +30,7 @@ const NAMES: [&str; 6] = ["crlf", "ident", "filter", "eol", "text", "working-tre
 /// A rule without any of these words leaves the content of files alone.
 const WORDS: [&str; 8] = ["[attr]", "binary", "crlf", "encoding", "eol", "filter", "ident", "text"];
 
-/// The attributes that hold in a folder.
+/// The attributes that hold in a directory.
 pub(in crate::worktree) struct Attributes {
     search: Search,
     collection: MetadataCollection,
@@ -139,7 +139,7 @@ impl Attributes {
     }
 }
 
-/// What happens to the content of a file on its way into the repository and back.
+/// Conversion of a file's content on its way into the repository and back.
 #[derive(Clone)]
 pub(in crate::worktree) struct Conversion<'a> {
     pub eol: eol::AttributesDigest,
@@ -159,7 +159,7 @@ pub(in crate::worktree) enum FilterAttribute<'a> {
 }
 
 impl Conversion<'_> {
-    /// What happens to a link.
+    /// Conversion of a symlink: none.
     pub(super) fn none() -> Self {
         Self {
             eol: eol::AttributesDigest::Binary,
@@ -214,7 +214,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// What holds for the file `path` in a directory with these attributes.
+    /// Conversion of the file `path` in a directory with these attributes.
     pub(in crate::worktree) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
         let default = self.settings.default_eol();
         let mut conversion = Conversion {

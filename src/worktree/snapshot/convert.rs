@@ -55,7 +55,7 @@ pub(super) fn to_git<'a>(
     }
 }
 
-/// What `git add` stores; `None` where it would fail.
+/// Converts content as `git add` does; `None` where that would fail.
 pub(in crate::worktree) fn forward<'a>(
     content: &'a [u8],
     conversion: &Conversion<'_>,
@@ -85,7 +85,7 @@ pub(in crate::worktree) fn forward<'a>(
     Some(bytes)
 }
 
-/// What a checkout writes for a blob; `None` where it would fail.
+/// Converts a blob as a checkout does; `None` where that would fail.
 pub(in crate::worktree) fn back<'a>(
     blob: &'a [u8],
     conversion: &Conversion<'_>,
@@ -110,7 +110,7 @@ pub(in crate::worktree) fn back<'a>(
     Some(bytes)
 }
 
-/// What becomes of a file that is too large to be held in memory and in which at most line ends are converted.
+/// Conversion of a file that is too large for memory and in which at most line ends are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamConversion {
     /// Stored as it is, and comes back so.
@@ -124,7 +124,7 @@ pub(super) enum StreamConversion {
     },
 }
 
-/// The bytes of a file, counted piece by piece as git counts them to tell text from other content.
+/// The bytes of a file, counted piece by piece as git counts them to distinguish text from other content.
 #[derive(Debug)]
 pub(super) struct Counter {
     stats: eol::Stats,

@@ -1,4 +1,4 @@
-//! What became of the files that were read, on its way into directories, lists, status and cache.
+//! Distribution of the results of reading to directories, lists, status and cache.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,7 +33,7 @@ impl<'a> Results<'a> {
         (candidate.parts().1, what)
     }
 
-    /// What may be believed of a candidate next time.
+    /// Cache record of a candidate.
     fn record(&self, candidate: &'a FileToRead, read: &Read) -> Option<FileRecord> {
         let note = read.note.as_ref()?;
         let (mode, id, raw) = match read.outcome {
@@ -57,7 +57,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// What cannot be entered where it belongs at once.
+/// Entries that are inserted later.
 #[derive(Default)]
 pub(super) struct DeferredEntries {
     /// Directories with an unchanged file whose blob does not give its bytes, or may not do so next time.

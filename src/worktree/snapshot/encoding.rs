@@ -20,10 +20,10 @@ pub(in crate::worktree) enum TextEncoding {
     Other,
 }
 
-/// The order of bytes in a unit, and the mark at the start of the file that tells it.
+/// The order of bytes in a unit, and the mark at the start of the file that shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::worktree) enum Order {
-    /// Told by a mark, which must be there; iconv writes little-endian with a mark.
+    /// Determined by a mark, which must be there; iconv writes little-endian with a mark.
     Marked,
     /// Little-endian without a mark, which must not be there.
     Little,
@@ -36,7 +36,7 @@ pub(in crate::worktree) enum Order {
 }
 
 impl TextEncoding {
-    /// What an attribute names; `None` for UTF-8, in which nothing is to be done.
+    /// Encoding named by an attribute; `None` for UTF-8, which needs no conversion.
     pub(super) fn of_label(label: &BStr) -> Option<Self> {
         let label = label.to_ascii_uppercase();
         let unicode = |width, order| Some(Self::Unicode { width, order });
@@ -76,7 +76,7 @@ impl TextEncoding {
         }
     }
 
-    /// What a checkout writes for UTF-8 text; `None` if it cannot be written in this encoding.
+    /// Encodes UTF-8 text as a checkout does; `None` if this encoding cannot represent it.
     pub(super) fn encode(self, text: &[u8]) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(text).ok()?;
         match self {

@@ -18,7 +18,7 @@ impl<'a> Entries<'a> {
         self.list.push((name, mode, id));
     }
 
-    /// Writes the tree; `None` if it would be empty, since git stores no empty folders.
+    /// Writes the tree; `None` if it would be empty, since git stores no empty directories.
     pub(super) fn write(mut self, writer: &Writer) -> Result<Option<ObjectId>, Error> {
         if self.list.is_empty() {
             return Ok(None);

@@ -35,13 +35,13 @@ pub enum Error {
     /// A directory that the sparse index holds as one entry is needed file by file, and its tree is not in this clone.
     #[error("cannot expand folder '{path}' of the sparse index: its tree is not in this repository")]
     SparseFolder {
-        /// The folder.
+        /// The directory.
         path: RepoPath,
     },
     /// The working tree's own directory cannot be read.
     #[error("cannot read work tree '{}': {}", path.display(), reason(source))]
     WorkTree {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -61,10 +61,10 @@ pub enum Error {
         key: String,
         /// Its value.
         value: String,
-        /// What is wrong.
+        /// Reason, in words.
         why: String,
     },
-    /// What a filter gives for a large file could not be put into a file of ours.
+    /// Output of a filter for a large file could not be written to a temporary file.
     #[error("cannot use a scratch file for the output of a filter: {}", reason(source))]
     Scratch {
         /// The system's reason.
@@ -73,7 +73,7 @@ pub enum Error {
     /// gix failed.
     #[error("cannot {action}: {source}")]
     Gix {
-        /// What was being done.
+        /// Action that failed.
         action: &'static str,
         /// The reason gix gave.
         source: gix::Error,

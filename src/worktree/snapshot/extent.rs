@@ -1,4 +1,4 @@
-//! What a snapshot looked at: its directories, and what it rests on beside the files.
+//! Extent of a snapshot: its directories, and its inputs besides the files.
 //!
 //! For who wants to know whether another snapshot could find anything else. Says what there is to watch, watches nothing.
 

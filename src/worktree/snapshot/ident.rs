@@ -36,7 +36,7 @@ fn rewrite(content: &[u8], on_checkout: bool, replacement: &[u8]) -> Option<Vec<
                 break;
             };
             let inside = &rest[3..3 + end];
-            // git looks for the space from the second character on, and lets it stand at the very end.
+            // git looks for the space from the second character on, and allows it at the very end.
             let spaced = inside
                 .get(1..)
                 .and_then(|text| text.find_byte(b' '))

@@ -118,7 +118,7 @@ impl GlobalPatterns {
     }
 }
 
-/// `core.excludesFile`, or its default in the user's configuration folder.
+/// `core.excludesFile`, or its default in the user's configuration directory.
 fn excludes_file(repo: &Repository) -> Result<Option<PathBuf>, Error> {
     let set = repo
         .config_snapshot()

@@ -151,7 +151,7 @@ pub(super) fn place(repo: &Repository, path: Option<&Path>) -> PathBuf {
 }
 
 /// Reads a large index while another thread sees whether its checksum is right, which takes as long. `None` when it is
-/// not large, anything is wrong, or the file was replaced meanwhile: then it is to be read in the usual way, which tells.
+/// not large, anything is wrong, or the file was replaced meanwhile: then it is read in the usual way, which decides.
 fn read_large(path: &Path, hash: gix::hash::Kind, options: decode::Options) -> Option<gix::index::File> {
     let opened = fs::File::open(path).ok()?;
     let before = opened.metadata().ok().filter(|before| before.len() >= LARGE)?;
@@ -198,7 +198,7 @@ fn is_sound(file: fs::File, length: u64, hash: gix::hash::Kind) -> io::Result<bo
     Ok(found.as_slice() == end)
 }
 
-/// What the index has of one name in a folder.
+/// Index entries of one name in a directory.
 #[derive(Debug, Clone)]
 pub(super) struct Group<'a> {
     pub name: &'a [u8],

@@ -17,7 +17,7 @@ pub(in crate::worktree) struct Lfs {
     objects: PathBuf,
 }
 
-/// What a pointer says of the content.
+/// Pointer to content of git-lfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::worktree) struct Pointer {
     /// Its SHA-256 in hexadecimal.

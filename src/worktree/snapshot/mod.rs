@@ -64,12 +64,12 @@ use settings::SnapshotSettings;
 use staged::StagedIssues;
 use walk::{TreeTrust, WalkContext, WalkResult};
 
-/// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and folders.
+/// Whether git stores an entry of this name in a tree, on any system; `is_file` is false for links and directories.
 pub fn is_storable(name: &[u8], is_file: bool) -> bool {
     names::is_storable(name, is_file)
 }
 
-/// The SHA-256, in hexadecimal, of the content that a blob stands for as a pointer of git-lfs; `None` if it is none.
+/// The SHA-256, in hexadecimal, of the content that a blob represents as a pointer of git-lfs; `None` if it is none.
 pub fn lfs_pointer(blob: &[u8]) -> Option<String> {
     lfs::Pointer::parse(blob).map(|pointer| pointer.sha256)
 }
@@ -106,7 +106,7 @@ pub struct Snapshot {
     pub tree: ObjectId,
     /// The index. An unmerged path takes our side, else theirs, else the base; the lists hold all of them.
     pub index_tree: ObjectId,
-    /// What the trees do not say.
+    /// Lists of what trees cannot represent.
     pub lists: Lists,
     /// The blobs of unmerged stages, in the order of their numbers in the list.
     pub conflict_blobs: Vec<ObjectId>,
@@ -124,8 +124,8 @@ pub struct Snapshot {
 
 /// Takes a snapshot of the working tree of `repo`, storing new objects with `writer`.
 ///
-/// With a writer that keeps nothing it only tells what a snapshot would be. Fails if there is no working tree, its owner
-/// is not trusted, the index cannot be read or an object cannot be written; what concerns single files is listed.
+/// With a writer that keeps nothing it only computes the ids. Fails if there is no working tree, its owner is not
+/// trusted, the index cannot be read or an object cannot be written; what concerns single files is listed.
 pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -> Result<Snapshot, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
@@ -208,7 +208,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     };
     let mut found = walk::walk(repo, &ground, attributes, threads)?;
     if deferred::is_over(&found, options.max_total_size) {
-        // Which files are beyond the limit is told one by one.
+        // Files above the limit are reported one by one.
         ground.trusted = None;
         found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
     }
@@ -282,7 +282,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     Ok(made)
 }
 
-/// What the next snapshot may believe of each directory, sorted by the paths, which have a slash at the end.
+/// Cache records of the directories, sorted by path; paths end with a slash.
 fn seen_directories(found: &WalkResult) -> Vec<(Vec<u8>, &memory::CachedDirectory)> {
     let mut directories: Vec<_> = found
         .directories

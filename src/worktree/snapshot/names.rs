@@ -27,7 +27,7 @@ pub(in crate::worktree) fn is_storable(name: &[u8], is_file: bool) -> bool {
         && (is_file || meaning(name) != Some(Meaning::Modules))
 }
 
-/// What git takes a file of this name for.
+/// Meaning of a file name to git.
 pub(super) fn meaning(name: &[u8]) -> Option<Meaning> {
     // The last byte and the first decide for nearly every name.
     if !matches!(name.first(), Some(b'.' | b'g' | b'G' | b'~' | 0x80..)) && !name.contains(&b'\\') {
@@ -89,7 +89,7 @@ fn is_ntfs(name: &[u8], text: &[u8], short: [u8; 6]) -> bool {
         && is_end(&name[8..])
 }
 
-/// What NTFS drops from the end of a name: spaces, dots, and a stream after a colon.
+/// Whether NTFS drops this end of a name: spaces, dots, and a stream after a colon.
 fn is_end(rest: &[u8]) -> bool {
     let kept = rest.iter().find(|byte| !matches!(byte, b' ' | b'.'));
     matches!(kept, None | Some(b':'))

@@ -1,5 +1,5 @@
-//! Repositories in the working tree: submodules and others. They are told from plain directories as git tells them, and only
-//! the commit they are at is read.
+//! Repositories in the working tree: submodules and others. They are distinguished from plain directories as git does,
+//! and only the commit they are at is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use super::walk::WalkContext;
 use crate::os::dir::{Dir, DirNames};
 use crate::store::{self, ObjectId, Repository};
 
-/// What a directory is that may be a repository.
+/// Kind of a directory that may be a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nested {
     /// A repository at a commit.
     At(ObjectId),
     /// A repository without commits.
     Without,
-    /// A repository whose commit cannot be told: with other ids than this one's, or broken.
+    /// A repository whose commit cannot be determined: with other ids than this one's, or broken.
     Unknown,
-    /// A plain folder.
+    /// A plain directory.
     No {
         /// Whether nothing is in it.
         empty: bool,
@@ -81,8 +81,8 @@ fn head_by_git(nested: &Repository) -> Nested {
     }
 }
 
-/// The repository that a `.git` file, directory or link stands for; `None` if it stands for none, an error if that cannot
-/// be told, as for git.
+/// The repository that a `.git` file, directory or link represents; `None` if it represents none, an error if that
+/// cannot be determined, as for git.
 fn git_dir(dot_git: &Path) -> io::Result<Option<PathBuf>> {
     let meta = match std::fs::metadata(dot_git) {
         Ok(meta) => meta,

@@ -16,7 +16,7 @@ pub(super) struct Queue {
 struct QueueState {
     waiting: Vec<Task>,
     at_work: usize,
-    /// Threads that wait to be told of a change; nobody is told otherwise, since that asks the system each time.
+    /// Threads that wait for a notification; without one nobody is notified, since that is a system call each time.
     idle: usize,
     next: u32,
 }
@@ -53,7 +53,7 @@ impl Queue {
         }
     }
 
-    /// Ends the work on a directory and adds the directories found in it. Tells how many wait.
+    /// Ends the work on a directory and adds the directories found in it. Returns how many wait.
     pub(super) fn done(&self, found: &mut Vec<Task>) -> usize {
         let mut state = self.lock();
         let before = state.waiting.len();

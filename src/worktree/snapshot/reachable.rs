@@ -1,4 +1,4 @@
-//! What the trees that refs hold have at a path: HEAD's, and those of the session's previous checkpoint.
+//! Objects at a path in trees that refs hold: HEAD's, and those of the session's previous checkpoint.
 //!
 //! Only an object that is found there is sure to stay. One that merely lies in the repository, because the index named
 //! it or an earlier attempt stored it, may be thrown away by a `git repack -ad` that looked at the refs before ours
@@ -20,7 +20,7 @@ pub(super) struct TreeLookup<'a> {
     way: Vec<(Vec<u8>, Rc<Listing>)>,
 }
 
-/// What the trees have in one folder.
+/// Entries of the trees in one directory.
 #[derive(Default)]
 pub(super) struct Listing {
     /// The trees of the directory itself, each once.
@@ -28,7 +28,7 @@ pub(super) struct Listing {
     names: Vec<u8>,
     /// Where in `names` each name begins and ends, in the order of the names. One is there as often as it has ids.
     spans: Vec<(u32, u32)>,
-    /// What stands under each name.
+    /// Objects by name.
     ids: Vec<ObjectId>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> TreeLookup<'a> {
         self.roots
     }
 
-    /// What stands at a path in any of the trees.
+    /// Objects at a path in any of the trees.
     pub(super) fn at(&mut self, path: &[u8]) -> &[ObjectId] {
         let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
@@ -88,7 +88,7 @@ impl<'a> TreeLookup<'a> {
         depth
     }
 
-    /// What trees of one directory hold.
+    /// Lists the entries of trees of one directory.
     pub(super) fn listing(&self, trees: &[ObjectId]) -> Listing {
         let mut listing = Listing::default();
         let mut found = Vec::new();
@@ -135,7 +135,7 @@ impl Listing {
         }
     }
 
-    /// What stands under a name in any of the trees.
+    /// Objects with a name in any of the trees.
     pub(super) fn of(&self, name: &[u8]) -> &[ObjectId] {
         let at = |(start, end): &(u32, u32)| &self.names[*start as usize..*end as usize];
         let start = self.spans.partition_point(|span| at(span) < name);

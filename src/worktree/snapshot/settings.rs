@@ -64,7 +64,7 @@ impl SnapshotSettings {
         if self.ignore_case { Case::Fold } else { Case::Sensitive }
     }
 
-    /// What line ends do where no attribute says anything.
+    /// Conversion of line ends where no attribute applies.
     pub(super) fn default_eol(&self) -> eol::AttributesDigest {
         self.eol.auto_crlf.into()
     }
@@ -118,7 +118,7 @@ fn auto_crlf(config: &Snapshot<'_>) -> Result<eol::AutoCrlf, Error> {
     }
 }
 
-/// What git does not know it takes for not set.
+/// Default conversion of line ends; as in git, an unknown value counts as unset.
 fn default_eol(config: &Snapshot<'_>) -> Option<eol::Mode> {
     let value = config.string("core.eol")?.to_ascii_lowercase();
     match value.as_slice() {

@@ -1,7 +1,8 @@
 //! Directories that a sparse index holds as one entry, where files below them are on disk after all.
 //!
-//! Such an entry stands for a tree of which nothing is checked out. If its directory exists nevertheless, its files are to
-//! be compared one by one, so the entry is replaced by those of the tree; otherwise it stays and the tree is kept whole.
+//! Such an entry represents a tree of which nothing is checked out. If its directory exists nevertheless, its files are
+//! to be compared one by one, so the entry is replaced by those of the tree; otherwise it stays and the tree is kept
+//! whole.
 
 use gix::bstr::{BString, ByteSlice};
 use gix::index::State;

@@ -15,7 +15,7 @@ use crate::os::dir::FileKind;
 use crate::store::objects::{ObjectProblem, StrictReader, Writer};
 use crate::store::{Kind, ObjectId, Repository};
 
-/// What could not be stored as it lies in the repository.
+/// Staged blobs that could not be stored as they are.
 pub(super) struct StagedIssues {
     lost: Vec<MissingBlob>,
 }

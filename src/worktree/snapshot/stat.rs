@@ -1,5 +1,5 @@
-//! What can be told without reading a file: which names a directory and the index have in common, and which files are
-//! as the index saw them.
+//! Comparison of stat data with the index: names that a directory and the index have in common, and files that are
+//! unchanged without being read.
 
 use gix::index::Entry;
 use gix::index::entry::{self, Mode};
@@ -69,7 +69,7 @@ fn join_by_number(dir: &Dir, names: &DirNames, groups: &[Group<'_>], pairs: &mut
     pairs.retain(|pair| pair.name.is_some() || pair.group.is_some());
 }
 
-/// What the stat data of a file says about an entry.
+/// Verdict of the stat data of a file about an index entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatVerdict {
     /// Nothing changed since the entry was written.
@@ -79,7 +79,7 @@ pub(super) enum StatVerdict {
 }
 
 /// Compares a file or link with its entry as git does, but for two things that could hide an edit: flags by which the
-/// user told git not to look are ignored, and nanoseconds count where both sides have them.
+/// user makes git skip the check are ignored, and nanoseconds count where both sides have them.
 pub(super) fn compare(entry: &Entry, meta: &Meta, ground: &WalkContext<'_>) -> StatVerdict {
     let same_kind = match (entry.mode, meta.kind) {
         (Mode::FILE | Mode::FILE_EXECUTABLE, FileKind::File) => {
@@ -113,7 +113,7 @@ fn same_stat(stat: &entry::Stat, meta: &Meta, ground: &WalkContext<'_>) -> bool 
         && (!check || (stat.ino == meta.ino as u32 && stat.uid == meta.uid && stat.gid == meta.gid))
 }
 
-/// Whether the file may have been changed after the entry was made without its time telling so.
+/// Whether the file may have been changed after the entry was made without a change of its time.
 fn is_racy(stat: &entry::Stat, written: FileTime) -> bool {
     let modified = i64::from(stat.mtime.secs);
     match modified.cmp(&(written.seconds & 0xffff_ffff)) {

@@ -7,15 +7,15 @@ use crate::model::path::RepoPath;
 /// How many paths of a kind are named; the rest is counted.
 const NAMED: usize = 100;
 
-/// What differs between working tree and index.
+/// Differences between working tree and index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStatus {
     /// Tracked files with other content, mode or kind, and submodules at another commit.
     pub modified: PathSummary,
     /// Tracked files that are not there.
     pub deleted: PathSummary,
-    /// Files that are neither tracked nor ignored, whether or not the snapshot holds them; of a repository in the work
-    /// tree only its folder.
+    /// Files that are neither tracked nor ignored, whether or not the snapshot holds them; of a repository in the
+    /// working tree only its directory.
     pub untracked: PathSummary,
     /// Unmerged paths of the index, in none of the others.
     pub conflicted: PathSummary,

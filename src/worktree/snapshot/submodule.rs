@@ -1,8 +1,9 @@
 //! Submodules with changes of their own: a snapshot has the commit that each is at and nothing of what lies in it, so
-//! it is told which of them hold something that no commit has.
+//! those with content that is in no commit are reported.
 //!
 //! It is the same walk with the submodule's own index, on one thread and with nothing stored, and it ends at the first
-//! change. What cannot be told within [`WORK`] is told as such: a save must not become a status of everything below.
+//! change. A result that is not known within [`WORK`] is reported as unknown: a save must not become a status of
+//! everything below.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +23,12 @@ use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
 use crate::store::{self, Repository, tree};
 
-/// What looking into all submodules may cost, in directories; other work is counted as directories by what it takes. A directory
+/// Limit of the work in all submodules, in directories; other work is converted to directories by its cost. A directory
 /// with a few files takes some 20 µs, so this is below half a second.
 const WORK: usize = 20_000;
 /// Index entries that cost as much as a directory: their stat calls.
 const ENTRIES: usize = 20;
-/// Bytes to hash that cost as much as a folder.
+/// Bytes to hash that cost as much as a directory.
 const BYTES: u64 = 16 * 1024;
 /// Files that are read before the first difference is looked for among them.
 const BATCH: usize = 16;

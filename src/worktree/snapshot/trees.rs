@@ -25,7 +25,7 @@ use crate::store::{Kind, ObjectId, Repository};
 /// Directories that a thread builds at once.
 const BATCH: usize = 16;
 
-/// What stands for a directory: mode and id, or nothing.
+/// Tree entry of a directory: mode and id, or none.
 type TreeEntry = Option<(u16, ObjectId)>;
 
 /// Builds the trees of a snapshot.
@@ -227,8 +227,8 @@ impl<'a> Builder<'a> {
         Ok(built.remove(&0).flatten().map(|(_, id)| id))
     }
 
-    /// What stands for the touched directories without touched directories in them, by their numbers: all that can be built at
-    /// the same time.
+    /// Tree entries of the touched directories without touched subdirectories, by number: all of them can be built in
+    /// parallel.
     fn lowest(
         &mut self,
         directories: &[ScannedDirectory],
@@ -276,7 +276,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What stands for a directory in the tree above it. `inside` are the touched directories in it.
+    /// Tree entry of a directory in its parent. `inside` are the touched directories in it.
     fn directory<'b>(
         &mut self,
         directories: &'b [ScannedDirectory],

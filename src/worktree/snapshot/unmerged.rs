@@ -1,5 +1,5 @@
-//! What the index holds that its tree cannot: stages of unmerged paths, names announced by `git add -N`, and files that
-//! no server would take.
+//! Index content that its tree cannot represent: stages of unmerged paths, names added by `git add -N`, and files that
+//! no server would accept.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub(super) struct UnmergedEntries {
     pub paths: Vec<Vec<u8>>,
     /// The entries, in their order, that must not be in a tree.
     pub left_out: Vec<usize>,
-    /// What the cache may know next time of files that git reads itself.
+    /// Cache records of files that git reads itself.
     pub accepted: HashSet<u64>,
 }
 

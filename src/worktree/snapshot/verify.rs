@@ -1,4 +1,4 @@
-//! Whether the blob of a file that git calls unchanged gives the bytes on disk, told without reading the file.
+//! Whether the blob of a file that git calls unchanged gives the bytes on disk, determined without reading the file.
 
 use super::attributes::{Conversion, FilterAttribute};
 use super::lfs::{MAX_POINTER, Pointer};
@@ -6,7 +6,7 @@ use super::walk::WalkContext;
 use crate::os::dir::Meta;
 use crate::store::{ObjectId, Repository};
 
-/// What is known of a file and its blob.
+/// Relation of a file to its blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlobMatch {
     /// The blob gives these bytes, and any file of this size that git calls unchanged.

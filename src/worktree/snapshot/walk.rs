@@ -37,7 +37,7 @@ const OPEN_FOLDERS: usize = 64;
 /// Waiting directories from which on further threads are worth their start.
 const MANY: usize = 16;
 
-/// What the whole walk rests on.
+/// Inputs shared by all walk threads.
 pub(super) struct WalkContext<'a> {
     pub settings: &'a SnapshotSettings,
     pub index: &'a GitIndex,
@@ -50,13 +50,13 @@ pub(super) struct WalkContext<'a> {
     /// Device and number of the repository's own directories, which may lie in the working tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
-    /// What will be kept for the next snapshot; `None` keeps nothing.
+    /// Builder of the next cache; `None` keeps nothing.
     pub next: Option<&'a CacheBuilder>,
-    /// The device whose directories tell by their times whether their names are as they were.
+    /// The device whose directories change their times when names change.
     pub device: Option<u64>,
-    /// What was found of what the last snapshot saw.
+    /// Result of the comparison with the last snapshot.
     pub look: Option<&'a CacheScan<'a>>,
-    /// What a directory of untracked files has to rest on to be taken as the cache has it; `None` if each file is looked at.
+    /// Trust in cached trees of directories of untracked files; `None` if each file is examined.
     pub trusted: Option<TreeTrust<'a>>,
     pub lfs: &'a Lfs,
     /// Whether objects may be missing because they are on a remote (a partial clone).
@@ -103,7 +103,7 @@ pub(super) enum WalkMode {
     Absent,
 }
 
-/// What a directory needs of the one above it.
+/// Context that a directory inherits from its parent.
 pub(super) struct ParentContext {
     /// `None` at the root and when too many are open.
     pub dir: Option<OpenDirectory>,
@@ -142,7 +142,7 @@ pub(super) struct ScannedDirectory {
     /// Set if every file in it is untracked and taken.
     pub taken: Option<UntrackedTree>,
     pub mode: WalkMode,
-    /// What the next snapshot may believe of it; `None` if nothing.
+    /// Cache record for the next snapshot, if any.
     pub seen: Option<memory::CachedDirectory>,
 }
 
@@ -153,7 +153,7 @@ pub(super) struct UntrackedTree {
     pub count: usize,
     /// Their bytes.
     pub size: u64,
-    /// What the directory became the last time, if it is as it was; then its files are no candidates.
+    /// Cached tree of the directory, if it is unchanged; then its files are no candidates.
     pub tree: Option<ObjectId>,
     /// The marks of the packs that have its blobs; none if nobody has looked.
     pub packs: Vec<u64>,
@@ -165,7 +165,7 @@ pub(super) struct WalkChange {
     pub what: PathState,
 }
 
-/// What is at a changed name.
+/// State of a changed path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PathState {
     /// Nothing that the index has there. There may be a directory with content of its own.
@@ -208,7 +208,7 @@ pub(super) enum ReadReason {
     Clean,
 }
 
-/// What a thread of the walk found.
+/// Result of one walk thread.
 #[derive(Default)]
 pub(super) struct WalkResult {
     pub directories: Vec<ScannedDirectory>,
@@ -308,7 +308,7 @@ pub(super) fn walk(
     Ok(found)
 }
 
-/// Walks on this thread until all is seen or `stop` says so, which is asked after each folder.
+/// Walks on this thread until all is seen or `stop` says so, which is asked after each directory.
 pub(super) fn until(
     repo: &Repository,
     ground: &WalkContext<'_>,
@@ -347,7 +347,8 @@ fn root(ground: &WalkContext<'_>, attributes: Attributes) -> Result<Task, Error>
     })
 }
 
-/// Reads directories until none is left, or `stop` says so when told what was found and how many directories wait.
+/// Reads directories until none is left, or `stop`, given the results so far and the number of waiting directories,
+/// says so.
 fn work(
     repo: &Repository,
     ground: &WalkContext<'_>,

@@ -1,4 +1,4 @@
-//! Where the repository stands, against `git status --porcelain=v2 --branch` and its relatives.
+//! Where the repository is, against `git status --porcelain=v2 --branch` and its relatives.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use git_checkpoint::store::facts::git_facts;
 use super::{id, open};
 use crate::support::World;
 
-/// The facts, after comparing with git what git tells in one call.
+/// The facts, after comparing with git what git shows in one call.
 #[track_caller]
 fn facts(world: &World) -> GitFacts {
     let facts = git_facts(&open(world), None).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{commands, schemas::story, words};
 use crate::support::{PROGRAM, World};
 
-/// Every command, those of commands too, with what the program tells about it.
+/// Every command, those of commands too, with what the program shows about it.
 fn all(world: &World) -> Vec<(String, Value)> {
     fn collect(command: &Value, before: &str, out: &mut Vec<(String, Value)>) {
         for sub in command["commands"].as_array().unwrap() {

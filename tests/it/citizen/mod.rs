@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use crate::support::World;
 
-/// Every command that does something by itself, as its words behind `git checkpoint`; a command of commands stands here
-/// by those.
+/// Every command that does something by itself, as its words behind `git checkpoint`; a command of commands is here by
+/// those.
 pub fn commands(world: &World) -> Vec<String> {
     fn collect(command: &Value, before: &str, out: &mut Vec<String>) {
         for sub in command["commands"].as_array().unwrap() {

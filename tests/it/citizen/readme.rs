@@ -1,9 +1,9 @@
 //! Every code block of the README and of the guides is run, in order, on a terminal of 80 columns, and what is shown
-//! there is compared with what stands in the text; so they cannot rot.
+//! there is compared with what is in the text; so they cannot rot.
 //!
-//! A block `console` has commands behind `$ ` (going on behind `> `) and what they print; a block `sh` has commands that
-//! must succeed; there are no others. Ids, times, sizes, the machine's name and directories may be others. What a reader
-//! need not see stands in comments: `<!-- run: COMMAND -->` and `<!-- wait: SECONDS -->`. `cargo` is a stand-in that
+//! A block `console` has commands behind `$ ` (going on behind `> `) and what they print; a block `sh` has commands
+//! that must succeed; there are no others. Ids, times, sizes, the machine's name and directories may be others. What a
+//! reader need not see is in comments: `<!-- run: COMMAND -->` and `<!-- wait: SECONDS -->`. `cargo` is a are-in that
 //! runs the program built for the tests. With `UPDATE_README=1` it is rewritten with what is printed.
 
 use std::fs;
@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::support::{PROGRAM, Terminal, World};
 
-/// What stands in for cargo: building takes minutes, and is what the tests themselves begin with.
+/// What is in for cargo: building takes minutes, and is what the tests themselves begin with.
 const CARGO: &str = r#"#!/bin/sh
 case "$1 $2 $3" in
 'run --release --') shift 3; exec git-checkpoint "$@" ;;
@@ -69,7 +69,7 @@ impl Reader {
         text
     }
 
-    /// Text with another machine's name and folders.
+    /// Text with another machine's name and directories.
     fn elsewhere(&self, text: &str) -> String {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         // What a directory is called decides on how lines are broken and padded.
@@ -91,7 +91,7 @@ impl Reader {
         let text = self.elsewhere(text);
         let size = Regex::new(r"[\d.]+ (bytes|[KM]iB)").unwrap();
         let text = size.replace_all(&text, "<size>");
-        // A short id may be of digits alone, so that it is told by its length.
+        // A short id may be of digits alone, so that it is reported by its length.
         let short = Regex::new(r"\b[0-9a-f]{8}\b").unwrap();
         let text = short.replace_all(&text, "<short>");
         // Trailing spaces are for nobody.
@@ -205,7 +205,7 @@ fn the_guides_show_what_is_printed() {
     }
 }
 
-/// What the README tells about commands and settings is complete.
+/// What the README shows about commands and settings is complete.
 #[test]
 fn the_readme_names_every_command_and_setting() {
     let world = World::new();

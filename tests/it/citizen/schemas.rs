@@ -275,7 +275,7 @@ pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each:
         let token = ["ghp", "0123456789abcdefghijklmnopqrstuvwxyz"].join("_");
         let pid = sleep.as_ref().map(|sleep| sleep.id().to_string()).unwrap_or_default();
         let mut args = words(&line.replace("{sleep}", &pid).replace("{token}", &token));
-        // What stands behind two dashes is not ours.
+        // What follows two dashes is not ours.
         let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         args.splice(end..end, more.iter().map(|arg| (*arg).to_owned()));
         let mut run = world.command(PROGRAM, args);

@@ -1,5 +1,5 @@
 //! Conventions that scripts rest on: pathspecs from files, JSON a line each, dry runs, what ties commits to
-//! checkpoints, and what is told when something was typed wrongly. The list of all stands in `conventions`.
+//! checkpoints, and what is reported when something was typed wrongly. The list of all is in `conventions`.
 
 use super::conventions::session;
 use crate::support::World;
@@ -22,7 +22,7 @@ fn row_05_pathspecs_that_choose_nothing() {
     assert_eq!(world.read("README.md"), b"again\n");
 }
 
-/// Messages of libraries are told in our form: no jargon of theirs, no signs of their language.
+/// Messages of libraries are reported in our form: no jargon of theirs, no signs of their language.
 #[test]
 fn row_19_what_libraries_say_is_told_in_our_words() {
     let world = session();
@@ -51,7 +51,7 @@ fn row_19_what_libraries_say_is_told_in_our_words() {
         assert!(!out.is_success());
         out.no_stdout().stderr_has(said);
     }
-    // Wrong usage is told in the colors that were asked for as well.
+    // Wrong usage is reported in the colors that were asked for as well.
     let colored = |arg: &str| world.checkpoint(["lst", arg]).code(129).stderr().contains("\x1b[");
     assert!(colored("--color=always") && !colored("--color=never"));
     world.file(".git/checkpoint/current", "{\n");

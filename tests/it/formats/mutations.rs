@@ -96,7 +96,7 @@ fn swell(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     bytes.extend(rest);
 }
 
-/// The most memory this whole process had since the last call of [`forget`], in KiB. Only Linux tells.
+/// The most memory this whole process had since the last call of [`forget`], in KiB. Only Linux shows.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

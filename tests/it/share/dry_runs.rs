@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{at, clone, save, shared};
 use crate::support::{Output, World};
 
-/// Every file with its content and every directory, below a folder.
+/// Every file with its content and every directory, below a directory.
 fn everything(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! A session handed over and back, and what is told on the way.
+//! A session handed over and back, and what is reported on the way.
 
 use super::{at, clone, log, no_quarantine, save, shared};
 
@@ -137,7 +137,7 @@ fn what_else_goes_is_told_and_only_the_session_goes() {
     let hub = world.root().join("hub");
     let refs = world.git_line(["-C", hub.to_str().unwrap(), "for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/checkpoints/auth\nrefs/heads/main");
-    // What went once is not told again.
+    // What went once is not reported again.
     world.file("local.txt", "changed\n");
     save(&world, "two");
     world

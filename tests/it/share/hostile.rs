@@ -94,7 +94,7 @@ impl<'w> Forger<'w> {
     }
 }
 
-/// What is in a directory of the world besides git's own folders.
+/// What is in a directory of the world besides git's own directories.
 fn listing(world: &World) -> Vec<String> {
     let mut found = Vec::new();
     for directory in ["", "bob"] {
@@ -309,7 +309,7 @@ fn a_session_that_is_too_large_is_refused_within_bounds() {
         .stdout_has("more than 1048576 bytes (checkpoint.maxFetchSize)");
     world.git(["config", "checkpoint.maxFetchSize", "1g"]).success();
     world.checkpoint(["fetch"]).success();
-    // Also what does not compress, which is told while it comes.
+    // Also what does not compress, which is reported while it comes.
     world.enter("repo");
     let noise = (0..1_000_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).rotate_left(n % 31).to_le_bytes());
     world.file("noise", noise.collect::<Vec<_>>());

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::{at, clone, no_quarantine, save, shared};
 use crate::support::{Spawned, World};
 
-/// A token of a well-known form, put together so that it does not stand in this file.
+/// A token of a well-known form, put together so that it does not be in this file.
 fn token() -> String {
     format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1")
 }
@@ -173,7 +173,7 @@ fn a_remote_whose_ref_is_locked_may_be_tried_again() {
         .stderr_has("git checkpoint push origin auth");
     fs::remove_file(directory.join("auth.lock")).unwrap();
     world.checkpoint(["push"]).success();
-    // What a git of ours that was killed left behind stands in nobody's way.
+    // What a git of ours that was killed left behind is in nobody's way.
     clone(&world, "bob");
     let waiting = world.path(".git/refs/checkpoints-incoming/origin");
     fs::create_dir_all(&waiting).unwrap();

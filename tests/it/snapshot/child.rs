@@ -1,6 +1,6 @@
 //! Takes a snapshot in a process of its own: only so can it run in another environment, directory or as another user.
 //!
-//! The process is this test binary, told by a variable where to write the result.
+//! The process is this test binary, reported by a variable where to write the result.
 
 use std::fs;
 use std::path::Path;

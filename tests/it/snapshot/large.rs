@@ -28,7 +28,7 @@ fn fill(world: &World) -> String {
     blob
 }
 
-/// Changes one bit of what an index says of a file's owner: it reads as before, and nothing but the checksum tells.
+/// Changes one bit of what an index says of a file's owner: it reads as before, and nothing but the checksum shows.
 fn damage(path: &Path, blob: &str) {
     let id: Vec<u8> = (0..blob.len())
         .step_by(2)
@@ -38,7 +38,7 @@ fn damage(path: &Path, blob: &str) {
     let places: Vec<_> = (0..bytes.len() - id.len())
         .filter(|at| bytes[*at..].starts_with(&id))
         .collect();
-    // The last byte of the owner: group and size stand between it and the id.
+    // The last byte of the owner: group and size are between it and the id.
     bytes[places[places.len() / 2] - 9] ^= 1;
     // What git shares is read-only.
     fs::remove_file(path).unwrap();

@@ -57,7 +57,7 @@ impl Remembering {
         let held = RefCell::default();
         let this = Self { world, cache, held };
         this.settle("at first");
-        // What is known of the directories is told only by a walk that finds them known.
+        // What is known of the directories is reported only by a walk that finds them known.
         this.after("something new", |_| {});
         this
     }
@@ -294,7 +294,7 @@ fn what_can_change_without_a_trace_is_not_remembered() {
     });
     fs::remove_dir_all(this.world.path("new/more/.git")).unwrap();
     this.settle("no repository any more");
-    // Times that lie ahead tell nothing of what comes before them.
+    // Times that lie ahead show nothing of what comes before them.
     let ahead = SystemTime::now() + Duration::from_secs(1000);
     set_time(&this.world.path("new/two"), ahead);
     set_time(&this.world.path("lib"), ahead);

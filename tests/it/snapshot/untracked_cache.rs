@@ -92,7 +92,7 @@ fn an_unchanged_directory_is_taken_at_once() {
     let known = Known::new();
     // In which packs the blobs are is noted when they are met there first.
     take(&known.world, known.options());
-    // The records of single files stand at the end of the cache. Broken, they could not be used, and all files would be
+    // The records of single files are at the end of the cache. Broken, they could not be used, and all files would be
     // read and the cache written anew.
     let mut bytes = fs::read(&known.cache).unwrap();
     *bytes.last_mut().unwrap() ^= 1;

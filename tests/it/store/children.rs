@@ -1,4 +1,4 @@
-//! Git children: they run nothing of the user's, see the repository they are told, and do not outlive us.
+//! Git children: they run nothing of the user's, see the repository they are reported, and do not outlive us.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

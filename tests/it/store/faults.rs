@@ -1,6 +1,6 @@
 //! Kills, errors and a full disk at the system calls of a save and of a rename: the short form of the sweeps.
 //!
-//! A kill at any point leaves a change invisible or complete, and the next command cleans up; an error is told and
+//! A kill at any point leaves a change invisible or complete, and the next command cleans up; an error is reported and
 //! leaves no file. Needs strace, and says so when it is not there.
 
 use std::collections::BTreeMap;

@@ -40,7 +40,7 @@ fn packs_stay_few_and_keep_their_objects() {
     }
 }
 
-/// The ids, subjects and trailers that a chain's entries tell; where it breaks, `Err`.
+/// The ids, subjects and trailers that a chain's entries show; where it breaks, `Err`.
 fn chain(world: &World) -> Vec<Result<String, String>> {
     let repo = open(world);
     let tip = refs::read(&repo, "refs/checkpoints/s").unwrap().unwrap();
@@ -95,7 +95,7 @@ fn chains_that_git_has_packed_are_read_as_git_reads_them() {
     assert_eq!(chain(&world), by_git, "as loose objects");
 }
 
-/// Whatever byte is wrong: what is told of a commit is what the commit says, or that it is damaged.
+/// Whatever byte is wrong: what is reported for a commit is what the commit says, or that it is damaged.
 #[test]
 fn damaged_deltas_tell_nothing_wrong() {
     let world = World::with_commit();

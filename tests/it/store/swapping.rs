@@ -1,4 +1,4 @@
-//! Compare-and-swap of refs in files, with git as judge; damage is told and never overwritten.
+//! Compare-and-swap of refs in files, with git as judge; damage is reported and never overwritten.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ fn update(repo: &Repository, edits: &[refs::RefUpdate]) -> Result<(), Error> {
     refs::update(repo, edits, &git_checkpoint::store::who(repo, now(0)), WAIT).map(drop)
 }
 
-/// The story of one ref, told in every kind of repository.
+/// The story of one ref, reported in every kind of repository.
 pub fn story(world: &World) {
     let (one, two) = commits(world);
     let repo = open(world);

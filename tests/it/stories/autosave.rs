@@ -139,7 +139,7 @@ fn nothing_is_saved_without_a_session_or_to_one_that_ended() {
 fn a_draft_is_included_and_folded_once() {
     let world = saved();
     world.checkpoint(["pause"]).success();
-    // That it is active again stands in the draft.
+    // That it is active again is in the draft.
     world.checkpoint(["resume"]).success();
     world.file("a", "a");
     once(&world);

@@ -180,7 +180,7 @@ fn a_torn_line_is_passed_over_and_told() {
     std::fs::write(&path, [&whole[..], br#"{"n": 2, "id": "x", "at": "20"#].concat()).unwrap();
     world.checkpoint(["todo", "add", "two"]).success();
     assert_eq!(todos(&world, "s").len(), 2);
-    // A whole line that makes no sense is kept, and told.
+    // A whole line that makes no sense is kept, and reported.
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, [&whole[..], b"nonsense\n"].concat()).unwrap();
     world.checkpoint(["todo", "add", "three"]).success();

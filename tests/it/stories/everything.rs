@@ -1,4 +1,4 @@
-//! A pathspec that stands for all files is all files, for every command that takes one.
+//! A pathspec that represents all files is all files, for every command that takes one.
 
 use crate::support::{PROGRAM, World};
 

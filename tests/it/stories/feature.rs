@@ -17,7 +17,7 @@ fn option_of(world: &World, name: &str) -> serde_json::Value {
 fn a_feature_over_three_sessions() {
     let world = World::with_commit();
 
-    // The first session: a design, and a step that fails until its second try is told why.
+    // The first session: a design, and a step that fails until its second try is reported why.
     world
         .checkpoint(["start", "tokens", "--task", "login by token"])
         .success();
@@ -138,7 +138,7 @@ fn a_feature_over_three_sessions() {
         .success()
         .stdout_has("try it");
 
-    // The decision stands in the session that asked, which tells what became of each option.
+    // The decision is in the session that asked, which shows what became of each option.
     world.checkpoint(["switch", "storage"]).success();
     let decided = [
         "fork-point",

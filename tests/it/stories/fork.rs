@@ -129,7 +129,7 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
     world.file("more", "4");
     save(&world, &["-m", "in the fork"]);
     world.git(["fsck", "--strict"]).success();
-    // A branch that exists is not taken over, and a session that cannot have its working tree is told.
+    // A branch that exists is not taken over, and a session that cannot have its working tree is reported.
     world
         .checkpoint([
             "fork",
@@ -367,7 +367,7 @@ fn taking_a_fork_back_tells_of_its_work_tree() {
     world.checkpoint(["redo"]).success().stdout_lacks("the work tree");
     let there = |args: &[&str]| world.command(PROGRAM, args).within("../try").run();
     there(&["status"]).success().stdout_has("try");
-    // Gone, it is not told any more.
+    // Gone, it is not reported any more.
     world.git(["worktree", "remove", "--force", "../try"]).success();
     let undone = world.checkpoint(["undo", "--json"]).success().stdout_json();
     assert_eq!(undone["stays"], serde_json::json!([]));

@@ -375,7 +375,7 @@ fn hook_managers_are_told_what_to_add() {
         shown.code(1).stdout_has(line).stderr_has(place);
         assert!(!world.path(".git/hooks/post-commit").exists() && !world.path(".husky/_/post-commit").exists());
         world.checkpoint(["hooks", "status"]).code(1);
-        // Done as told.
+        // Done as reported.
         for target in shown
             .stderr()
             .split([' ', ',', '\n'])

@@ -225,7 +225,7 @@ fn chats_come_in_with_their_messages() {
     let name = "checkpoints/dev-task-lantern-glass";
     let found = document(&world, name);
     assert_eq!(found["chat"]["messages"], 2);
-    // What dagent summarized it removed: the summary stands for none of the messages that are left.
+    // What dagent summarized it removed: the summary represents none of the messages that are left.
     assert_eq!(found["compaction"]["messages"], 0);
     assert_eq!(found["compaction"]["summary"]["completed"][0], "Sand bought");
     assert_eq!(found["tokens"]["messages"], 2);
@@ -392,7 +392,7 @@ fn exports_come_in_again() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
-/// A commit that is not here is told as such, and not as the first one.
+/// A commit that is not here is reported as such, and not as the first one.
 #[test]
 fn resuming_an_import_does_not_call_the_branch_new() {
     let world = World::with_commit();
@@ -423,7 +423,7 @@ fn several_files_of_a_session_are_one_chain_by_time() {
         chain("claude-checkpoints"),
         "2026-02-03T06:26:44Z\n2026-02-03T06:26:30Z\n2026-02-03T06:26:30Z"
     );
-    // One with the same name comes in later: it is numbered, and its own time is older than the newest.
+    // One with the same name comes in later: it is numbered, and its own time is older than the latest.
     world
         .checkpoint(["import", &at("task-1770100003.json")])
         .success()
@@ -461,7 +461,7 @@ fn several_files_of_a_session_are_one_chain_by_time() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
-/// What a format has no place for is told, and a directory never holds two sessions in one.
+/// What a format has no place for is reported, and a directory never holds two sessions in one.
 #[test]
 fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     let world = World::with_commit();

@@ -1,4 +1,4 @@
-//! A restore that was killed: it is told, and neither going on nor going back replaces work that came after.
+//! A restore that was killed: it is reported, and neither going on nor going back replaces work that came after.
 
 use std::process::{Command, Stdio};
 
@@ -191,7 +191,7 @@ fn an_error_after_the_first_change_says_how_to_go_on() {
     world.file("n.txt", "one\n");
     world.checkpoint(["save", "-m", "one"]).success();
     world.file("n.txt", "two\n");
-    // A file stands where the directory of the undo list is to be.
+    // A file is where the directory of the undo list is to be.
     world.file(".git/checkpoint/undo", "");
     world
         .checkpoint(["restore", "@"])

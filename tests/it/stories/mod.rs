@@ -1,4 +1,4 @@
-//! Stories: what a user does with the program, told command by command and checked with git.
+//! Stories: what a user does with the program, reported command by command and checked with git.
 
 mod accidents;
 mod apply;

@@ -202,7 +202,7 @@ fn state(world: &World) -> State {
     let quoted = |arguments: &[&str]| world.git(arguments);
     let ignored = world.git(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"]);
     let files = crate::restore::disk(&world.repo());
-    // Other repositories are not told where a whole directory is ignored.
+    // Other repositories are not reported where a whole directory is ignored.
     let repositories = files
         .keys()
         .filter_map(|path| path.strip_suffix(b"/.git"))
@@ -217,7 +217,7 @@ fn state(world: &World) -> State {
             .map(<[u8]>::to_vec)
             .collect(),
         files,
-        // What was added with `git add -N` has the mode that the file had then, which no list tells.
+        // What was added with `git add -N` has the mode that the file had then, which no list shows.
         index: quoted(&["ls-files", "--stage"])
             .stdout()
             .replace("100755 e69de29b", "100644 e69de29b")
@@ -279,7 +279,7 @@ proptest! {
         }
         let after = state(&world);
         let plan = restored.stdout_json()["plan"].clone();
-        // What was kept or skipped is told, path by path; nothing else may differ.
+        // What was kept or skipped is reported, path by path; nothing else may differ.
         let told: Vec<Vec<u8>> = plan
             .as_array()
             .unwrap()
@@ -335,7 +335,7 @@ proptest! {
     }
 }
 
-/// Whether a name of the index is a file and a folder.
+/// Whether a name of the index is a file and a directory.
 fn clashes(index: &str) -> bool {
     let paths: BTreeSet<&str> = index
         .lines()

@@ -20,7 +20,7 @@ fn objects(world: &World) -> String {
     world.git(listed).success().stdout().to_owned()
 }
 
-/// Every byte of every object, and of every file of ours in the git folder.
+/// Every byte of every object, and of every file of ours in the git directory.
 fn everything(world: &World) -> Vec<u8> {
     let mut all = world
         .git(["cat-file", "--batch-all-objects", "--batch"])
@@ -475,7 +475,7 @@ fn nothing_of_a_secret_is_left_anywhere() {
         .map(|a| &a["name"])
         .collect();
     assert_eq!(names, ["README.md"]);
-    // The remote forgets as well when it is told to.
+    // The remote forgets as well when it is reported to.
     let told = world.checkpoint(["purge", "--yes", "--", "conf"]);
     told.success().stdout_has("Nothing to purge");
     world

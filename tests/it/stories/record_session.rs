@@ -253,7 +253,7 @@ fn events_save_by_themselves_where_they_are_asked_to() {
         out.success();
         assert_eq!(out.stdout().contains("Saved"), n % 3 == 0, "{n}: {}", out.stdout());
     }
-    // Words that nothing emits are told.
+    // Words that nothing emits are reported.
     set("checkpoint.saveOn", "task-compleet");
     world
         .checkpoint(["status"])

@@ -43,7 +43,7 @@ fn a_step_is_begun_ended_tried_again_and_taken_back() {
     world.file("src/parser.rs", "fn parse() {}\n");
     let failed = world.checkpoint(["step", "fail", "parser", "--error", "it loops", "--json"]);
     assert_eq!(step(failed.success())["error"], "it loops");
-    // Told apart from what it is not: a second end, another step, one that does not exist.
+    // Determined apart from what it is not: a second end, another step, one that does not exist.
     world
         .checkpoint(["step", "done", "9", "--context", "x"])
         .code(3)
@@ -248,7 +248,7 @@ fn a_command_is_a_step_with_its_output_status_and_files() {
 fn output_is_bounded_and_without_secrets() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
-    // Put together here, so that no secret stands in a file of the project.
+    // Put together here, so that no secret is in a file of the project.
     let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let script = format!("seq 1 60000; echo token {secret}; echo end");
     let ran = world.checkpoint(["step", "run", "--title", "much", "--", "sh", "-c", &script]);
@@ -438,7 +438,7 @@ fn commands_run_again_from_the_failed_one_and_results_are_reused() {
         .code(1)
         .stderr_has("not reached: step 3 'lint'");
     assert_eq!((lines("counted"), lines("linted")), (1, 1));
-    // With the same command and the same files a result stands.
+    // With the same command and the same files a result is.
     world
         .checkpoint(["replay", "--run", "--from", "lint"])
         .success()

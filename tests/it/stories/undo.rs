@@ -104,7 +104,7 @@ fn what_has_moved_on_is_not_taken_back() {
         super::import::fixture(&world, "claude-mpm/good-411", "../elsewhere");
         world
     };
-    // What is done, what is done to the same session then, and what stands in the way.
+    // What is done, what is done to the same session then, and what is in the way.
     for (args, since, why) in [
         (
             &["fork", "auth~1", "--name", "try"][..],

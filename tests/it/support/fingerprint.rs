@@ -32,7 +32,7 @@ impl Fingerprint {
         };
         if git.exists() {
             walk(&git, "", &mut entries_of_git(&mut entries), &|_| false);
-            // A linked working tree shares refs, config and reflogs with the common folder.
+            // A linked working tree shares refs, config and reflogs with the common directory.
             if let Ok(common) = fs::read_to_string(git.join("commondir")) {
                 walk(
                     &git.join(common.trim_end()),

@@ -1,5 +1,5 @@
-//! What the stories stand on: a world of its own per test (`World`), the result of a command (`Output`), a fingerprint
-//! of everything a save must not touch, text made comparable (`normal`), and a real pseudo-terminal (`terminal`).
+//! What the stories are on: a world of its own per test (`World`), the result of a command (`Output`), a fingerprint of
+//! everything a save must not touch, text made comparable (`normal`), and a real pseudo-terminal (`terminal`).
 //!
 //! Nothing of the machine leaks in: every child starts from an empty environment with its own HOME and fixed dates.
 #![allow(

@@ -1,5 +1,5 @@
-//! Makes output comparable from run to run: ids, times and directories become words with numbers. The same id gets the same
-//! word wherever it stands, also when one is an abbreviation of the other, so that a snapshot still shows who is who.
+//! Makes output comparable from run to run: ids, times and directories become words with numbers. The same id gets the
+//! same word wherever it is, also when one is an abbreviation of the other, so that a snapshot still shows who is who.
 
 use std::path::Path;
 

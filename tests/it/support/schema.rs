@@ -7,7 +7,7 @@
 use regex::Regex;
 use serde_json::Value;
 
-/// The faults of `value`, each with where it stands; none when it is as the schema says.
+/// The faults of `value`, each with where it is; none when it is as the schema says.
 pub fn faults(schema: &Value, value: &Value) -> Vec<String> {
     let mut out = Vec::new();
     check(schema, schema, value, "", &mut out);

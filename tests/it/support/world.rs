@@ -83,7 +83,7 @@ impl World {
         self.repo().join(path)
     }
 
-    /// Writes a file of the repository, with its folders.
+    /// Writes a file of the repository, with its directories.
     pub fn file(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -45,7 +45,7 @@ pub struct SqlRow {
 pub struct Rows {
     /// The rows that could be read, in the order of their numbers.
     pub rows: Vec<SqlRow>,
-    /// What could not be read.
+    /// Descriptions of damaged parts.
     pub damage: Vec<String>,
 }
 

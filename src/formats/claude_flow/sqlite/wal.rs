@@ -7,7 +7,7 @@ use super::be32;
 const HEADER: usize = 32;
 const FRAME: usize = 24;
 
-/// The newest committed version of each page. A log that is not one, is of another page size, or whose check sums are
+/// The latest committed version of each page. A log that is not one, is of another page size, or whose check sums are
 /// wrong from some frame on gives what was committed before that, as SQLite itself takes it.
 pub(super) fn pages(log: &[u8], page_size: usize) -> BTreeMap<u32, &[u8]> {
     read(log, page_size).unwrap_or_default()

@@ -15,7 +15,7 @@ use crate::{
 /// The most bytes of an answer; a summary has a few KiB.
 const ANSWER: usize = 1 << 20;
 
-/// What the program reads.
+/// Input of the summary program.
 pub(super) struct SummaryPrompt(String);
 
 impl SummaryPrompt {

@@ -35,9 +35,9 @@ pub const MARK: &str = "CHECKPOINT_COMPACTING";
 /// A summary, ready to be put into a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PreparedSummary {
-    /// What the document is to hold.
+    /// Compaction for the document.
     pub compaction: Compaction,
-    /// The last message it stands for.
+    /// The last message it represents.
     last: String,
     /// The version of the summary it continues; 0 for none.
     base: u64,
@@ -47,7 +47,7 @@ pub struct PreparedSummary {
 
 impl PreparedSummary {
     /// Puts the summary into a document, unless its session was compacted or cleared meanwhile. `rest` are the messages
-    /// of the chat with their positions, from the last one on that the summary stands for. Gives the length of what
+    /// of the chat with their positions, from the last one on that the summary represents. Gives the length of what
     /// stays.
     pub(super) fn put(&self, document: &mut Document, rest: &[(u64, Message)]) -> Option<Length> {
         let version = compaction(document).map_or(0, |compaction| compaction.version);
@@ -77,16 +77,16 @@ pub type CompactionEvent = (&'static str, Value);
 pub struct CompactionRequest<'a> {
     /// Whether to compact a chat that is not too long.
     pub force: bool,
-    /// What stands in a request beside the messages, of which the tokens count too.
+    /// Fixed text of a request, whose tokens count as well.
     pub fixed: &'a str,
-    /// Told of what happens.
+    /// Receives progress events.
     pub events: &'a mut dyn FnMut(CompactionEvent),
 }
 
-/// What there is to compact.
+/// Plan of a compaction: messages to summarize and messages to keep.
 #[derive(Debug)]
 pub struct CompactionPlan {
-    /// Messages that the summary will stand for, those of an earlier summary included.
+    /// Messages that the summary will represent, those of an earlier summary included.
     pub covered: u64,
     /// Messages that stay.
     pub kept: u64,
@@ -209,7 +209,7 @@ pub fn compact(
     Ok(Some((outcome, prepared)))
 }
 
-/// The event that tells of a compaction, with its figures.
+/// The event of a compaction, with its figures.
 pub fn complete(session: &str, document: &Document) -> CompactionEvent {
     let compaction = compaction(document);
     let figures = compaction.map(|done| {

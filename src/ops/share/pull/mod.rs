@@ -28,12 +28,12 @@ use crate::{
 
 /// How the entries of a pulled session's reflog begin, before the name of the remote.
 pub(super) const PULLED: &str = "checkpoint: pull from ";
-/// How far back commits are looked at to tell whether one comes from another.
+/// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
 /// How often it is tried again because the session was saved meanwhile.
 const TRIES: u32 = 20;
 
-/// What is to be brought.
+/// Request of a pull.
 #[derive(Clone, Debug, Default)]
 pub struct PullRequest {
     /// The remote; the usual one without a name.
@@ -42,34 +42,34 @@ pub struct PullRequest {
     pub session: Option<ShortName>,
     /// Whether to follow the remote where it lost, set back or replaced the session.
     pub accept: bool,
-    /// Only tell what would be done.
+    /// Dry run: only report what would be done.
     pub dry_run: bool,
 }
 
-/// What was brought.
+/// Session that was pulled.
 #[derive(Debug)]
 pub struct PulledSession {
     /// The remote.
     pub remote: String,
-    /// What was fetched on the way.
+    /// Result of the fetch.
     pub fetched: Option<FetchOutcome>,
     /// The session.
     pub name: ShortName,
     /// Its latest checkpoint now.
     pub id: ObjectId,
-    /// What it was before.
+    /// Tip before the pull.
     pub before: Option<ObjectId>,
-    /// What was done.
+    /// Outcome.
     pub outcome: PullOutcome,
     /// Who made the latest checkpoint.
     pub author: String,
     /// Whether it is the current session of this working tree.
     pub current: bool,
-    /// What is left to do or to know.
+    /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
-/// What a pull did.
+/// Outcome of a pull for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PullOutcome {
     /// There was nothing new.
@@ -170,7 +170,7 @@ pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<Pul
 enum PullMode {
     /// It is.
     Done,
-    /// It is only told what would be done, with this checkpoint where it is not the one known of the remote.
+    /// Dry run: only report what would be done, with this checkpoint where it is not the last seen one of the remote.
     Planned(Option<ObjectId>),
 }
 
@@ -253,14 +253,14 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Ref
     })
 }
 
-/// What is done along with moving a session.
+/// Updates that go with moving a session.
 #[derive(Default)]
 struct Swap {
     /// Further edits of the same transaction.
     more: Vec<RefUpdate>,
-    /// What the note of the current session is and becomes.
+    /// Old and new pointer to the current session.
     current: Option<(current::CurrentPointer, current::CurrentPointer)>,
-    /// What to do when that cannot be written.
+    /// Hint for when that cannot be written.
     remedy: String,
     /// Objects that were written for it.
     sealed: Option<SealedObjects>,
@@ -310,7 +310,7 @@ impl PullAttempt<'_> {
         }
     }
 
-    /// What a dry run says where both sides have checkpoints of their own.
+    /// Report of a dry run for diverged sessions.
     fn would_part(&self, ours: usize, theirs: usize) -> Result<PulledSession, Error> {
         let outcome = PullOutcome::Parted {
             tail: self.free_name()?,

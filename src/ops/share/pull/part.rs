@@ -1,4 +1,4 @@
-//! What is only here, where both sides went on or two sessions have one name: it becomes a session of its own, which
+//! Local checkpoints of diverged sessions, or of two sessions with one name: they become a session of their own, which
 //! draft and current session follow.
 
 use super::{
@@ -181,7 +181,7 @@ fn clear_draft(scene: &Scene<'_>, id: &str) -> Result<(), store::Error> {
     }
 }
 
-/// What the note of the current session is, and what it becomes where a session gets another identity and name.
+/// Old and new pointer to the current session, where a session gets another identity and name.
 fn follow(
     scene: &Scene<'_>,
     old: &str,

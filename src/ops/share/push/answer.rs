@@ -1,6 +1,6 @@
-//! What `git push --porcelain` says became of each ref.
+//! Parser of `git push --porcelain`.
 
-/// What a remote answered about a ref.
+/// Answer of a remote about a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RemoteAnswer {
     Done,
@@ -37,7 +37,7 @@ impl RemoteAnswer {
     }
 }
 
-/// Whether another push stands in the way: it moved the ref meanwhile, or holds its lock.
+/// Whether another push is in the way: it moved the ref meanwhile, or holds its lock.
 pub(super) fn is_busy(why: &str) -> bool {
     [
         "cannot lock ref",

@@ -30,7 +30,7 @@ pub enum PushSelection {
     All,
 }
 
-/// What is to be pushed.
+/// Request of a push.
 #[derive(Clone, Debug)]
 pub struct PushRequest {
     /// The remote; the usual one without a name.
@@ -45,7 +45,7 @@ pub struct PushRequest {
     pub allow_secrets: bool,
 }
 
-/// What was pushed.
+/// Result of a push.
 #[derive(Debug)]
 pub struct PushOutcome {
     /// The remote.
@@ -75,11 +75,11 @@ pub struct PushedSession {
     pub name: ShortName,
     /// Its latest checkpoint here.
     pub id: ObjectId,
-    /// What became of it.
+    /// Outcome for the session.
     pub fate: PushFate,
 }
 
-/// What became of a session.
+/// Outcome of a push for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushFate {
     /// The remote had it.
@@ -105,7 +105,7 @@ pub enum PushFate {
     Another,
     /// The remote refused it.
     Refused {
-        /// What it said.
+        /// Message of the remote.
         why: String,
         /// Whether it takes no refs of this kind at all.
         namespace: bool,
@@ -118,7 +118,7 @@ impl PushFate {
         !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
     }
 
-    /// Whether another push stands in the way, so that it may work later.
+    /// Whether another push is in the way, so that it may work later.
     pub fn is_busy(&self) -> bool {
         matches!(self, Self::Refused { why, .. } if answer::is_busy(why))
     }

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How far back commits are looked at to tell whether one comes from another.
+/// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
 /// How often a push is tried again because the remote moved meanwhile.
 const TRIES: usize = 3;
@@ -34,7 +34,7 @@ pub(super) struct Push<'a> {
 struct Spec {
     id: ObjectId,
     target: String,
-    /// What the remote must have for the ref to be replaced; `None` where it only goes on.
+    /// Expected remote value when the ref is replaced; `None` for a fast-forward.
     lease: Option<ObjectId>,
     force: bool,
 }
@@ -150,7 +150,7 @@ impl Push<'_> {
         Ok((sent.collect(), sent_autosaves))
     }
 
-    /// What is to be sent of a session, or why nothing is.
+    /// Plans the push of a session, or gives the reason why nothing is pushed.
     fn plan(
         &self,
         name: &ShortName,

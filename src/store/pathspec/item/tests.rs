@@ -1,4 +1,4 @@
-//! What pathspecs choose, held against `git ls-files`.
+//! Pathspecs compared with `git ls-files`.
 
 use std::{fs, path::Path};
 
@@ -75,8 +75,8 @@ fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
     (outside, repo)
 }
 
-/// What git lists; `None` when it refuses the pathspecs. What is excluded is asked for by itself: with a common
-/// beginning of the others, git 2.47 reads exclusions from that place on, also where they are shorter.
+/// Paths that git lists; `None` when it refuses the pathspecs. Exclusions are passed on their own: with a common prefix
+/// of the others, git 2.47 reads exclusions relative to that prefix, also where they are shorter.
 fn listed(repo: &Repository, directory: &str, specs: &[String]) -> Option<Vec<String>> {
     let (excluded, chosen): (Vec<&str>, Vec<&str>) =
         specs.iter().map(String::as_str).partition(|spec| is_excluded(spec));
@@ -111,7 +111,7 @@ fn ask(repo: &Repository, directory: &str, specs: &[&str]) -> Option<Vec<String>
     (output.code == 0).then(|| names.map(|name| name.to_str_lossy().into_owned()).collect())
 }
 
-/// What the filter keeps; `None` when it refuses the pathspecs.
+/// Paths that the filter keeps; `None` when it refuses the pathspecs.
 fn kept(repo: &Repository, directory: &str, specs: &[String], names: &[&str]) -> Option<Vec<String>> {
     let filter = PathFilter::new(repo, specs, Path::new(directory)).ok()?;
     let kept = names.iter().filter(|name| filter.keeps(&RepoPath::from(**name)));

@@ -39,7 +39,7 @@ pub struct Execution<'a> {
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
 
-/// What was done.
+/// Result of an execution.
 #[derive(Debug, Default)]
 pub struct ExecutionOutcome {
     /// Files and links that were created or replaced.
@@ -56,7 +56,7 @@ pub struct ExecutionOutcome {
     pub failed: Vec<(RepoPath, String)>,
     /// Paths that were written and are not what was written: another program changed them since.
     pub differing: Vec<RepoPath>,
-    /// What became of each path that was changed.
+    /// Result for each changed path.
     pub changes: Vec<ChangedPath>,
     /// Why it ended early; the paths before were done.
     pub stopped: Option<Error>,

@@ -21,7 +21,7 @@ use crate::worktree::restore::proof::sum_of;
 use crate::worktree::restore::source::VerifiedBlobs;
 use crate::worktree::restore::{Error, TEMPORARY};
 
-/// What became of one step.
+/// Result of one step.
 pub(super) enum StepResult {
     Done,
     /// The path is not as it was.
@@ -66,7 +66,7 @@ impl<'a> Executor<'a> {
         })
     }
 
-    /// Executes one step. Tells whether to go on.
+    /// Executes one step. Returns whether to go on.
     pub(super) fn step(&mut self, at: usize) -> bool {
         let plan = self.plan;
         let step = &plan.steps[at];
@@ -182,7 +182,7 @@ impl<'a> Executor<'a> {
         format!("{TEMPORARY}{}-{at}", self.token).into_bytes()
     }
 
-    /// What a path is on disk, if it holds exactly what it is known to hold; an open directory stays known.
+    /// Entry at a path on disk, if its content is exactly the known one; an open directory is kept.
     fn proof(&mut self, path: &[u8], was: &TargetContent) -> io::Result<Option<Meta>> {
         let (directory, name) = split(path);
         let dir = match self.open(directory) {

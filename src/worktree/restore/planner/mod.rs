@@ -25,7 +25,7 @@ use crate::os::dir::FileKind;
 use crate::worktree::snapshot::attributes::Attributes;
 use crate::worktree::snapshot::settings::SnapshotSettings;
 
-/// What the plan is made with.
+/// State of the planning.
 pub(super) struct Planner<'a, 'o> {
     pub options: &'a mut RestoreOptions<'o>,
     pub settings: &'a SnapshotSettings,
@@ -210,7 +210,7 @@ impl Planner<'_, '_> {
         then: Option<SideEntry>,
         why: PlanReason,
     ) -> WalkDecision {
-        // Tracked content that was not what it is in the tree is told of with the other skipped paths.
+        // Tracked content that was not what it is in the tree is reported with the other skipped paths.
         if now.is_some() && now != then && self.is_selected(path) {
             self.plan.line(Act::Keep, path, why);
         }

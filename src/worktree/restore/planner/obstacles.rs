@@ -1,4 +1,4 @@
-//! After all paths were seen: room for what is written, empty directories, and what is told although nothing happens to it.
+//! After all paths were seen: room for what is written, empty directories, and remarks about paths that do not change.
 
 use std::collections::HashSet;
 
@@ -49,7 +49,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// What lies where something is to be written must go away anyway.
+    /// Checks obstacles at paths that are to be written.
     pub(super) fn check_room(&mut self) -> Result<(), Error> {
         for path in std::mem::take(&mut self.occupied) {
             if self.removed.contains(&self.system.key(&path)) {
@@ -138,7 +138,7 @@ impl Planner<'_, '_> {
         Ok(false)
     }
 
-    /// Tells of what was there when the checkpoint was saved and is gone now.
+    /// Reports files that existed at save time and are missing now.
     pub(super) fn not_saved(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
         for skipped in &walk.target.lists().skipped {
             let path = skipped.path.as_bytes();
@@ -155,7 +155,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// Tells of what came since and stays because no checkpoint can hold it.
+    /// Reports newer files that are kept because no checkpoint can hold them.
     pub(super) fn not_held(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
         if self.options.overlay {
             return Ok(());

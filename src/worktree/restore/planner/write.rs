@@ -161,7 +161,7 @@ impl Planner<'_, '_> {
             && self.converter.conversion(path, &under_present).is_none()
     }
 
-    /// Whether a file is linked elsewhere, as far as the system tells.
+    /// Whether a file is linked elsewhere, as far as the system shows.
     fn has_other_names(&mut self, path: &[u8]) -> bool {
         let place = self.disk.directory_of(path).ok().flatten();
         place.is_some_and(|(directory, name)| directory.links(name).is_ok_and(|links| links > 1))
@@ -252,7 +252,7 @@ fn is_rules(path: &[u8]) -> bool {
     split(path).1.eq_ignore_ascii_case(b".gitattributes")
 }
 
-/// Whether the text of a link has a name in it that stands for a repository's own folder.
+/// Whether the text of a link has a name in it that represents a repository's own directory.
 fn leads_into_repository(target: &[u8]) -> bool {
     let system = FileSystem::default();
     target
@@ -261,7 +261,7 @@ fn leads_into_repository(target: &[u8]) -> bool {
         .any(|name| matches!(system.check_name(name, true), Err(PathProblem::Git)))
 }
 
-/// What a side has at a path, if it is a file or a link.
+/// Content of a side at a path, if it is a file or a symlink.
 pub(super) fn content(
     side: &TreeSide<'_>,
     path: &[u8],

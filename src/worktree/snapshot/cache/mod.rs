@@ -1,11 +1,10 @@
-//! What is dear to find out about files and may be believed next time: which blob a file that differs from the index is
-//! stored as, in which directories every blob gives the bytes on disk, and which directories of untracked files became which
-//! tree.
+//! Persistent cache of per-file and per-directory results, keyed by stat data: blobs of files that differ from the
+//! index, directories in which every blob gives the bytes on disk, and trees of directories of untracked files.
 //!
 //! A private file, never needed: it is checksummed, written whole and renamed into place without being synced, and
 //! dropped when anything about it is odd. A file is believed to be unchanged when its stat data is the same and its
-//! times lie before the moment at which the snapshot that read it began, told by the clock of the file system: what
-//! happened to it since has given it a later time.
+//! times lie before the moment at which the snapshot that read it began, by the clock of the file system: what happened
+//! to it since has given it a later time.
 
 mod record;
 #[cfg(test)]
@@ -35,7 +34,7 @@ pub(super) struct Cache {
     directories: HashSet<u64>,
     /// Sorted by path.
     known: Vec<UntrackedDirectory>,
-    /// How many records are of files in no known folder.
+    /// How many records are of files in no known directory.
     others: usize,
     rest: Option<(File, u64)>,
     records: OnceLock<Records>,
@@ -75,7 +74,7 @@ pub(super) struct CacheBuilder {
     hash: gix::hash::Kind,
 }
 
-/// What is to be written.
+/// Content to write.
 pub(super) struct CacheContent<'a> {
     pub directories: HashSet<u64>,
     /// Sorted by path.
@@ -84,7 +83,7 @@ pub(super) struct CacheContent<'a> {
     pub files: Vec<CacheFiles<'a>>,
 }
 
-/// What is to be written of the files of a folder.
+/// Files of a directory to write.
 pub(super) enum CacheFiles<'a> {
     /// As many as are in the directory of this path, which is known.
     AsBefore(&'a [u8]),
@@ -162,7 +161,7 @@ impl Cache {
         self.directories.contains(&fingerprint)
     }
 
-    /// What a directory of only untracked files became, given its path with a slash at the end.
+    /// Cached tree of a directory of untracked files, given its path with a slash at the end.
     pub(super) fn known(&self, path: &[u8]) -> Option<&UntrackedDirectory> {
         let at = self.known.binary_search_by(|known| (*known.path).cmp(path)).ok()?;
         self.known.get(at)
@@ -181,8 +180,8 @@ impl Cache {
         })
     }
 
-    /// What is known of a path, whatever became of the file since. `hint` is where the last one was: the next asked for
-    /// is mostly the next known.
+    /// Record of a path, whether or not the file changed since. `hint` is the position of the last record: requests
+    /// mostly come in the order of the records.
     pub(super) fn record(&self, path: &[u8], hint: &mut usize) -> Option<FileRecord> {
         let records = self.records();
         let compared = |position: &usize| parts(records.path_at(*position)).cmp(&parts(path));
@@ -305,7 +304,7 @@ impl CacheContent<'_> {
         })
     }
 
-    /// How many records are of files in no known folder.
+    /// How many records are of files in no known directory.
     fn others(&self) -> usize {
         let count = |files: &CacheFiles<'_>| match files {
             CacheFiles::Read { known: false, files } => files.len(),
@@ -350,7 +349,7 @@ impl CacheBuilder {
             seconds: self.began.seconds - margin,
             nanos: self.began.nanos,
         };
-        // A file system without nanoseconds tells of the whole second only.
+        // A file system without nanoseconds has only whole seconds.
         let coarse = |time: FileTime| time.nanos == 0 && time.seconds >= limit.seconds;
         meta.mtime < limit && meta.ctime < limit && !coarse(meta.mtime) && !coarse(meta.ctime)
     }

@@ -1,9 +1,9 @@
-//! What is known of one file, and how it is written.
+//! Record of one file, and its encoding.
 
 use crate::os::dir::{FileKind, FileTime, Meta};
 use crate::store::ObjectId;
 
-/// What one file is stored as.
+/// Stored form of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::worktree::snapshot) struct FileRecord {
     pub meta: Meta,

@@ -1,4 +1,4 @@
-//! What is written comes back, and only that.
+//! Round trips of the cache.
 
 use std::collections::HashSet;
 use std::fs;

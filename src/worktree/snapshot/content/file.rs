@@ -105,7 +105,7 @@ impl Thread<'_> {
         Ok((form, meta))
     }
 
-    /// The mode in a tree: as on disk, or as in the index where the disk cannot tell.
+    /// The mode in a tree: as on disk, or as in the index where the disk cannot show it.
     fn mode(&self, candidate: &FileToRead, meta: &Meta) -> u16 {
         let settings = self.reader.ground.settings;
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).mode);
@@ -252,7 +252,7 @@ pub(super) fn read_whole(file: &mut File, meta: &Meta) -> Result<Vec<u8>, ReadFa
     let unreadable = || ReadFailure::skip(SkipReason::Unreadable);
     let size = usize::try_from(meta.size).map_err(|_| unreadable())?;
     let mut content = Vec::new();
-    // One byte more than expected tells whether it grew.
+    // One byte more than expected shows that it grew.
     content.try_reserve_exact(size + 1).map_err(|_| unreadable())?;
     file.take(meta.size + 1)
         .read_to_end(&mut content)

@@ -33,7 +33,7 @@ const BATCH: usize = 16;
 /// Candidates that a thread takes at once, at most, so that the threads end at about the same time.
 const MOST: usize = 64;
 
-/// What became of a candidate.
+/// Result for a candidate.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ReadOutcome {
     /// As the index has it.
@@ -65,14 +65,14 @@ pub(super) struct TreeBlob {
     pub modified: bool,
 }
 
-/// What a candidate became, and what may be believed of it next time.
+/// Stored form of a candidate, and its record for the cache.
 pub(super) struct Read {
     pub outcome: ReadOutcome,
     /// `None` if it is to be read again next time.
     pub note: Option<FileFingerprint>,
 }
 
-/// What has to be known of a file to believe next time that it became the same.
+/// Fingerprint of a file: the cache key of its stored form.
 pub(super) struct FileFingerprint {
     /// A digest of everything beside its bytes that its blob depends on.
     pub basis: u64,
@@ -82,7 +82,7 @@ pub(super) struct FileFingerprint {
     pub git_id: Option<Box<ObjectId>>,
 }
 
-/// What a file is stored as.
+/// Stored form of a file.
 #[derive(Debug, Clone, Copy)]
 struct Form {
     mode: u16,
@@ -113,7 +113,7 @@ impl Form {
     }
 }
 
-/// What the reading threads share.
+/// State shared by the reading threads.
 pub(super) struct ContentReader<'a> {
     pub ground: &'a WalkContext<'a>,
     pub writer: &'a Writer,
@@ -308,7 +308,7 @@ impl<'a> Thread<'a> {
         cache::digest((conversion.digest(), entry))
     }
 
-    /// What an earlier snapshot found, if the file is unchanged and the blob is there.
+    /// Cached result, if the file is unchanged and the blob exists.
     fn known(&mut self, candidate: &FileToRead, basis: u64) -> Option<FileRecord> {
         let record = self.reader.cache.record(&candidate.path, &mut self.hint);
         self.last = record.as_ref().map(|record| record.id);
@@ -320,7 +320,7 @@ impl<'a> Thread<'a> {
         (self.is_stored(&record.id) && (!record.pointer || self.has_content(&record.id))).then_some(record)
     }
 
-    /// What refs hold at this path need not be stored again.
+    /// Accepts the blob that refs hold at this path, which need not be stored again.
     fn trust(&mut self, candidate: &FileToRead) {
         let held = self.reachable.at(&candidate.path);
         self.reader.writer.trust(held.iter().copied());
@@ -353,14 +353,14 @@ impl<'a> Thread<'a> {
         self.reader.writer.has(self.repo, id)
     }
 
-    /// Whether what was read, with this stat data, can be told from a later edit. Whether a file that git itself reads is
-    /// held depends on HEAD, so it is looked at each time.
+    /// Whether what was read, with this stat data, can be distinguished from a later edit. Whether a file that git
+    /// itself reads is held depends on HEAD, so it is looked at each time.
     fn is_trusted(&self, candidate: &FileToRead, meta: &Meta) -> bool {
         let kept = |next: &CacheBuilder| *meta == candidate.meta && next.may_keep(meta);
         Self::meaning(candidate).is_none() && self.reader.next.is_some_and(kept)
     }
 
-    /// Tells what is in the tree anyway from what has to be put there.
+    /// Separates entries that the tree has anyway from those that must be inserted.
     fn compared(&self, candidate: &FileToRead, form: Form) -> ReadOutcome {
         if form.held {
             return ReadOutcome::Held {

@@ -28,7 +28,7 @@ use crate::store::Repository;
 
 const GITLINK: u16 = 0o160_000;
 
-/// The work on one folder.
+/// The work on one directory.
 pub(super) struct Visit<'a, 'b> {
     repo: &'a Repository,
     ground: &'a WalkContext<'b>,
@@ -48,12 +48,12 @@ pub(super) struct Visit<'a, 'b> {
     denied: bool,
     /// How many skipped paths there were before.
     skipped_before: usize,
-    /// How many names in it are not of folders.
+    /// How many names in it are not of directories.
     files: usize,
     /// Whether there are directories in it.
     has_directories: bool,
     taken: Option<UntrackedTree>,
-    /// What the system says of the names in it, as far as it was asked.
+    /// Stat data of the names, as far as it was requested.
     metas: Vec<Option<Meta>>,
     /// Whether something in it may change without a trace in what the system says of its names.
     unsure: bool,
@@ -64,7 +64,7 @@ pub(super) struct Visit<'a, 'b> {
     noted_before: usize,
 }
 
-/// What a thread keeps from directory to folder.
+/// Buffers that a thread reuses for each directory.
 pub(super) struct ScanBuffers<'a, 'b> {
     pub names: &'a mut DirNames,
     pub matcher: &'a mut Matcher<'b>,
@@ -162,7 +162,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         }
     }
 
-    /// What a directory that cannot be read leaves behind.
+    /// Result for a directory that cannot be read.
     fn unopened(mut self, error: &io::Error, matcher: &mut Matcher<'_>) {
         match error.kind() {
             // It went away after the directory above it was listed.
@@ -238,7 +238,7 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     /// A digest of what decides whether the unchanged files are what their blobs give; unless the cache knows it, they
-    /// are judged one by one, and read where that does not tell.
+    /// are judged one by one, and read where that does not decide.
     fn fingerprint(&mut self, matcher: &mut Matcher<'_>) -> Option<u64> {
         if self.clean.is_empty() || self.ground.status_only {
             return None;
@@ -249,7 +249,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         hasher.write_u64(self.attributes.digest());
         for clean in &self.clean {
             let entry = index.entry(clean.at);
-            // Eight bytes of an id tell blobs apart.
+            // Eight bytes of an id distinguish blobs.
             hasher.write(&entry.id.as_bytes()[..8]);
             hasher.write_u64(clean.meta.size);
             hasher.write_u32(entry.mode.bits());
@@ -336,7 +336,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         Ok(())
     }
 
-    /// What may be kept of a directory in which everything was looked at.
+    /// Cache record of a directory that was scanned completely.
     fn seen(&mut self, dir: &Dir, names: &DirNames, before: &Meta) -> Option<memory::CachedDirectory> {
         let next = self.ground.next?;
         if self.unsure || self.ground.device != Some(before.dev) {
@@ -352,7 +352,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         memory::CachedDirectory::of(before, names, &self.metas, next)
     }
 
-    /// What the system says of a name.
+    /// Stat data of a name.
     fn stat(&mut self, dir: &Dir, names: &DirNames, at: usize) -> io::Result<Meta> {
         match self.metas[at] {
             Some(meta) => Ok(meta),
@@ -408,7 +408,7 @@ impl<'a, 'b> Visit<'a, 'b> {
     }
 
     fn is_ignored(&self, path: &[u8], is_directory: bool) -> bool {
-        // Nothing new counts in an ignored folder.
+        // Nothing new counts in an ignored directory.
         self.task.mode == WalkMode::TrackedOnly || self.ground.ignore.is_ignored(&self.ignore, path, is_directory)
     }
 

@@ -99,7 +99,7 @@ impl<'a> Visit<'a, '_> {
                     return self.found.skip(&path, SkipReason::Unstable);
                 }
                 self.deleted(group.files.clone());
-                // With entries below, which an unmerged index may have beside, the directory stands for the name anyway.
+                // With entries below, which an unmerged index may also have, the directory represents the name anyway.
                 if group.below.is_empty() {
                     self.change(group.name, PathState::Gone);
                     if !self.is_ignored(&path, true) {
@@ -111,7 +111,7 @@ impl<'a> Visit<'a, '_> {
             return self.directory(group, &path);
         }
         if group.files.is_empty() {
-            // A file where the index has a folder.
+            // A file where the index has a directory.
             if meta.kind == FileKind::Special {
                 return self.found.skip(&path, SkipReason::Special);
             }
@@ -133,7 +133,7 @@ impl<'a> Visit<'a, '_> {
         let path = self.ground.index.path(at);
         self.found.note_mode(self.ground, path, meta, Some(entry));
         if !group.below.is_empty() {
-            // An unmerged index may have both. Put there whatever it is, or what is below would stand for the name.
+            // An unmerged index may have both. Put there whatever it is, or what is below would represent the name.
             self.deleted(group.below.clone());
             return self.candidate(path.to_vec(), None, *meta, ReadReason::Changed);
         }

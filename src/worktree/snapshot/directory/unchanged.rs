@@ -1,4 +1,4 @@
-//! Directories of which all files are as the index has them, and of which there is nothing else to tell: known to be so again
+//! Directories of which all files are as the index has them, and which contribute no list entries: known to be so again
 //! when neither they nor the index, the settings and the rules have changed since the last snapshot.
 
 use super::Visit;
@@ -7,7 +7,7 @@ use crate::worktree::snapshot::memory::UnchangedDirectory;
 use crate::worktree::snapshot::walk::WalkMode;
 
 impl Visit<'_, '_> {
-    /// A digest of the rules that hold in the folder.
+    /// A digest of the rules that hold in the directory.
     pub(super) fn rules(&self) -> u64 {
         let (ground, task) = (self.ground, self.task);
         cache::digest((

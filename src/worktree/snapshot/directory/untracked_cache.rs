@@ -1,10 +1,11 @@
-//! Directories without index entries in which every file is taken: told by one digest for all of them whether they are as
-//! they were, and then taken at once, as the tree that they became.
+//! Directories without index entries in which every file is taken: compared by one digest for all of them, and taken as
+//! their cached tree when it is equal.
 //!
-//! Each file is still looked at, since an edit leaves no trace in its folder. What is saved is everything after that:
-//! matching the names with rules, finding each record and each object, and building the tree. The tree counts only if a
-//! ref holds it at this path, it is stored soundly, and each blob in it is in a pack: once they were found, as long as
-//! those packs are there. A loose object may be lost or emptied by a power cut, so that such files are taken one by one.
+//! Each file is still looked at, since an edit leaves no trace in its directory. What is saved is everything after
+//! that: matching the names with rules, finding each record and each object, and building the tree. The tree counts
+//! only if a ref holds it at this path, it is stored soundly, and each blob in it is in a pack: once they were found,
+//! as long as those packs are there. A loose object may be lost or emptied by a power cut, so that such files are taken
+//! one by one.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -19,7 +20,7 @@ use crate::worktree::snapshot::reachable::TreeLookup;
 use crate::worktree::snapshot::walk::{PathState, ReadReason, UntrackedTree, WalkChange, WalkMode};
 
 impl Visit<'_, '_> {
-    /// Takes all files of the directory if they are as the cache knows them, and tells whether it did.
+    /// Takes all files of the directory if they are as the cache knows them, and returns whether it did.
     pub(super) fn as_untracked_directory(
         &mut self,
         dir: &Dir,
@@ -93,7 +94,7 @@ impl Visit<'_, '_> {
         true
     }
 
-    /// What may be remembered of the directory once its candidates are read: something, if all its files are among them.
+    /// Cache record of the directory once its candidates are read, if all its files are among them.
     pub(super) fn all_taken(&self) -> Option<UntrackedTree> {
         let all = self.is_cacheable()
             && !self.denied
@@ -174,7 +175,7 @@ impl Visit<'_, '_> {
         Some(self.files_of(tree)?.into_iter().filter_map(blob).collect())
     }
 
-    /// What a tree has that is no directory; `None` if it cannot be read.
+    /// Files of a tree; `None` if it cannot be read.
     fn files_of(&self, tree: ObjectId) -> Option<Vec<WalkChange>> {
         let object = self.repo.try_find_object(tree).ok()??;
         let mut files = Vec::new();

@@ -56,7 +56,7 @@ impl Filters {
         })
     }
 
-    /// What the filter makes of a file's content; `None` if it has no program for that, so that the content stays.
+    /// Runs the clean filter on a file's content; `None` if there is no program, so that the content stays.
     ///
     /// A failing filter is [`FilterFailure`] even where git would then store the content as it is: what a filter is there to
     /// hide must not get into a commit because its program is missing.
@@ -71,7 +71,7 @@ impl Filters {
         Ok(ran.then_some(cleaned))
     }
 
-    /// [`Self::clean`] for a file that need not be held in memory. Tells whether the filter has a program.
+    /// [`Self::clean`] for a file that need not be held in memory. Returns whether the filter has a program.
     pub(in crate::worktree) fn clean_stream(
         &mut self,
         driver: &Driver,
@@ -82,7 +82,7 @@ impl Filters {
         self.run(driver, FilterOperation::Clean, source, path, sink)
     }
 
-    /// What the filter makes of a blob on its way to the disk; `None` if it has no program for that.
+    /// Runs the smudge filter on a blob; `None` if there is no program.
     ///
     /// A failing filter is [`FilterFailure`] even where git would then write the blob as it is: the file would not be what
     /// was saved.

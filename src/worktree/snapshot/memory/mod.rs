@@ -1,11 +1,11 @@
-//! What the last snapshot saw: the names in each directory and a digest of what the system said of its files. So the next
-//! one can look at all of them at once, before it reads anything else, and need do nothing more when all is the same.
+//! Memory of the last snapshot: the names in each directory and a digest of the stat data of its files. The next
+//! snapshot first compares all of them, and does nothing more when all are equal.
 //!
-//! A private file, never needed: checksummed, written whole and renamed into place without being synced, and dropped when
-//! anything about it is odd. The names of a directory are believed while the directory's own times are those of the listing: a
-//! name that comes or goes gives its directory a new change time, which nobody can set. Each file is still asked for by
-//! its name, since an edit leaves no trace in its folder. Only what is older than the snapshot that saw it is believed,
-//! told by the clock of the file system, and only on a file system of this machine.
+//! A private file, never needed: checksummed, written whole and renamed into place without being synced, and dropped
+//! when anything about it is odd. The names of a directory are believed while the directory's own times are those of
+//! the listing: a name that comes or goes gives its directory a new change time, which nobody can set. Each file is
+//! still asked for by its name, since an edit leaves no trace in its directory. Only what is older than the snapshot
+//! that saw it is believed, by the clock of the file system, and only on a file system of this machine.
 
 mod scan;
 mod stat_encoding;
@@ -33,7 +33,7 @@ const ASKED: u8 = 0x80;
 /// The file as it was read.
 pub(super) struct SnapshotMemory {
     bytes: Vec<u8>,
-    /// What decided that snapshot beside the files.
+    /// Inputs of that snapshot besides the files.
     around: Option<SnapshotInputs>,
     /// Sorted by path.
     directories: Vec<DirectorySlot>,
@@ -53,8 +53,7 @@ struct DirectorySlot {
     plain: Option<UnchangedDirectory>,
 }
 
-/// What is known of a directory of which all files are as the index has them, which says nothing of its own about rules,
-/// and of which there is nothing else to tell.
+/// Record of a directory whose content equals the index, which has no files of rules and contributes no list entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnchangedDirectory {
     /// A digest of the rules that hold in it.
@@ -82,14 +81,14 @@ pub(super) struct CachedDirectory {
     names: Vec<u8>,
     /// Of the names.
     sum: u64,
-    /// What the system said of those that were asked for, put together; `None` if that may hide an edit.
+    /// Digest of the requested stat data; `None` if that may hide an edit.
     asked: Option<u64>,
     plain: Option<UnchangedDirectory>,
 }
 
 impl CachedDirectory {
-    /// What may be kept of a directory, given what it was before it was listed and what was said of its files. `None` when
-    /// a name that comes could not be told.
+    /// Cache record of a directory, given its stat data from before the listing and those of its files. `None` when a
+    /// new name would go unnoticed.
     pub(super) fn of(meta: &Meta, names: &DirNames, metas: &[Option<Meta>], next: &CacheBuilder) -> Option<Self> {
         if !next.may_keep(meta) {
             return None;
@@ -212,7 +211,7 @@ impl SnapshotMemory {
         })
     }
 
-    /// What the last snapshot was, if it may be what the next one is in these surroundings.
+    /// Last snapshot, if the next one has the same inputs.
     pub(super) fn whole(&self, around: &SnapshotInputs) -> Option<&CachedSnapshot> {
         self.whole.as_ref().filter(|_| self.is_around(around))
     }

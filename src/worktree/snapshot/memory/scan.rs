@@ -17,23 +17,23 @@ use crate::worktree::snapshot::cache::checksum;
 /// Directories that are worth a thread.
 const MANY: usize = 16;
 
-/// What was found. The walk takes it directory by folder.
+/// Result of the comparison, which the walk consumes directory by directory.
 pub(in crate::worktree::snapshot) struct CacheScan<'a> {
     seen: &'a SnapshotMemory,
-    /// By the positions of the folders.
+    /// By the positions of the directories.
     found: Vec<Mutex<DirectoryState>>,
-    /// What the system said, by the numbers of the threads.
+    /// Stat data, by thread.
     told: Vec<Vec<u8>>,
     /// Whether everything in all directories is as it was.
     same: bool,
 }
 
-/// What was found of one folder.
+/// State of one directory against the memory.
 enum DirectoryState {
     /// Its names are not as they were, or it was taken already.
     Nothing,
-    /// Where it stands what was said of the files that the snapshot asked for: the number of a thread, and a place in
-    /// what that was told.
+    /// Location of the stat data of the files that the snapshot requested: the number of a thread, and a position in
+    /// its stat data.
     Names(usize, Range<usize>),
     /// It is plain, and everything is as it was.
     Plain(UnchangedDirectory),
@@ -106,7 +106,7 @@ impl SnapshotMemory {
         }
     }
 
-    /// Adds to `told` what the system says of the files of a directory, if it has the names that it had.
+    /// Appends the stat data of a directory's files to `told`, if its names are unchanged.
     fn look_at(&self, root: &Dir, place: &DirectorySlot, device: u64, told: &mut Vec<u8>) -> Option<()> {
         let bytes = &self.bytes[place.names.clone()];
         if place.stamp.dev != device || checksum(bytes) != place.sum {
@@ -134,8 +134,8 @@ impl CacheScan<'_> {
         self.same
     }
 
-    /// What is known of the directory of this path, which has a slash at the end, if it is plain and as it was; and what may
-    /// be kept of it again.
+    /// Record of the directory at this path, which ends with a slash, if its content equals the index and it is
+    /// unchanged; and its next cache record.
     pub(in crate::worktree::snapshot) fn plain(&self, path: &[u8]) -> Option<(UnchangedDirectory, CachedDirectory)> {
         let at = self.find(path)?;
         let DirectoryState::Plain(plain) = *self.lock(at) else {

@@ -1,10 +1,10 @@
-//! What the system says of a file, in few bytes: they are compared by a digest, and kept until the walk asks for them.
+//! Packed encoding of stat data: compared by a digest, and kept until the walk needs them.
 
 use crate::os::dir::{FileKind, FileTime, Meta};
 
 const SIZE: usize = 56;
 
-/// Adds what is said of a file. Its device is that of the directory, and its kind stands beside its name.
+/// Adds what is said of a file. Its device is that of the directory, and its kind is next to its name.
 pub(super) fn put(meta: &Meta, out: &mut Vec<u8>) {
     let (mtime, ctime) = (meta.mtime, meta.ctime);
     let long = [
@@ -26,7 +26,7 @@ pub(super) fn put(meta: &Meta, out: &mut Vec<u8>) {
     out.extend_from_slice(&all);
 }
 
-/// What was said of a file of this kind on this device.
+/// Decodes the stat data of a file of this kind on this device.
 pub(super) fn meta(told: &[u8; SIZE], kind: FileKind, dev: u64) -> Meta {
     let long = |at: usize| u64::from_le_bytes(*told[at * 8..].first_chunk().expect("four long numbers"));
     let short = |at: usize| u32::from_le_bytes(*told[32 + at * 4..].first_chunk().expect("six short numbers"));

@@ -1,4 +1,4 @@
-//! What is written comes back and is looked at again, and nothing is believed that may hide an edit.
+//! Round trips of the memory, and cases in which it must not be trusted.
 
 use std::fs;
 use std::path::Path;

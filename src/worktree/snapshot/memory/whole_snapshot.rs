@@ -1,4 +1,4 @@
-//! What the last snapshot was, for when everything is as it was then.
+//! Cached result of the last snapshot, reused when nothing changed.
 //!
 //! Kept only of a snapshot that nothing but files, directories, the index and the settings decided: without unmerged paths,
 //! repositories in the working tree, files that could not be read, or files that are not to be believed for another reason.
@@ -24,7 +24,7 @@ use crate::worktree::snapshot::{Extent, Snapshot, SnapshotOptions};
 /// Up to so many objects are asked for one by one; of more it is noted in which packs they are.
 const FEW: usize = 64;
 
-/// What decides a snapshot beside the files: the index, and a digest of everything else.
+/// Inputs of a snapshot besides the files: the index, and a digest of everything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::worktree::snapshot) struct SnapshotInputs {
     /// Settings, rules and options.
@@ -40,7 +40,7 @@ pub(in crate::worktree::snapshot) struct CachedSnapshot {
     index_tree: ObjectId,
     /// The tree of HEAD.
     head: Option<ObjectId>,
-    /// What the trees have that HEAD's has not at the same place, if that are few objects.
+    /// Objects of the trees that HEAD's tree does not have at the same path, if they are few.
     objects: Vec<ObjectId>,
     /// Otherwise the marks of the packs in which all of them are.
     packs: Vec<u64>,
@@ -99,7 +99,7 @@ fn of_index(path: &Path, next: &cache::CacheBuilder) -> Option<u64> {
 }
 
 impl CachedSnapshot {
-    /// What may be kept of a snapshot that refs hold already; `None` if the next one could differ though all is as it was.
+    /// Cache record of a snapshot that refs hold already; `None` if the next one could differ although nothing changed.
     pub(in crate::worktree::snapshot) fn of(
         repo: &Repository,
         ground: &WalkContext<'_>,

@@ -146,7 +146,7 @@ fn e58_edits_where_a_sparse_checkout_has_nothing() {
     assert!(!exists(&world, "out/c"));
     done(&world, &["undo"]);
     assert_eq!(text(&world, "out/b"), "edited now");
-    // Gone, it is what the sparse checkout leaves out: that is told, and the edit is in the checkpoint still.
+    // Gone, it is what the sparse checkout leaves out: that is reported, and the edit is in the checkpoint still.
     fs::remove_dir_all(world.path("out")).unwrap();
     assert!(done(&world, &["restore", "@", "--dry-run"]).contains("out/b"));
     assert_eq!(
