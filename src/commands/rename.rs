@@ -22,7 +22,7 @@ Examples:
   The current session:
     git checkpoint rename @ token-service
   Any other:
-    git checkpoint rename main-x7k2p9qa auth-refactor")]
+    git checkpoint rename main-2 auth-refactor")]
 pub(super) struct Args {
     /// The session
     session: String,

@@ -23,7 +23,7 @@ use crate::{
         receipt::CheckpointOutcome,
         redact::RedactedSecret,
         save::{self, SaveRequest},
-        share,
+        share, switch,
     },
     os,
     render::schemas,
@@ -163,6 +163,9 @@ pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), Comman
 
 fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
+    if !args.dry_run {
+        ask_for_session(context, &opened)?;
+    }
     if let Some(path) = &args.record {
         let record = read_json(context, path, "the record")?;
         warn_unknown(context, &record);
@@ -210,6 +213,27 @@ fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Res
         request.chat = ChatChange::Compact(Box::new(prepared));
     }
     report_and(context, &opened, request, &args.events, args.push)
+}
+
+/// Asks at a terminal which session is meant where the branch changed and the one checked out has none.
+fn ask_for_session(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError> {
+    if !context.ui.can_ask() {
+        return Ok(());
+    }
+    let scene = opened.scene();
+    let Some((elsewhere, name)) = save::branch_change(&scene)? else {
+        return Ok(());
+    };
+    let from = elsewhere.branch.as_deref().unwrap_or("a detached HEAD");
+    let question = format!(
+        "The branch changed since session '{}' was saved on {from}. Start session '{name}' for this branch?",
+        elsewhere.session.name
+    );
+    if !context.ui.agree(&question, "name the session with --session")? {
+        let selector = failure::selector(elsewhere.session.name.as_str())?;
+        switch::switch(&scene, &selector, false)?;
+    }
+    Ok(())
 }
 
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.

@@ -10,9 +10,10 @@ use super::{
 };
 use crate::{model::name::ShortName, ops};
 
-/// Start a session and make it the current one of this working tree
+/// Start a session and make it current on this branch
 ///
-/// A session is a line of work: one chain of checkpoints under one ref. Nothing but the session itself is saved yet.
+/// A session is a line of work: one chain of checkpoints under one ref. Without a name it gets that of the branch.
+/// Nothing but the session itself is saved yet.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -13,7 +13,10 @@ use crate::{
     render::{slot::Slot, text::TextLine},
 };
 
-/// Make another session the current one; no file changes
+/// Make another session current on this branch; no file changes
+///
+/// Each branch has its current session: 'git switch' of another branch makes that one's current, and nothing has to be
+/// done here.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

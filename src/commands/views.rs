@@ -11,7 +11,7 @@ use crate::{
         receipt::{self, CheckpointOutcome, SessionOrigin},
         redact,
     },
-    render::receipt::{ItemCounts, RedactionRow, SaveReceipt},
+    render::receipt::{BranchChange, ItemCounts, RedactionRow, SaveReceipt},
     store::{ObjectId, checkpoint::oid},
 };
 
@@ -71,6 +71,11 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
     view.redactions = redactions(&facts.redactions);
     view.folded = facts.folded;
     view.new_bytes = facts.new_bytes;
+    view.branch_changed = facts.elsewhere.as_ref().map(|elsewhere| BranchChange {
+        from: elsewhere.branch.as_deref(),
+        to: facts.document.git.branch.as_deref(),
+        session: elsewhere.session.name.as_str(),
+    });
     view
 }
 
@@ -95,6 +100,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         redactions: Vec::new(),
         folded: 0,
         new_bytes: 0,
+        branch_changed: None,
         record: ItemCounts::of(document),
         git: &document.git,
     }

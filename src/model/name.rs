@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
 
 /// The longest name, in bytes.
 pub const MAX_LEN: usize = 64;
@@ -46,22 +47,27 @@ impl ShortName {
     /// Letters are lowered, everything else that a name cannot hold becomes one `-`; a text without any usable
     /// character gives `session`.
     pub fn slug(text: &str, suffix: &str) -> Self {
-        let room = MAX_LEN - suffix.len() - 1;
-        let mut slug = String::new();
-        for c in text.chars() {
-            let c = c.to_ascii_lowercase();
-            if slug.len() >= room {
-                break;
-            }
-            if c.is_ascii_lowercase() || c.is_ascii_digit() {
-                slug.push(c);
-            } else if !slug.is_empty() && !slug.ends_with('-') {
-                slug.push('-');
-            }
-        }
-        let slug = slug.trim_end_matches('-');
-        let slug = if slug.is_empty() { "session" } else { slug };
+        let slug = letters(text, MAX_LEN - suffix.len() - 1);
+        let slug = if slug.is_empty() { "session" } else { &slug };
         Self::new(format!("{slug}-{suffix}")).expect("a slug and a base32 suffix follow the grammar")
+    }
+
+    /// This name with a number behind it, shortened where it would be too long.
+    #[must_use]
+    pub fn numbered(&self, n: u32) -> Self {
+        let number = format!("-{n}");
+        let stem = letters(&self.0, MAX_LEN - number.len());
+        Self::new(format!("{stem}{number}")).unwrap_or_else(|_| Self::slug(&stem, &n.to_string()))
+    }
+
+    /// The name that reads most like a text, such as a branch or a name that was refused: `feature-login` for
+    /// `feature/Login`. What is reserved gets `session-` in front, as has a text without any usable character.
+    pub fn like(text: &str) -> Self {
+        let slug = letters(text, MAX_LEN);
+        Self::new(slug.as_str()).unwrap_or_else(|_| {
+            let slug = letters(&format!("session-{slug}"), MAX_LEN - 2);
+            Self::new(slug.as_str()).unwrap_or_else(|_| Self::slug(&slug, "1"))
+        })
     }
 }
 
@@ -91,6 +97,53 @@ impl From<ShortName> for String {
     fn from(name: ShortName) -> Self {
         name.0
     }
+}
+
+/// What a name can hold of a text, at most `room` bytes: letters are lowered and lose their accents, and everything else
+/// becomes one `-`, but for single dots and underscores inside.
+fn letters(text: &str, room: usize) -> String {
+    let mut slug = String::new();
+    for c in text.chars() {
+        let plain = match c {
+            'a'..='z' | '0'..='9' => {
+                slug.push(c);
+                continue;
+            }
+            'A'..='Z' => {
+                slug.push(c.to_ascii_lowercase());
+                continue;
+            }
+            '\u{df}' | '\u{1e9e}' => "ss",
+            '\u{e6}' | '\u{c6}' => "ae",
+            '\u{153}' | '\u{152}' => "oe",
+            '\u{f8}' | '\u{d8}' => "o",
+            '\u{142}' | '\u{141}' => "l",
+            '\u{111}' | '\u{110}' => "d",
+            '\u{131}' => "i",
+            // An accent of its own belongs to the letter before it.
+            '\u{300}'..='\u{36f}' => continue,
+            '.' | '_' if slug.ends_with(|last: char| last.is_ascii_alphanumeric()) => {
+                slug.push(c);
+                continue;
+            }
+            _ => {
+                let mut letters = std::iter::once(c).nfkd().filter(char::is_ascii_alphanumeric);
+                if let Some(letter) = letters.next() {
+                    slug.push(letter.to_ascii_lowercase());
+                    continue;
+                }
+                if slug.ends_with(|last: char| last.is_ascii_alphanumeric()) {
+                    slug.push('-');
+                }
+                continue;
+            }
+        };
+        slug.push_str(plain);
+    }
+    slug.truncate(room.min(slug.len()));
+    let slug = slug.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());
+    let slug = slug.strip_suffix(".lock").unwrap_or(slug);
+    slug.to_owned()
 }
 
 fn fault(text: &str) -> Option<&'static str> {
@@ -185,6 +238,30 @@ mod tests {
     }
 
     #[test]
+    fn a_proposal_reads_like_what_was_refused() {
+        for (text, name) in [
+            ("feature/Token_Auth", "feature-token_auth"),
+            ("JIRA-123", "jira-123"),
+            ("my work", "my-work"),
+            ("gr\u{f6}\u{df}e", "grosse"),
+            ("gro\u{308}\u{df}e", "grosse"),
+            ("\u{141}\u{f3}d\u{17a}", "lodz"),
+            ("release/v1.2", "release-v1.2"),
+            ("-x", "x"),
+            ("a..b", "a.b"),
+            ("x.lock", "x"),
+            ("wip.", "wip"),
+            ("con", "session-con"),
+            ("HEAD", "session-head"),
+            ("fetch_head", "session-fetch_head-1"),
+            ("\u{65e5}\u{672c}", "session"),
+            ("", "session"),
+        ] {
+            assert_eq!(ShortName::like(text).as_str(), name, "{text}");
+        }
+    }
+
+    #[test]
     fn slugs_read_like_their_branch() {
         assert_eq!(
             ShortName::slug("feature/Login!", "abcd2345").as_str(),
@@ -198,6 +275,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_text_gives_a_valid_proposal(text in ".*") {
+            let name = ShortName::like(&text);
+            prop_assert!(ShortName::new(name.as_str()).is_ok());
+            prop_assert_eq!(ShortName::like(name.as_str()), name);
+        }
+
+        #[test]
+        fn a_valid_name_is_its_own_proposal(text in "[a-z0-9][a-z0-9._-]{0,63}") {
+            if let Ok(name) = ShortName::new(text) {
+                prop_assert!(!ShortName::like(name.as_str()).as_str().is_empty());
+            }
+        }
+
         #[test]
         fn every_text_gives_a_valid_slug(text in ".*", suffix in "[a-z2-7]{8}") {
             let slug = ShortName::slug(&text, &suffix);

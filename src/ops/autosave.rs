@@ -76,7 +76,7 @@ pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
 /// Saves the present state beside the chain of the current session, unless nothing changed.
 pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
     save::guard(scene)?;
-    let Some(chosen) = session_choice::session_for_command(scene)? else {
+    let Some(chosen) = session_choice::automatic(scene)? else {
         return Ok(AutosaveOutcome::NoSession);
     };
     let id = chosen.tip.document.session.id.clone();

@@ -1,13 +1,17 @@
-//! Checkpoints made by git's hooks, in the current session.
+//! What git's hooks do here: a checkpoint for what just happened, on the session that is current on this branch.
 //!
-//! Without one nothing is done: a hook starts no session. During a rebase nothing is done either; one checkpoint comes at
+//! Where no session is in use nothing is done. A commit on a branch without a session starts one while another branch
+//! has a current one, so that no session gets what belongs to another branch. During a rebase nothing is done either; one checkpoint comes at
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
 use super::{Error, Scene, link, receipt::CheckpointOutcome, save, session_choice};
 use crate::{
-    model::{document::CheckpointKind, hook::Hook},
-    store::{ObjectId, facts, hooks},
+    model::{
+        document::{CheckpointKind, SessionStatus},
+        hook::Hook,
+    },
+    store::{ObjectId, current, facts, hooks},
 };
 
 /// Outcome of a hook.
@@ -25,15 +29,18 @@ pub enum HookOutcome {
 
 /// Whether a hook has anything to do here at all; looks at one small file.
 pub fn is_wanted(scene: &Scene<'_>) -> bool {
-    scene.session.is_some() || crate::store::current::read(scene.repo).is_ok_and(|current| current.session.is_some())
+    scene.session.is_some() || current::is_any(scene.repo)
 }
 
 /// Does what a hook is for. `args` and `input` are what git gave it.
 pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<HookOutcome, Error> {
-    let current = session_choice::session_for_command(scene)?;
-    let Some(chosen) = current.filter(|chosen| !chosen.tip.document.session.status.is_finished()) else {
-        return Ok(HookOutcome::Skipped("no session is current"));
-    };
+    let chosen =
+        session_choice::session_for_command(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
+    let is_commit = matches!(hook, Hook::PostCommit | Hook::PostRewrite | Hook::PostMerge);
+    let starts = chosen.is_none() && is_commit && current::read(scene.repo)?.elsewhere.is_some();
+    if chosen.is_none() && !starts {
+        return Ok(HookOutcome::Skipped("no session is current on this branch"));
+    }
     let arg = |at: usize| args.get(at).map(String::as_str);
     let ends = hook == Hook::PostRewrite && arg(0) == Some("rebase");
     if hooks::is_rebasing(scene.repo) && !ends {
@@ -42,8 +49,8 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     let facts = facts::git_facts(scene.repo, None)?;
     let subject = facts.head_subject.clone();
     let mut request = save::SaveRequest::new(CheckpointKind::Commit);
-    request.start = false;
-    request.status = chosen.tip.document.session.status;
+    request.start = starts;
+    request.status = chosen.map_or(SessionStatus::Active, |chosen| chosen.tip.document.session.status);
     request.trigger = Some(hook.name().to_owned());
     let commit = facts.head.clone();
     match hook {
@@ -85,7 +92,6 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
             let Some(id) = receipt.id else {
                 return Ok(HookOutcome::Unchanged);
             };
-            let is_commit = matches!(hook, Hook::PostCommit | Hook::PostRewrite | Hook::PostMerge);
             if let (true, true, Some(commit)) = (is_commit, scene.settings.commit_notes, &commit)
                 && let Err(error) = link::note(scene, commit, id, &receipt.session)
             {

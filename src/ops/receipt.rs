@@ -8,7 +8,7 @@ use crate::{
         list::SkippedEntry,
         name::ShortName,
     },
-    store::ObjectId,
+    store::{ObjectId, current::Elsewhere},
 };
 
 /// Outcome of a request to make a checkpoint.
@@ -60,6 +60,8 @@ pub struct CheckpointReceipt {
     pub trouble: Vec<String>,
     /// Damaged sessions that were passed over in looking for the one to continue.
     pub passed_over: Vec<String>,
+    /// The session of another branch that was current before, where this checkpoint began one for its own branch.
+    pub elsewhere: Option<Elsewhere>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
 }

@@ -55,8 +55,8 @@ impl UndoableRefTransaction<'_> {
         let mut effects: Vec<Effect> = self.edits.iter().map(effect).collect();
         let current = self.current.filter(|(before, after)| before != after);
         effects.extend(current.as_ref().map(|(before, after)| Effect::Current {
-            before: before.clone(),
-            after: after.clone(),
+            before: Box::new(before.clone()),
+            after: Box::new(after.clone()),
         }));
         effects.extend(self.more);
         let meant = if effects.is_empty() {

@@ -139,6 +139,44 @@ pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<SessionC
     Ok(None)
 }
 
+/// A name for a session nobody named: that of the branch, with a number behind it where a session here or a fetched one
+/// has it.
+pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<ShortName, Error> {
+    let name = ShortName::like(branch.unwrap_or("detached"));
+    let fetched = session::fetched(scene.repo)?;
+    let last = |session: &session::SessionTip| session.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let fetched: std::collections::BTreeSet<String> = fetched.iter().map(last).collect();
+    let is_free =
+        |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None)) && !fetched.contains(name.as_str());
+    if is_free(&name) {
+        return Ok(name);
+    }
+    let numbered = (2..1000_u32).map(|n| name.numbered(n)).find(is_free);
+    match numbered {
+        Some(name) => Ok(name),
+        None => Ok(ShortName::slug(name.as_str(), &super::ids::item_id()?)),
+    }
+}
+
+/// The session that an automatic checkpoint goes to: the one that is meant, else a new one where the branch was left
+/// that the last current session is on. Where no session is in use, none is started.
+pub(super) fn automatic(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    if let Some(chosen) = session_for_command(scene)? {
+        return Ok(Some(chosen));
+    }
+    if scene.session.is_some() || current::read(scene.repo)?.elsewhere.is_none() {
+        return Ok(None);
+    }
+    let request = super::start::StartRequest {
+        name: None,
+        session: serde_json::Value::Object(serde_json::Map::new()),
+        if_missing: true,
+        dry_run: false,
+    };
+    let started = super::start::start(scene, request)?;
+    named(scene, &started.name)
+}
+
 /// The session paused last on this branch in this working tree, and the damaged sessions that could have been it.
 pub(super) fn paused_here(
     scene: &Scene<'_>,

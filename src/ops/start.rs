@@ -82,10 +82,43 @@ pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool
         refs::recover(scene.repo, scene.wait)?;
     }
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
-    let name = match request.name.or_else(|| scene.session.cloned()) {
-        Some(name) => name,
-        None => save::default_name(facts.branch.as_deref())?,
+    let Some(name) = request.name.take().or_else(|| scene.session.cloned()) else {
+        // Another working tree may take the name at the same moment.
+        return with_free_name(scene, &request, current, redactor.found, &facts);
     };
+    with_name(scene, &request, name, current, redactor.found, facts)
+}
+
+/// How often another name is tried because somebody else took it.
+const TRIES: u32 = 20;
+
+fn with_free_name(
+    scene: &Scene<'_>,
+    request: &StartRequest,
+    current: bool,
+    redactions: Vec<super::redact::RedactedSecret>,
+    facts: &GitFacts,
+) -> Result<StartOutcome, Error> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let name = session_choice::free_name(scene, facts.branch.as_deref())?;
+        match with_name(scene, request, name, current, Vec::new(), facts.clone()) {
+            Err(Error::Exists { .. }) if tries < TRIES => {}
+            Ok(started) => return Ok(StartOutcome { redactions, ..started }),
+            error => return error,
+        }
+    }
+}
+
+fn with_name(
+    scene: &Scene<'_>,
+    request: &StartRequest,
+    name: ShortName,
+    current: bool,
+    redactions: Vec<super::redact::RedactedSecret>,
+    facts: GitFacts,
+) -> Result<StartOutcome, Error> {
     if let Some(there) = session_choice::named(scene, &name)? {
         if !request.if_missing {
             return Err(Error::Exists { name });
@@ -99,7 +132,7 @@ pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool
             document,
             existed: true,
             planned: request.dry_run,
-            redactions: redactor.found,
+            redactions,
             leftovers: Vec::new(),
         });
     }
@@ -133,7 +166,7 @@ pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool
         document,
         existed: false,
         planned,
-        redactions: redactor.found,
+        redactions,
         leftovers,
     })
 }

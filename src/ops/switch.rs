@@ -9,7 +9,7 @@ use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
     store::{
         self, ObjectId,
-        current::{self, CurrentPointer},
+        current::{self, SessionRef},
         lock,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -108,7 +108,11 @@ fn move_ref(
         },
     ];
     let before = current::read_to_replace(scene.repo)?;
-    let after = follow(&before, document, to);
+    let renamed = SessionRef {
+        id: document.session.id.clone(),
+        name: to.clone(),
+    };
+    let after = before.replaced(&renamed.id, &renamed);
     UndoableRefTransaction {
         operation: "rename",
         what: format!("renamed {from} to {to}"),
@@ -118,15 +122,4 @@ fn move_ref(
         ..UndoableRefTransaction::default()
     }
     .run(scene)
-}
-
-/// The working tree's note of its current session with the new name.
-fn follow(now: &CurrentPointer, document: &Document, to: &ShortName) -> CurrentPointer {
-    let mut now = now.clone();
-    for entry in [&mut now.session, &mut now.previous].into_iter().flatten() {
-        if entry.id == document.session.id {
-            entry.name = to.clone();
-        }
-    }
-    now
 }

@@ -22,8 +22,7 @@ use crate::{
     store::{
         ObjectId, Repository, chat as stored_chat,
         checkpoint::{self, object_id, oid},
-        current::{self, CurrentPointer},
-        draft, lock,
+        current, draft, lock,
         refs::{self, ExpectedValue, RefUpdate},
         tree,
         undo::{self, Effect, PathChange, UndoEntry},
@@ -482,15 +481,14 @@ impl UndoRun<'_> {
             let Effect::Current { before, after } = effect else {
                 continue;
             };
-            let (from, to): (&CurrentPointer, &CurrentPointer) = if self.is_undo() {
+            let (from, to) = if self.is_undo() {
                 (after, before)
             } else {
                 (before, after)
             };
             // Whoever made another session current since meant it.
-            if current::read(self.scene.repo)? == *from {
-                current::write(self.scene.repo, to)?;
-            }
+            let now = current::read(self.scene.repo)?;
+            current::write(self.scene.repo, &now.with_change(from, to))?;
         }
         Ok(())
     }

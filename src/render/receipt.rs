@@ -53,8 +53,22 @@ pub struct SaveReceipt<'a> {
     pub new_bytes: u64,
     /// Counts of the record's items.
     pub record: ItemCounts,
+    /// The branch change that made this checkpoint begin a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_changed: Option<BranchChange<'a>>,
     /// State of the repository at save time.
     pub git: &'a GitFacts,
+}
+
+/// A change of the branch since the session that was current last was saved.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BranchChange<'a> {
+    /// The branch of that session; null for a detached HEAD.
+    pub from: Option<&'a str>,
+    /// The branch that is checked out; null for a detached HEAD.
+    pub to: Option<&'a str>,
+    /// The session that stays with the former branch.
+    pub session: &'a str,
 }
 
 /// A path that is not in the checkpoint.
@@ -224,6 +238,15 @@ impl SaveReceipt<'_> {
                 "stored",
                 TextLine::plain(stored).with(Slot::Dim, format!(", {} of new objects", ByteSize(self.new_bytes))),
             );
+        }
+        if let Some(change) = self.branch_changed {
+            let branch = |branch: Option<&str>| branch.unwrap_or("a detached HEAD").to_owned();
+            let mut line = TextLine::plain("  branch changed from ").with(Slot::Branch, branch(change.from));
+            line.push(Slot::Plain, " to ");
+            line.push(Slot::Branch, branch(change.to));
+            line.push(Slot::Plain, "; to continue the former session here: ");
+            line.push(Slot::Plain, format!("git checkpoint switch {}", change.session));
+            text.push(line);
         }
         text
     }

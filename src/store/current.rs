@@ -1,18 +1,24 @@
-//! The current session of a working tree: `<git-dir>/checkpoint/current`.
+//! The current session of each branch of a working tree: `<git-dir>/checkpoint/current`.
 //!
 //! A file, not a symbolic ref: a dangling ref would make `git fsck` fail, a push of all refs would publish it, and
-//! `git worktree prune` removes the file with its working tree. The session is named by identity, so that it survives a
-//! renaming; the name beside it is where to look first.
+//! `git worktree prune` removes the file with its working tree. A session is named by identity, so that it survives a
+//! renaming; the name next to it is where to look first.
+//!
+//! Which session is current follows from the branch that is checked out. A detached HEAD keeps the session that was
+//! current last, a rebase the one of the branch that is rebased. A file without branches, as older versions wrote it,
+//! says which session was current; it belongs to the branch that its latest checkpoint was saved on.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, checkpoint, session, sharing, worktree_private_dir, worktree_private_path};
+use super::{Error, Repository, branching, checkpoint, session, sharing, worktree_private_dir, worktree_private_path};
 use crate::{
     model::{json, name::ShortName},
     os,
 };
 
-/// Pointer to the current session, as in its file.
+/// The content of the file, read for the branch that is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentPointer {
     /// The session being worked in.
@@ -21,9 +27,31 @@ pub struct CurrentPointer {
     /// The one before it, for the selector `-`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<SessionRef>,
+    /// The branch that `session` is current on; absent on a detached HEAD and in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// The sessions that are current on branches.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    branches: BTreeMap<String, SessionRef>,
     /// One that is about to be made: it is the current one as soon as its ref is there. Never seen outside of here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begun: Option<Box<SessionRef>>,
+    /// The session of another branch that was current last, where this branch has none.
+    #[serde(skip)]
+    pub elsewhere: Option<Elsewhere>,
+    /// Whether the session came here from another branch, as this one was made from it: it leaves that one when
+    /// something is saved here.
+    #[serde(skip)]
+    followed: bool,
+}
+
+/// A session that is current on another branch than the one checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The session.
+    pub session: SessionRef,
+    /// Its branch; `None` for a detached HEAD.
+    pub branch: Option<String>,
 }
 
 /// A session by identity.
@@ -36,43 +64,137 @@ pub struct SessionRef {
 }
 
 impl CurrentPointer {
-    /// The file's content after this session has become current.
+    /// The file's content after this session has become current on the branch that is checked out.
     #[must_use]
     pub fn switched_to(&self, session: SessionRef) -> Self {
+        let mut after = self.clone();
+        after.begun = None;
+        after.elsewhere = None;
+        after.followed = false;
         match &self.session {
-            Some(old) if old.id != session.id => Self {
-                previous: Some(old.clone()),
-                session: Some(session),
-                begun: None,
-            },
-            _ => Self {
-                session: Some(session),
-                previous: self.previous.clone(),
-                begun: None,
-            },
+            Some(old) if old.id != session.id => after.previous = Some(old.clone()),
+            Some(_) if self.followed => after.branches.retain(|_, other| other.id != session.id),
+            _ => {}
         }
+        if let Some(branch) = &self.branch {
+            after.branches.insert(branch.clone(), session.clone());
+        }
+        after.session = Some(session);
+        after
     }
 
-    /// The file's content after this session has ended being current; unchanged when another one is.
+    /// The file's content after this session has ended being current, on every branch.
     #[must_use]
     pub fn left(&self, id: &str) -> Self {
-        match &self.session {
-            Some(old) if old.id == id => Self {
-                session: None,
-                previous: Some(old.clone()),
-                begun: None,
-            },
-            _ => self.clone(),
+        let mut after = self.clone();
+        after.begun = None;
+        after.branches.retain(|_, session| session.id != id);
+        if let Some(old) = after.session.take_if(|session| session.id == id) {
+            after.previous = Some(old);
         }
+        after
+    }
+
+    /// The file's content after a session has got another name or identity.
+    #[must_use]
+    pub fn replaced(&self, id: &str, by: &SessionRef) -> Self {
+        let mut after = self.clone();
+        let entries = [&mut after.session, &mut after.previous].into_iter().flatten();
+        for entry in entries.chain(after.branches.values_mut()) {
+            if entry.id == id {
+                *entry = by.clone();
+            }
+        }
+        after
+    }
+
+    /// The file's content after the change from one content to another was made to it again, or taken back: each branch
+    /// that has what it had before the change gets what it had after it. Another session that became current since stays.
+    #[must_use]
+    pub fn with_change(&self, from: &Self, to: &Self) -> Self {
+        let mut after = self.clone();
+        for branch in from.branches.keys().chain(to.branches.keys()) {
+            if self.branches.get(branch) == from.branches.get(branch) {
+                match to.branches.get(branch) {
+                    Some(session) => after.branches.insert(branch.clone(), session.clone()),
+                    None => after.branches.remove(branch),
+                };
+            }
+        }
+        if self.session == from.session && (self.branch == from.branch || from.branch.is_none()) {
+            after.session.clone_from(&to.session);
+            after.previous.clone_from(&to.previous);
+            if let (Some(branch), None) = (&self.branch, &from.branch) {
+                match &to.session {
+                    Some(session) => after.branches.insert(branch.clone(), session.clone()),
+                    None => after.branches.remove(branch),
+                };
+            }
+        }
+        after
+    }
+
+    /// Whether a session is current on any branch.
+    pub fn has_any(&self) -> bool {
+        self.session.is_some() || !self.branches.is_empty()
+    }
+
+    /// The content as seen from the branch that is checked out.
+    fn on(mut self, repo: &Repository, here: Option<String>) -> Result<Self, Error> {
+        let Some(here) = here else {
+            // Of the branches nothing changes on a detached HEAD.
+            self.branch = None;
+            return Ok(self);
+        };
+        let last = self.session.clone();
+        if let Some(session) = self.branches.get(&here) {
+            self.session = Some(session.clone());
+        } else if self.branch.as_ref() != Some(&here)
+            && let Some(session) = &last
+        {
+            let home = self.home(repo, session);
+            if home.as_ref() != Some(&here) {
+                self.followed = branching::is_made_from(repo, session, home.as_deref(), &here)?;
+                if !self.followed {
+                    self.elsewhere = Some(Elsewhere {
+                        session: session.clone(),
+                        branch: home,
+                    });
+                    self.session = None;
+                }
+            }
+        }
+        if let Some(last) = last.filter(|last| self.session.as_ref().is_none_or(|session| session.id != last.id)) {
+            self.previous = Some(last);
+        }
+        self.branch = Some(here);
+        Ok(self)
+    }
+
+    /// The branch that the session that was current last belongs to.
+    fn home(&self, repo: &Repository, session: &SessionRef) -> Option<String> {
+        let of_file = || {
+            let mut entries = self.branches.iter();
+            entries
+                .find(|(_, other)| other.id == session.id)
+                .map(|(branch, _)| branch.clone())
+        };
+        let of_tip = || {
+            let tip = session::tip(repo, &session.name).ok().flatten()?;
+            checkpoint::load(repo, tip).ok()?.document.git.branch
+        };
+        self.branch.clone().or_else(of_file).or_else(of_tip)
     }
 }
 
 /// Action named in errors about a file that cannot be parsed.
 const UNDERSTAND: &str = "understand";
 
-/// Reads the file. An absent one says that no session is current; an unreadable one is an error.
+/// Reads the file for the branch that is checked out. An absent one says that no session is current; an unreadable one
+/// is an error.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
-    let mut current = written(repo)?;
+    let current = written(repo)?;
+    let mut current = current.on(repo, branching::checked_out(repo)?)?;
     match current.begun.take() {
         Some(begun) if exists(repo, &begun) => Ok(current.switched_to(*begun)),
         _ => Ok(current),
@@ -100,7 +222,12 @@ fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     }
 }
 
-/// The current sessions of all working trees of this repository. What cannot be read is left out.
+/// Whether a session is current on any branch of this working tree; looks at one small file.
+pub fn is_any(repo: &Repository) -> bool {
+    written(repo).is_ok_and(|current| current.has_any() || current.begun.is_some())
+}
+
+/// The current sessions of all branches and working trees of this repository. What cannot be read is left out.
 pub fn all(repo: &Repository) -> Vec<SessionRef> {
     let common = repo.common_dir();
     let linked = std::fs::read_dir(common.join("worktrees"))
@@ -110,7 +237,8 @@ pub fn all(repo: &Repository) -> Vec<SessionRef> {
     let directories = linked.map(|entry| entry.path()).chain([common.to_owned()]);
     directories
         .filter_map(|directory| os::read_regular(&directory.join("checkpoint").join("current")).ok())
-        .filter_map(|bytes| serde_json::from_slice::<CurrentPointer>(&bytes).ok()?.session)
+        .filter_map(|bytes| serde_json::from_slice::<CurrentPointer>(&bytes).ok())
+        .flat_map(|current| current.session.into_iter().chain(current.branches.into_values()))
         .collect()
 }
 
@@ -132,6 +260,9 @@ pub fn begin(repo: &Repository, now: &CurrentPointer, session: &SessionRef) -> R
 
 /// Writes the file in one step; does nothing when it says this already.
 pub fn write(repo: &Repository, current: &CurrentPointer) -> Result<(), Error> {
+    let mut current = current.clone();
+    (current.elsewhere, current.followed) = (None, false);
+    let current = &current;
     if written(repo).is_ok_and(|now| now == *current) {
         return Ok(());
     }

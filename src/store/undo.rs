@@ -74,9 +74,9 @@ pub enum Effect {
     /// Another session became current, or none.
     Current {
         /// The file before.
-        before: CurrentPointer,
+        before: Box<CurrentPointer>,
         /// The file afterwards.
-        after: CurrentPointer,
+        after: Box<CurrentPointer>,
     },
     /// A working tree was made. It stays when the rest is taken back, for it may hold work; it is reported.
     WorkTree {

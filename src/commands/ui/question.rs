@@ -38,6 +38,24 @@ impl Ui {
         Ok(false)
     }
 
+    /// Asks a question whose usual answer is yes: anything but `n` or `no` is yes. For what takes nothing away.
+    ///
+    /// # Errors
+    /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
+    pub fn agree(&self, question: &str, instead: &str) -> Result<bool, CommandError> {
+        if !self.can_ask() {
+            return Err(unasked(question, instead));
+        }
+        for _ in 0..TRIES {
+            match self.ask(question, "[Y/n]").map(|a| a.trim().to_lowercase()).as_deref() {
+                Some("n" | "no") => return Ok(false),
+                None | Some("" | "y" | "yes") => return Ok(true),
+                Some(_) => self.say("please answer y or n"),
+            }
+        }
+        Ok(true)
+    }
+
     /// Shows `choices` with numbers from 1 and asks for one. Gives its place, counted from 0, or None when the user
     /// chose none (Enter, `q`, the end of input, useless answers). `instead` says what to give on the command line.
     ///
@@ -114,6 +132,13 @@ mod tests {
         }
         assert!(asked("what\ny\n").0);
         assert!(asked("").1.ends_with("[y/N] \n"));
+
+        let agreed = |input: &str| {
+            let (ui, _) = ui(&[("TERM", "dumb")], TERMINAL, OutputOptions::default(), input);
+            ui.agree("start one?", "name one").unwrap()
+        };
+        assert!(["", "\n", "y\n", "YES\n", "x\nx\nx\n"].into_iter().all(agreed));
+        assert!(!["n\n", "No\n", "x\nn\n"].into_iter().any(agreed));
 
         let chosen = |input: &str| {
             let (ui, seen) = ui(&[("TERM", "dumb")], TERMINAL, OutputOptions::default(), input);

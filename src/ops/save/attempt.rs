@@ -207,6 +207,7 @@ impl SaveAttempt<'_> {
             other_agent,
             trouble: Vec::new(),
             passed_over: Vec::new(),
+            elsewhere: None,
             new_bytes: 0,
         }
     }
@@ -326,6 +327,7 @@ impl SaveAttempt<'_> {
         let before = current::read_to_replace(scene.repo)?;
         let after = self.next_current(&before, whom);
         if before != after {
+            let (before, after) = (Box::new(before), Box::new(after));
             effects.push(Effect::Current { before, after });
         }
         let word = self.request.kind.word();

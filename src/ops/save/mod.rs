@@ -27,7 +27,9 @@ use crate::{
         record::SessionFailure,
     },
     store::{
-        self, ObjectId, checkpoint, facts, lock,
+        self, ObjectId, checkpoint,
+        current::{self, Elsewhere},
+        facts, lock,
         objects::{SealedObjects, Writer},
         refs,
     },
@@ -153,6 +155,10 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
             present: &present,
             lost: &lost,
         };
+        let elsewhere = match &target {
+            SaveTarget::New(_) if scene.session.is_none() => current::read_to_replace(scene.repo)?.elsewhere,
+            _ => None,
+        };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
                 let (CheckpointOutcome::Saved(receipt)
@@ -160,6 +166,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
                 | CheckpointOutcome::Unchanged(receipt)) = &mut outcome;
                 receipt.redactions = std::mem::take(&mut redactor.found);
                 receipt.passed_over = passed_over;
+                receipt.elsewhere = elsewhere;
                 receipt.trouble.extend(left.iter().map(ToString::to_string));
                 return Ok(outcome);
             }
@@ -272,6 +279,23 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
     }
 }
 
+/// The session that a save here would start, and the one of another branch that was current last; `None` where a save
+/// goes to a session that exists, or where none is current on another branch.
+pub fn branch_change(scene: &Scene<'_>) -> Result<Option<(Elsewhere, ShortName)>, Error> {
+    if scene.session.is_some() {
+        return Ok(None);
+    }
+    let Some(elsewhere) = current::read_to_replace(scene.repo)?.elsewhere else {
+        return Ok(None);
+    };
+    let branch = facts::branch(scene.repo)?;
+    let (paused, _) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
+    if paused.is_some() || session_choice::by_identity(scene, &elsewhere.session)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some((elsewhere, session_choice::free_name(scene, branch.as_deref())?)))
+}
+
 /// The session a checkpoint goes to.
 enum SaveTarget {
     Existing(Box<SessionChoice>),
@@ -312,10 +336,5 @@ fn target(
     if !request.start {
         return Err(session_choice::none_current(scene));
     }
-    Ok(SaveTarget::New(default_name(branch)?))
-}
-
-/// A name for a session nobody named: the branch and a random end.
-pub(super) fn default_name(branch: Option<&str>) -> Result<ShortName, Error> {
-    Ok(ShortName::slug(branch.unwrap_or("detached"), &ids::item_id()?))
+    Ok(SaveTarget::New(session_choice::free_name(scene, branch)?))
 }

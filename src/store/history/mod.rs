@@ -246,7 +246,7 @@ fn parents(commit: &CommitParts) -> Vec<Option<ObjectId>> {
 }
 
 /// A ref's name in a reflog message is as git writes it, in full.
-fn is_rename(message: &BStr, from: &str) -> bool {
+pub(super) fn is_rename(message: &BStr, from: &str) -> bool {
     let rest = message.strip_prefix(b"Branch: renamed ").unwrap_or_default();
     rest.strip_prefix(from.as_bytes())
         .is_some_and(|rest| rest.starts_with(b" to "))

@@ -184,7 +184,9 @@ fn hold(repo: &Repository, wait: Duration) -> Result<lock::HeldLock, Error> {
 
 /// The reflog of a ref, latest first; empty if it has none.
 pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> {
-    check_name(name)?;
+    if name != "HEAD" {
+        check_name(name)?;
+    }
     if uses_reftable(repo) {
         reftable::reflog(repo, name)
     } else {

@@ -13,7 +13,13 @@ use crate::store::{Error, Repository, Signature, paths};
 
 /// Where a ref's log is.
 pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
-    repo.common_dir().join("logs").join(name)
+    // HEAD is of one working tree, as is its log.
+    let directory = if name == "HEAD" {
+        repo.git_dir()
+    } else {
+        repo.common_dir()
+    };
+    directory.join("logs").join(name)
 }
 
 /// A message as it is in a reflog: on one line, without a line end.

@@ -367,7 +367,7 @@ fn without_a_session_one_is_taken_as_by_other_drafts() {
     world
         .checkpoint(["message", "add", "--role", "user", "first"])
         .success()
-        .stdout_has("to main-");
+        .stdout_has("to main");
     assert_eq!(messages(&world).len(), 1);
     world.checkpoint(["pause"]).success();
     world

@@ -189,15 +189,11 @@ fn follow(
     name: &ShortName,
 ) -> Result<(current::CurrentPointer, current::CurrentPointer), Error> {
     let before = current::read_to_replace(scene.repo)?;
-    let mut after = before.clone();
-    for entry in [&mut after.session, &mut after.previous].into_iter().flatten() {
-        if entry.id == old {
-            *entry = SessionRef {
-                id: new.to_owned(),
-                name: name.clone(),
-            };
-        }
-    }
+    let moved = SessionRef {
+        id: new.to_owned(),
+        name: name.clone(),
+    };
+    let after = before.replaced(old, &moved);
     Ok((before, after))
 }
 

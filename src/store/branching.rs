@@ -1,0 +1,107 @@
+//! Whether a branch was made from the one that a session is on: then it keeps the session.
+
+use gix::bstr::ByteSlice;
+
+use super::{Error, ObjectId, Repository, checkpoint, current::SessionRef, facts, graph, history, refs, session};
+use crate::os;
+
+/// How many commits are walked to find out whether one comes before another.
+const WALKED: usize = 10_000;
+
+/// The branch that is worked on: the one checked out, else the one that is being rebased; `None` on a detached HEAD.
+pub(super) fn checked_out(repo: &Repository) -> Result<Option<String>, Error> {
+    if let Some(branch) = facts::branch(repo)? {
+        return Ok(Some(branch));
+    }
+    let rebased = ["rebase-merge", "rebase-apply"].iter().find_map(|directory| {
+        let name = os::read_regular(&repo.git_dir().join(directory).join("head-name")).ok()?;
+        let name = name.trim().strip_prefix(b"refs/heads/")?.to_str_lossy().into_owned();
+        Some(name)
+    });
+    Ok(rebased)
+}
+
+/// Whether the branch `here` was made from the branch `home` of a session after the session began: by `switch -c` or
+/// the like on what the session saved or what was committed since, or by renaming it. The reflogs of the branch and of
+/// HEAD are the evidence; where none is kept, a branch on the session's last known commit counts as made from it.
+pub(super) fn is_made_from(
+    repo: &Repository,
+    session: &SessionRef,
+    home: Option<&str>,
+    here: &str,
+) -> Result<bool, Error> {
+    let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());
+    let Some(tip) = tip.filter(|tip| tip.document.session.id == session.id) else {
+        return Ok(false);
+    };
+    let last = tip.document.git.head.as_ref().map(checkpoint::object_id);
+    let full = |branch: &str| format!("refs/heads/{branch}");
+    let home_tip = match home {
+        Some(home) => facts::resolve(repo, &full(home)).ok().flatten(),
+        None => None,
+    };
+    let log = refs::reflog(repo, &full(here))?;
+    let is_renamed = home.is_some_and(|home| {
+        home_tip.is_none()
+            && log
+                .iter()
+                .any(|entry| history::is_rename(entry.message.as_bytes().as_bstr(), &full(home)))
+    });
+    if is_renamed {
+        return Ok(true);
+    }
+    let now = refs::head(repo)?.id;
+    let Some(created) = log.last() else {
+        // Of an unborn branch there is no log, and the session has no commit either.
+        return Ok(now == last);
+    };
+    let since = tip.document.session.created_at.unix();
+    if created.old.is_some() || created.who.time.seconds < since || !is_from(&created.message, home, created.new) {
+        return Ok(false);
+    }
+    if came_from(repo, here, created.who.time.seconds)?
+        .is_some_and(|from| Some(from.as_str()) != home && ObjectId::from_hex(from.as_bytes()).is_err())
+    {
+        return Ok(false);
+    }
+    Ok(Some(created.new) == last || is_between(repo, last, created.new, home_tip)?)
+}
+
+/// Whether a branch was made at HEAD or at the branch itself, by the text of its first reflog entry.
+fn is_from(message: &str, home: Option<&str>, new: ObjectId) -> bool {
+    let Some(from) = message.strip_prefix("branch: Created from ") else {
+        // What says how a branch began in other words was not made from HEAD: a first commit, a clone, a fetch.
+        return message.is_empty();
+    };
+    let name = from.strip_prefix("refs/heads/").unwrap_or(from);
+    let is_id = || from.len() >= 4 && new.to_string().starts_with(from);
+    from == "HEAD" || from == "@" || Some(name) == home || is_id()
+}
+
+/// What was checked out before this branch was for the first time since it was made.
+fn came_from(repo: &Repository, here: &str, since: i64) -> Result<Option<String>, Error> {
+    let log = refs::reflog(repo, "HEAD")?;
+    let moves = log.iter().rev().filter(|entry| entry.who.time.seconds >= since);
+    let mut from = moves.filter_map(|entry| {
+        let (from, to) = entry
+            .message
+            .strip_prefix("checkout: moving from ")?
+            .rsplit_once(" to ")?;
+        (to == here).then(|| from.to_owned())
+    });
+    Ok(from.next())
+}
+
+/// Whether a commit was made on the session's branch after the session's last known one.
+fn is_between(
+    repo: &Repository,
+    last: Option<ObjectId>,
+    commit: ObjectId,
+    home_tip: Option<ObjectId>,
+) -> Result<bool, Error> {
+    let (Some(last), Some(home_tip)) = (last, home_tip) else {
+        return Ok(false);
+    };
+    let comes_before = |old, new| Ok::<_, Error>(graph::is_ancestor(repo, old, new, WALKED)? == Some(true));
+    Ok(comes_before(last, commit)? && comes_before(commit, home_tip)?)
+}

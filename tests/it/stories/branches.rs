@@ -1,0 +1,293 @@
+//! Sessions and branches: each branch has its current session, and nothing is saved to the session of another branch.
+
+use serde_json::Value;
+
+use crate::support::{PROGRAM, Terminal, World};
+
+fn save(world: &World, args: &[&str]) -> Value {
+    let args = ["save", "--json"].iter().chain(args);
+    world.checkpoint(args).success().stdout_json()
+}
+
+/// The session that `status` says is current; empty for none.
+fn current(world: &World) -> String {
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    status["current"]["session"].as_str().unwrap_or_default().to_owned()
+}
+
+/// A world in the middle of a feature: a branch with an edit that is saved in a session named as the branch is.
+fn in_mid_feature() -> World {
+    let world = World::with_commit();
+    world.git(["switch", "-qc", "feature/Token-auth"]).success();
+    world.file("src/main.txt", "one\n2\nthree\n");
+    assert_eq!(save(&world, &["-m", "half of it"])["session"], "feature-token-auth");
+    world
+}
+
+#[test]
+fn a_hotfix_on_main_in_mid_feature_is_a_session_of_main() {
+    let world = in_mid_feature();
+    world.git(["stash", "-q"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "");
+    world.file("README.md", "fixed\n");
+    world.git(["commit", "-qam", "hotfix"]).success();
+    let hotfix = save(&world, &["-m", "hotfix"]);
+    assert_eq!(hotfix["session"], "main");
+    assert_eq!(hotfix["session_is"], "started");
+    assert_eq!(hotfix["branch_changed"]["from"], "feature/Token-auth");
+    assert_eq!(hotfix["branch_changed"]["to"], "main");
+    assert_eq!(hotfix["branch_changed"]["session"], "feature-token-auth");
+    assert_eq!(save(&world, &["--allow-empty"])["branch_changed"], Value::Null);
+    world.git(["switch", "-q", "-"]).success();
+    assert_eq!(current(&world), "feature-token-auth", "switching back is enough");
+    world.git(["stash", "pop", "-q"]).success();
+    assert_eq!(save(&world, &["-m", "more"])["session"], "feature-token-auth");
+    world.checkpoint(["switch", "-"]).success().stdout_has("main");
+    let branches = world.checkpoint(["list", "--branch", "main", "--json"]);
+    assert!(branches.stdout().contains("\"main\"") && !branches.stdout().contains("token-auth\""));
+}
+
+#[test]
+fn the_receipt_says_that_the_branch_changed_and_how_to_go_on() {
+    let world = in_mid_feature();
+    world.git(["switch", "-q", "main"]).success();
+    world
+        .checkpoint(["save", "-m", "elsewhere"])
+        .success()
+        .stdout_has("branch changed from feature/Token-auth to main")
+        .stdout_has("git checkpoint switch feature-token-auth");
+    world.checkpoint(["switch", "feature-token-auth"]).success();
+    assert_eq!(
+        save(&world, &["--allow-empty"])["session"],
+        "feature-token-auth",
+        "it was asked for"
+    );
+}
+
+#[test]
+fn at_a_terminal_the_session_is_asked_for() {
+    for (answer, session) in [("\n", "main"), ("n\n", "feature-token-auth")] {
+        let world = in_mid_feature();
+        world.git(["switch", "-q", "main"]).success();
+        Terminal::new(100, "dumb")
+            .answer("[Y/n]", answer)
+            .run(&world, PROGRAM, ["save", "-m", "elsewhere"]);
+        assert_eq!(current(&world), session, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_branch_made_from_the_feature_keeps_the_session() {
+    let makings: [&[&[&str]]; 5] = [
+        &[&["switch", "-qc", "next"]],
+        &[&["checkout", "-qb", "next"]],
+        &[&["branch", "next"], &["switch", "-q", "next"]],
+        &[&["commit", "-qam", "more"], &["switch", "-qc", "next"]],
+        &[&["branch", "-m", "next"]],
+    ];
+    for making in makings {
+        let world = in_mid_feature();
+        for command in making {
+            world.git(*command).success();
+        }
+        assert_eq!(current(&world), "feature-token-auth", "{making:?}");
+        let saved = save(&world, &["-m", "on the new branch"]);
+        assert_eq!(saved["session"], "feature-token-auth", "{making:?}");
+        assert_eq!(saved["session_is"], "meant", "{making:?}");
+        // It moved along: the branch it was on has none any more.
+        if world.git(["switch", "-q", "feature/Token-auth"]).is_success() {
+            assert_eq!(current(&world), "", "{making:?}");
+            world.git(["switch", "-q", "next"]).success();
+            assert_eq!(current(&world), "feature-token-auth", "{making:?}");
+        }
+    }
+}
+
+#[test]
+fn a_branch_made_from_elsewhere_does_not() {
+    let makings: [&[&[&str]]; 4] = [
+        &[&["switch", "-qc", "hotfix", "main"]],
+        &[&["switch", "-q", "main"], &["switch", "-qc", "hotfix"]],
+        &[&["switch", "-q", "--orphan", "hotfix"]],
+        &[&["switch", "-q", "old"]],
+    ];
+    for making in makings {
+        let world = World::with_commit();
+        world.git(["branch", "old"]).success();
+        world.git(["switch", "-qc", "feature"]).success();
+        save(&world, &["-m", "nothing is committed on the feature yet"]);
+        for command in making {
+            world.git(*command).success();
+        }
+        assert_eq!(current(&world), "", "{making:?}");
+    }
+}
+
+#[test]
+fn a_branch_without_a_commit_keeps_it_too() {
+    let world = World::new();
+    world.file("a", "1");
+    assert_eq!(save(&world, &["-m", "first"])["session"], "main");
+    world.git(["switch", "-qc", "other"]).success();
+    assert_eq!(current(&world), "main");
+}
+
+#[test]
+fn without_reflogs_the_last_known_commit_decides() {
+    let world = World::with_commit();
+    world.git(["config", "core.logAllRefUpdates", "false"]).success();
+    world.git(["switch", "-qc", "feature"]).success();
+    save(&world, &["-m", "on it"]);
+    world.git(["switch", "-qc", "next"]).success();
+    assert_eq!(current(&world), "feature");
+    world.git(["commit", "-q", "--allow-empty", "-m", "further"]).success();
+    assert_eq!(current(&world), "");
+}
+
+#[test]
+fn a_detached_head_keeps_the_last_session_and_a_rebase_the_one_of_its_branch() {
+    let world = in_mid_feature();
+    world.git(["commit", "-qam", "half of it"]).success();
+    save(&world, &["-m", "committed"]);
+    world.git(["switch", "-q", "main"]).success();
+    world.file("src/main.txt", "one\nzwei\nthree\n");
+    world.git(["commit", "-qam", "in the way"]).success();
+    assert_eq!(save(&world, &["-m", "main goes on"])["session"], "main");
+    world.git(["checkout", "-q", "--detach", "HEAD~1"]).success();
+    assert_eq!(current(&world), "main");
+    world.git(["switch", "-q", "feature/Token-auth"]).success();
+    // Nothing is said to us before the rebase stops at the conflict.
+    world.git(["rebase", "main"]).code(1);
+    assert_eq!(current(&world), "feature-token-auth");
+    assert_eq!(save(&world, &["-m", "in mid-rebase"])["session"], "feature-token-auth");
+    world.git(["rebase", "--abort"]).success();
+    assert_eq!(save(&world, &["--allow-empty"])["session"], "feature-token-auth");
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "main");
+}
+
+#[test]
+fn a_session_begun_on_a_detached_head_goes_with_the_branch_that_is_made_there() {
+    let world = in_mid_feature();
+    world.git(["checkout", "-q", "--detach"]).success();
+    world.checkpoint(["start", "trial"]).success();
+    assert_eq!(current(&world), "trial");
+    world.git(["switch", "-q", "feature/Token-auth"]).success();
+    assert_eq!(current(&world), "feature-token-auth");
+    world.git(["checkout", "-q", "--detach"]).success();
+    world.checkpoint(["switch", "trial"]).success();
+    world.git(["switch", "-qc", "trial-branch"]).success();
+    assert_eq!(current(&world), "trial");
+}
+
+#[test]
+fn linked_working_trees_have_sessions_of_their_own() {
+    let world = in_mid_feature();
+    world
+        .git(["worktree", "add", "-qb", "hotfix", "../hotfix", "main"])
+        .success();
+    world.enter("hotfix");
+    assert_eq!(current(&world), "");
+    world.file("README.md", "fixed\n");
+    let saved = save(&world, &["-m", "fixed"]);
+    assert_eq!(
+        (saved["session"].as_str(), &saved["branch_changed"]),
+        (Some("hotfix"), &Value::Null)
+    );
+    world.git(["switch", "-qc", "hotfix-2"]).success();
+    assert_eq!(current(&world), "hotfix");
+    world.enter("repo");
+    assert_eq!(current(&world), "feature-token-auth");
+}
+
+#[test]
+fn hooks_and_watch_save_to_the_session_of_the_branch_or_start_one() {
+    let world = in_mid_feature();
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["stash", "-q"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    let sessions = || world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/"]);
+    assert_eq!(sessions(), "feature-token-auth", "to look at a branch starts nothing");
+    world.file("README.md", "fixed\n");
+    world.git(["commit", "-qam", "hotfix"]).success();
+    assert_eq!(sessions(), "feature-token-auth\nmain");
+    assert_eq!(
+        world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/main"]),
+        "hotfix"
+    );
+    world.git(["switch", "-qc", "other", "HEAD~1"]).success();
+    world.file("README.md", "again\n");
+    world.checkpoint(["watch", "--once"]).success();
+    assert_eq!(sessions(), "feature-token-auth\nmain\nother");
+    // Where the work was put aside, it stays so.
+    world.checkpoint(["pause"]).success();
+    let paused = world.git_line(["rev-parse", "refs/checkpoints/other"]);
+    world.git(["commit", "-qam", "after the pause"]).success();
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/other"]), paused);
+}
+
+#[test]
+fn a_note_of_an_older_version_is_read() {
+    let world = in_mid_feature();
+    let file = world.path(".git/checkpoint/current");
+    let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let old = serde_json::json!({ "session": written["session"] });
+    std::fs::write(&file, old.to_string()).unwrap();
+    assert_eq!(current(&world), "feature-token-auth");
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(
+        current(&world),
+        "",
+        "it is of the branch that its latest checkpoint was saved on"
+    );
+    world.git(["switch", "-q", "-"]).success();
+    assert_eq!(current(&world), "feature-token-auth");
+}
+
+#[test]
+fn what_is_taken_back_comes_back_to_its_branch() {
+    let world = in_mid_feature();
+    world.checkpoint(["finish"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    save(&world, &["-m", "another branch"]);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(current(&world), "main");
+    world.git(["switch", "-q", "-"]).success();
+    assert_eq!(current(&world), "feature-token-auth");
+    world.checkpoint(["rename", "@", "token"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.checkpoint(["delete", "token"]).success();
+    world.git(["switch", "-q", "-"]).success();
+    assert_eq!(current(&world), "");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(current(&world), "token");
+}
+
+#[test]
+fn names_are_those_of_the_branch_and_then_numbered() {
+    let world = World::with_commit();
+    for name in ["main", "main-2", "main-3"] {
+        world.checkpoint(["start"]).success();
+        assert_eq!(current(&world), name);
+    }
+    for (branch, name) in [
+        ("JIRA-123", "jira-123"),
+        ("gr\u{f6}\u{df}e", "grosse"),
+        ("a/b/c", "a-b-c"),
+        ("con", "session-con"),
+        ("v1.2_x", "v1.2_x"),
+    ] {
+        world.git(["switch", "-qc", branch, "main"]).success();
+        world.checkpoint(["start"]).success();
+        assert_eq!(current(&world), name, "{branch}");
+    }
+    // One that was fetched keeps its name for itself.
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/main"]);
+    world
+        .git(["update-ref", "refs/checkpoints-remote/origin/shared", &tip])
+        .success();
+    world.git(["switch", "-qc", "shared", "main"]).success();
+    world.checkpoint(["start"]).success();
+    assert_eq!(current(&world), "shared-2");
+}
