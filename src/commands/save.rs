@@ -32,8 +32,8 @@ use crate::{
 /// Save the session: what was done, what comes next, and the exact state of the files
 ///
 /// The files are saved as they are, tracked and untracked, staged or not; ignored ones are not. Nothing of the
-/// repository's own changes: no branch, no index, no stash, no file. Without a current session the one paused last on
-/// this branch is continued, else a new one is started. Without a summary one is made from git's facts.
+/// repository's own changes: no branch, no index, no stash, no file. Without a current session on this branch the one paused last
+/// on it is continued, else a new one is started. Without a summary one is made from git's facts.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -19,7 +19,7 @@ pub struct ShortName(String);
 
 /// Why a text cannot be a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{}' is not a valid name: {reason}", text.escape_debug())]
+#[error("'{}' is not a valid name: {reason}; a valid one is '{}'", text.escape_debug(), ShortName::like(text))]
 pub struct InvalidName {
     /// Text as given.
     pub text: String,
@@ -233,7 +233,8 @@ mod tests {
         }
         assert_eq!(
             ShortName::new("a b\u{1b}").expect_err("a space").to_string(),
-            "'a b\\u{1b}' is not a valid name: only lower-case letters, digits, '.', '_' and '-' are allowed"
+            "'a b\\u{1b}' is not a valid name: only lower-case letters, digits, '.', '_' and '-' are allowed; \
+             a valid one is 'a-b'"
         );
     }
 
