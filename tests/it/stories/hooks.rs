@@ -45,7 +45,11 @@ fn row(trigger: &str, summary: &str) -> (String, String) {
 }
 
 fn head_of(world: &World) -> String {
-    let text = world.git_line(["show", "refs/checkpoints/s:checkpoint.json"]);
+    head_in(world, "s")
+}
+
+fn head_in(world: &World, session: &str) -> String {
+    let text = world.git_line(["show", &format!("refs/checkpoints/{session}:checkpoint.json")]);
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["git"]["operation"], serde_json::Value::Null);
     document["git"]["head"].as_str().unwrap().to_owned()
@@ -144,11 +148,12 @@ fn merges_and_cherry_picks() {
     world.file("src/main.txt", "main\n");
     world.git(["commit", "-qam", "on main"]).success();
     world.git(["merge", "-q", "--no-edit", "side"]).success();
-    assert_eq!(log(&world, "s")[0], row("post-merge", "Merge branch 'side'"));
-    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+    // The first branch took the session along; the other ones have their own.
+    assert_eq!(log(&world, "main")[0], row("post-merge", "Merge branch 'side'"));
+    assert_eq!(head_in(&world, "main"), world.git_line(["rev-parse", "HEAD"]));
     world.git(["switch", "-qc", "picks", "HEAD~1"]).success();
     world.git(["cherry-pick", "side"]).success();
-    assert_eq!(log(&world, "s")[0], row("post-commit", "side"));
+    assert_eq!(log(&world, "picks")[0], row("post-commit", "side"));
     // A merge with a conflict, resolved and committed.
     world.file("src/main.txt", "picked\n");
     world.git(["commit", "-qam", "picked"]).success();
@@ -158,8 +163,8 @@ fn merges_and_cherry_picks() {
     world.git(["merge", "picks"]).code(1);
     world.file("src/main.txt", "both\n");
     world.git(["commit", "-qam", "resolved"]).success();
-    assert_eq!(log(&world, "s")[0], row("post-commit", "resolved"));
-    assert_eq!(head_of(&world), world.git_line(["rev-parse", "HEAD"]));
+    assert_eq!(log(&world, "main")[0], row("post-commit", "resolved"));
+    assert_eq!(head_in(&world, "main"), world.git_line(["rev-parse", "HEAD"]));
 }
 
 #[test]
