@@ -19,6 +19,7 @@ use crate::{
             compact::{self, CompactionEvent, CompactionRequest, PreparedSummary},
             request,
         },
+        contents,
         receipt::CheckpointReceipt,
     },
     render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
@@ -128,7 +129,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return dry_run(context, &chat, None, scene.settings.compact_at);
     };
     let receipt = outcome.receipt();
-    warn_redactions(context, &prepared.redactions);
+    warn(context, &prepared);
     for trouble in &receipt.trouble {
         context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
     }
@@ -209,9 +210,19 @@ fn dry_run(
     Ok(())
 }
 
+/// Warns of secrets in the answer of a program, and of a program that was replaced by the built-in rules.
+fn warn(context: &Context, prepared: &PreparedSummary) {
+    warn_redactions(context, &prepared.redactions);
+    if let Some(why) = &prepared.replaced {
+        context
+            .ui
+            .warning(&format!("{why}; the built-in rules were used instead"));
+    }
+}
+
 /// The text of a request beside its messages.
 fn fixed(opened: &OpenedRepository, chat: &SessionChat<'_>) -> Result<String, CommandError> {
-    let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
+    let checkpoint = render::checkpoint(&contents::of_chat(&opened.scene(), chat));
     Ok(request::fixed(&opened.scene(), chat, &checkpoint)?)
 }
 
@@ -247,7 +258,7 @@ pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &E
 
 /// Returns whether a checkpoint holds the summary that was made for it.
 pub(super) fn completed(context: &Context, events: &Events, prepared: &PreparedSummary, receipt: &CheckpointReceipt) {
-    warn_redactions(context, &prepared.redactions);
+    warn(context, prepared);
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
     if let Some(found) = found {
         print_outcome(
@@ -286,7 +297,7 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
     );
     match done {
         Ok(Some((outcome, prepared))) => {
-            warn_redactions(context, &prepared.redactions);
+            warn(context, &prepared);
             let found = &prepared.compaction;
             context.ui.status(TextLine::plain(format!(
                 "compacted {} of {}: {} tokens before",

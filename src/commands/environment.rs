@@ -89,7 +89,11 @@ impl Environment {
         };
         // Whole seconds, as git keeps them: a document then says the same time as its commit.
         let local = chrono::Local::now();
-        let clock = Timestamp::from_unix(local.timestamp(), local.offset().local_minus_utc());
+        let clock = Timestamp::with_millis(
+            local.timestamp(),
+            local.timestamp_subsec_millis(),
+            local.offset().local_minus_utc(),
+        );
         let offset_at = |seconds: i64| {
             let there = chrono::DateTime::from_timestamp(seconds, 0)
                 .unwrap_or_default()
@@ -110,7 +114,11 @@ impl Environment {
             return self.now;
         }
         let local = chrono::Local::now();
-        Timestamp::from_unix(local.timestamp(), local.offset().local_minus_utc())
+        Timestamp::with_millis(
+            local.timestamp(),
+            local.timestamp_subsec_millis(),
+            local.offset().local_minus_utc(),
+        )
     }
 
     /// From given values. `clock` is the time unless the variables fix it; `offset_at` gives the local offset in seconds

@@ -154,7 +154,7 @@ impl From<Error> for CommandError {
                 of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
-            Error::Summarizer { .. } => of(FailureKind::Fatal)
+            Error::Summarizer { .. } | Error::SummarizerInterrupted => of(FailureKind::Fatal)
                 .hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand"),
             Error::RequestTooLong { .. } => of(FailureKind::Invalid)
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),

@@ -214,6 +214,7 @@ fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now
 
 pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
     let mut view = SessionRow {
+        number: None,
         session: row.name,
         current: row.current,
         status: "damaged",
@@ -221,6 +222,7 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
         id: None,
         at: None,
         summary: String::new(),
+        subject: None,
         author: String::new(),
         agent: None,
         task: None,
@@ -234,7 +236,13 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
             view.status = standing.word();
             view.id = Some(oid(entry.id));
             view.at = Some(entry.time);
-            view.summary = entry.subject;
+            match entry.trailers.summary {
+                Some(summary) => {
+                    view.summary = summary;
+                    view.subject = Some(entry.subject);
+                }
+                None => view.summary = entry.subject,
+            }
             view.author = entry.author;
             view.agent = entry.trailers.agent;
             view.task = entry.trailers.task;

@@ -105,6 +105,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let prompt = RetryPrompt {
         session: shown.session.as_ref().map(crate::model::name::ShortName::as_str),
         retry: &shown.retry,
+        foreign: shown.foreign.as_deref(),
         seed: &seed,
     };
     let text = if args.format == "markdown" {

@@ -1,6 +1,4 @@
-//! `resume`: a session taken up again, in text, Markdown, JSON or as a prompt.
-
-use serde_json::json;
+//! `resume`: a session with everything that was saved and what changed since, as text, Markdown, JSON or a prompt.
 
 use super::{
     Context,
@@ -13,7 +11,6 @@ use super::{
 use crate::{
     model::{
         selector::{Base, Selector},
-        step::Step,
         time::Timestamp,
     },
     ops::{
@@ -22,16 +19,15 @@ use crate::{
         resume::{self, ChoiceReason, ResumeOutcome},
         select,
         share::pull,
-        step,
     },
     os,
     render::{
-        age, checkpoint, markdown,
+        age,
         prompt::{LEAST, ResumePrompt},
-        report,
-        sessions::SessionTable,
+        resume::{Autosave, LastMessage, Lost, Resume},
+        sessions::{SessionRow, SessionTable},
         slot::Slot,
-        text::{Text, TextLine},
+        text::TextLine,
     },
     store::{self, checkpoint::oid},
 };
@@ -58,15 +54,24 @@ Examples:
 pub(super) struct Args {
     /// The session or checkpoint
     selector: Option<String>,
-    /// The session, by name or the beginning of one
+    /// The session, by its identity, its name or the beginning of one
     #[arg(long, value_name = "ID", conflicts_with = "selector")]
     session_id: Option<String>,
-    /// List what could be resumed, and do nothing
+    /// List every session that can be resumed here, each with its number, and do nothing
     #[arg(long)]
     list: bool,
+    /// Resume the session with this number in the list of '--list'
+    #[arg(long, value_name = "N", conflicts_with_all = ["selector", "session_id", "list"])]
+    select: Option<usize>,
+    /// Without a session to resume: print nothing and exit with 0
+    #[arg(long)]
+    if_any: bool,
     /// Print only the summary, what comes next, and what changed
     #[arg(long)]
     brief: bool,
+    /// Show every item of every list
+    #[arg(long, conflicts_with = "brief")]
+    all: bool,
     /// How to print it; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
@@ -108,9 +113,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .or(args.session_id.as_deref())
         .map(failure::selector)
         .transpose()?;
-    let selector = match given {
-        Some(selector) => Some(selector),
-        None => ask(context, &opened)?,
+    if args.if_any && given.is_none() && args.select.is_none() && resume::candidates(&opened.scene())?.0.is_empty() {
+        return Ok(());
+    }
+    let selector = match (given, args.select) {
+        (Some(selector), _) => Some(selector),
+        (None, Some(number)) => Some(numbered(&opened, number)?),
+        (None, None) => ask(context, &opened)?,
     };
     let selector = selector
         .map(|selector| fetched(context, &opened, selector))
@@ -184,7 +193,7 @@ fn print(
     resumed: &ResumeOutcome,
 ) -> Result<(), CommandError> {
     if context.ui.options().json || args.format == "json" {
-        return context.ui.json(&json_of(resumed));
+        return context.ui.json(&view(resumed, opened.scene().now));
     }
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
@@ -211,12 +220,14 @@ fn print(
             resumed.session
         ));
     }
+    for trouble in &resumed.unread {
+        context.ui.warning(trouble);
+    }
+    let view = view(resumed, now);
     match args.format.as_str() {
-        "markdown" => context.ui.bytes(markdown(resumed, now).as_bytes()),
-        "prompt" => context
-            .ui
-            .bytes(prompt(resumed, &steps(context, opened, resumed), now, args.max_chars)?.as_bytes()),
-        _ => context.ui.data(text(resumed, args.brief, context.ui.width(), now)),
+        "markdown" => context.ui.bytes(view.markdown().as_bytes()),
+        "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
+        _ => context.ui.data(view.text(args.brief, args.all, context.ui.width())),
     }
     let lost = |saved: &crate::model::report::SavedFiles| saved.missing + saved.reverted > 0;
     if resumed.report.saved.as_ref().is_some_and(lost) {
@@ -246,50 +257,7 @@ fn print(
     Ok(())
 }
 
-/// Headings, the change report as a table, the record as lists.
-fn markdown(resumed: &ResumeOutcome, now: Timestamp) -> String {
-    let document = &resumed.checkpoint.document;
-    let mut out = format!(
-        "# Session {}\n\nCheckpoint {}, saved {} by {} on {}.\n\n",
-        resumed.session,
-        oid(resumed.checkpoint.entry.id).short(),
-        age::age(document.created_at, now),
-        markdown::line(&resumed.checkpoint.entry.author),
-        markdown::line(&document.host),
-    );
-    if let Some(said) = &resumed.said {
-        out.push_str(&format!("{}\n\n", markdown::block(&said.summary)));
-    }
-    if let Some(summary) = &document.record.summary {
-        out.push_str(&format!("{}\n\n", markdown::block(summary)));
-    }
-    out.push_str(&report::markdown(&resumed.report));
-    out.push_str(&markdown::record(&document.record));
-    out
-}
-
-/// The steps of what was resumed, unsaved ones too where that is the latest checkpoint. Without them the rest is still
-/// worth having.
-fn steps(context: &Context, opened: &OpenedRepository, resumed: &ResumeOutcome) -> Vec<Step> {
-    let word = if resumed.is_tip {
-        resumed.session.to_string()
-    } else {
-        oid(resumed.checkpoint.entry.id).to_string()
-    };
-    let selector = Selector {
-        base: Base::Word(word),
-        ..Selector::current()
-    };
-    match step::steps(&opened.scene(), Some(&selector)) {
-        Ok(found) => found.steps,
-        Err(error) => {
-            context.ui.warning(&format!("the steps cannot be read: {error}"));
-            Vec::new()
-        }
-    }
-}
-
-fn prompt(resumed: &ResumeOutcome, steps: &[Step], now: Timestamp, limit: usize) -> Result<String, CommandError> {
+fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<String, CommandError> {
     let token = os::random_token().map_err(|e| {
         CommandError::new(
             FailureKind::Fatal,
@@ -300,9 +268,10 @@ fn prompt(resumed: &ResumeOutcome, steps: &[Step], now: Timestamp, limit: usize)
     let prompt = ResumePrompt {
         session: resumed.session.as_str(),
         checkpoint: id.short(),
-        fetched: &resumed.fetched,
-        document: &resumed.checkpoint.document,
-        steps,
+        foreign: resumed.foreign.as_deref(),
+        author: &resumed.checkpoint.entry.author,
+        contents: &resumed.contents,
+        said: resumed.said.as_ref().map(|said| said.summary.as_str()),
         report: &resumed.report,
         now,
         token: &token,
@@ -310,12 +279,31 @@ fn prompt(resumed: &ResumeOutcome, steps: &[Step], now: Timestamp, limit: usize)
     Ok(prompt.text(limit))
 }
 
+/// The session with a number in the list of `--list`.
+fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, CommandError> {
+    let rows = resume::resumable(&opened.scene())?;
+    let row = number.checked_sub(1).and_then(|at| rows.get(at));
+    match row {
+        Some(row) => failure::selector(&row.name),
+        None => Err(CommandError::new(
+            FailureKind::NotFound,
+            format!("there is no session with the number {number}"),
+        )
+        .hint("see the numbers: git checkpoint resume --list")),
+    }
+}
+
 fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
-    let (rows, _) = resume::candidates(&scene)?;
+    let rows = resume::resumable(&scene)?.into_iter().zip(1..);
     let view = SessionTable {
         schema: "git-checkpoint.list/1",
-        sessions: rows.into_iter().map(list::row).collect(),
+        sessions: rows
+            .map(|(row, number)| SessionRow {
+                number: Some(number),
+                ..list::row(row)
+            })
+            .collect(),
     };
     if context.ui.options().json {
         return context.ui.json(&view);
@@ -354,107 +342,43 @@ fn choice(row: &SessionSummaryRow, now: Timestamp) -> TextLine {
     line
 }
 
-fn text(resumed: &ResumeOutcome, brief: bool, columns: usize, now: Timestamp) -> Text {
-    let document = &resumed.checkpoint.document;
-    let mut text = Text::new();
-    let mut first = TextLine::plain("Session ").with(Slot::Session, resumed.session.as_str());
-    first.push(Slot::Plain, ", checkpoint ");
-    first.push(Slot::Id, oid(resumed.checkpoint.entry.id).short());
-    if !resumed.is_tip {
-        first.push(Slot::Caution, " (not the newest)");
+fn offer_of(offer: &Offer) -> Autosave {
+    Autosave {
+        id: oid(offer.id),
+        at: offer.at,
+        draft_operations: offer.changes,
     }
-    text.push(first);
-    // Whoever imported it need not be who did the work.
-    let did = if document.kind == crate::model::document::CheckpointKind::Import {
-        "Imported "
-    } else {
-        "Saved "
-    };
-    let mut saved = TextLine::plain(did).with(Slot::Date, age::age(document.created_at, now));
-    saved.push(Slot::Plain, " by ");
-    saved.push(Slot::Person, &resumed.checkpoint.entry.author);
-    saved.push(Slot::Plain, format!(" on {}", document.host));
-    if let Some(agent) = &document.session.agent {
-        saved.push(Slot::Plain, ", agent ");
-        saved.push(Slot::Person, agent);
-    }
-    match resumed.standing {
-        SessionStanding::Interrupted => saved.push(Slot::Caution, ", interrupted"),
-        SessionStanding::Stated(status) if status.is_finished() => {
-            saved.push(Slot::Caution, format!(", was {}: it is active again", status.word()));
-        }
-        SessionStanding::Stated(status) => saved.push(Slot::Plain, format!(", was {}", status.word())),
-    }
-    if !resumed.fetched.is_empty() {
-        saved.push(Slot::Caution, format!(", from remote {}", resumed.fetched.join(", ")));
-    }
-    text.push(saved);
-    if let Some(task) = &document.session.task {
-        text.push(TextLine::plain("Task: ").with(Slot::Plain, task));
-    }
-    if let Some(said) = &resumed.said {
-        text.push(TextLine::new());
-        text.append(Text::wrapped(&said.summary, 4, columns));
-        let since = format!(
-            "(said {} in {}; this one has no message)",
-            age::age(said.at, now),
-            oid(said.id).short()
-        );
-        text.append(Text::wrapped(&since, 4, columns));
-    }
-    if let Some(summary) = &document.record.summary {
-        text.push(TextLine::new());
-        text.append(Text::wrapped(summary, 4, columns));
-    }
-    text.push(TextLine::new());
-    text.append(report::text(&resumed.report, columns));
-    if brief {
-        let record = crate::model::record::Record {
-            next_steps: document.record.next_steps.clone(),
-            ..crate::model::record::Record::default()
-        };
-        text.append(checkpoint::record(&record, columns, true));
-    } else {
-        text.append(checkpoint::record(&document.record, columns, false));
-    }
-    if resumed.draft > 0 {
-        text.push(TextLine::new());
-        let changes = crate::render::count::CountedNoun::new(resumed.draft, "change");
-        text.push(TextLine::plain(format!(
-            "{changes} of the draft not saved yet: 'git checkpoint save' saves them"
-        )));
-    }
-    text.push(TextLine::new());
-    text.push(TextLine::plain("No file was changed."));
-    text
 }
 
-fn offer_of(offer: &Offer) -> serde_json::Value {
-    json!({ "id": oid(offer.id), "at": offer.at, "draft_operations": offer.changes })
-}
-
-fn json_of(resumed: &ResumeOutcome) -> serde_json::Value {
+/// The output.
+fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
     let checkpoint = &resumed.checkpoint;
-    json!({
-        "schema": "git-checkpoint.resume/1",
-        "session": resumed.session,
-        "session_id": checkpoint.document.session.id,
-        "id": oid(checkpoint.entry.id),
-        "digest": checkpoint.digest,
-        "is_newest": resumed.is_tip,
-        "status_before": resumed.standing.word(),
-        "interrupted": resumed.standing == SessionStanding::Interrupted,
-        "fetched_from": resumed.fetched,
-        "draft_operations": resumed.draft,
-        "autosave": resumed.autosave.as_ref().map(offer_of),
-        "recovered": resumed.recovered.as_ref().map(offer_of),
-        "lost": resumed.lost.as_ref().map(|(fault, n)| json!({ "checkpoints": n, "damage": fault })),
-        "last_message": resumed.said.as_ref().map(|said| json!({
-            "id": oid(said.id),
-            "created_at": said.at,
-            "summary": said.summary,
-        })),
-        "report": resumed.report,
-        "document": checkpoint.document,
-    })
+    Resume {
+        schema: "git-checkpoint.resume/1",
+        session: &resumed.session,
+        session_id: &checkpoint.document.session.id,
+        id: oid(checkpoint.entry.id),
+        digest: &checkpoint.digest,
+        is_latest: resumed.is_tip,
+        status_before: resumed.standing.word(),
+        interrupted: resumed.standing == SessionStanding::Interrupted,
+        fetched_from: &resumed.fetched,
+        draft_operations: resumed.draft,
+        autosave: resumed.autosave.as_ref().map(offer_of),
+        recovered: resumed.recovered.as_ref().map(offer_of),
+        lost: resumed.lost.as_ref().map(|(damage, checkpoints)| Lost {
+            checkpoints: *checkpoints,
+            damage,
+        }),
+        last_message: resumed.said.as_ref().map(|said| LastMessage {
+            id: oid(said.id),
+            created_at: said.at,
+            summary: &said.summary,
+        }),
+        report: &resumed.report,
+        document: &checkpoint.document,
+        contents: &resumed.contents,
+        author: &checkpoint.entry.author,
+        now,
+    }
 }

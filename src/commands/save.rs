@@ -433,7 +433,7 @@ fn attachments(
     Ok(out)
 }
 
-/// Reads a regular file of at most `limit` bytes.
+/// Reads a file, or a pipe such as that of `<(...)`, of at most `limit` bytes.
 pub(super) fn read_file(
     context: &Context,
     path: &std::path::Path,
@@ -447,15 +447,22 @@ pub(super) fn read_file(
             format!("cannot read {what} '{}': {reason}", path.display()),
         )
     };
-    let metadata = std::fs::metadata(&full).map_err(|e| fail(os::reason(&e)))?;
-    if !metadata.is_file() {
-        return Err(fail("it is not a file".to_owned()));
+    let file = std::fs::File::open(&full).map_err(|e| fail(os::reason(&e)))?;
+    let metadata = file.metadata().map_err(|e| fail(os::reason(&e)))?;
+    if metadata.is_dir() {
+        return Err(fail("it is a directory".to_owned()));
     }
-    if metadata.len() > limit {
-        return Err(fail(format!(
-            "it has {} bytes, more than the {limit} allowed",
-            metadata.len()
-        )));
+    let mut bytes = Vec::new();
+    // One byte more than allowed shows a file that is too long, also one without a length.
+    let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, limit.saturating_add(1)), &mut bytes);
+    read.map_err(|e| fail(os::reason(&e)))?;
+    if bytes.len() as u64 > limit {
+        let has = if metadata.is_file() {
+            metadata.len().to_string()
+        } else {
+            format!("over {limit}")
+        };
+        return Err(fail(format!("it has {has} bytes, more than the {limit} allowed")));
     }
-    std::fs::read(&full).map_err(|e| fail(os::reason(&e)))
+    Ok(bytes)
 }

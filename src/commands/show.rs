@@ -1,7 +1,5 @@
 //! `show`: one checkpoint.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::CommandError,
@@ -11,8 +9,8 @@ use super::{
     record,
 };
 use crate::{
-    ops::{fork, show},
-    render::{checkpoint::CheckpointView, receipt::SkippedPath},
+    ops::{contents, fork, show},
+    render::checkpoint::{Author, CheckpointView},
     store::checkpoint::oid,
 };
 
@@ -65,52 +63,42 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let shown = show::show(&scene, &selector)?;
     let checkpoint = &shown.selected.checkpoint;
     let id = oid(checkpoint.entry.id);
-    if context.ui.options().json {
-        let skipped: Vec<SkippedPath> = shown.lists.skipped.iter().map(Into::into).collect();
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.show/1",
-            "id": id,
-            "digest": checkpoint.digest,
-            "session": shown.selected.session,
-            "fetched_from": shown.selected.remote,
-            "parents": checkpoint.entry.parents.iter().map(|p| oid(*p)).collect::<Vec<_>>(),
-            "author": { "name": checkpoint.entry.author, "email": checkpoint.entry.email },
-            "partial": shown.lists.is_partial(),
-            "skipped": skipped,
-            "changes": shown.changes,
-            "document": checkpoint.document,
-        }));
+    let session = shown.selected.session.as_ref();
+    let (mut contents, trouble) = contents::read(&scene, checkpoint, session, shown.selected.is_tip);
+    for trouble in trouble {
+        context.ui.warning(&trouble);
     }
-    let mut fork_points: Vec<_> = checkpoint
-        .document
-        .record
-        .fork_points
-        .iter()
-        .filter_map(|point| serde_json::to_value(point).ok())
-        .collect();
-    if !fork_points.is_empty() {
+    if let Some(points) = contents.record["fork_points"]
+        .as_array_mut()
+        .filter(|points| !points.is_empty())
+    {
         let explored = fork::explored(&scene)?;
-        for point in &mut fork_points {
+        for point in points {
             record::name_sessions(point, &explored);
         }
     }
-    let parent = checkpoint.previous().map(oid);
     let view = CheckpointView {
-        id: &id,
-        session: shown
-            .selected
-            .session
-            .as_ref()
-            .map(crate::model::name::ShortName::as_str),
-        fetched: shown.selected.remote.as_deref(),
-        parent: parent.as_ref(),
-        author: format!("{} <{}>", checkpoint.entry.author, checkpoint.entry.email),
-        document: &checkpoint.document,
-        lists: &shown.lists,
+        schema: "git-checkpoint.show/1",
+        id,
+        digest: &checkpoint.digest,
+        session: session.map(crate::model::name::ShortName::as_str),
+        fetched_from: shown.selected.remote.as_deref(),
+        parents: checkpoint.entry.parents.iter().map(|parent| oid(*parent)).collect(),
+        author: Author {
+            name: &checkpoint.entry.author,
+            email: &checkpoint.entry.email,
+        },
+        partial: shown.lists.is_partial(),
+        skipped: shown.lists.skipped.iter().map(Into::into).collect(),
         changes: &shown.changes,
-        fork_points: &fork_points,
+        document: &checkpoint.document,
+        contents: &contents,
+        lists: &shown.lists,
         all: args.all,
     };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
     context.ui.page();
     context.ui.data(view.text(context.ui.width(), &dates, scene.now));
     Ok(())

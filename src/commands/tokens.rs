@@ -11,7 +11,7 @@ use super::{
 use crate::{
     ops::{
         chat::{SessionChat, request},
-        select,
+        contents, select,
     },
     render::{chat as render, slot::Slot, text::TextLine},
     tokens::models::{Method, TokenMethod},
@@ -145,7 +145,7 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
             SessionChat::at(&scene, name, document)?
         }
     };
-    let checkpoint = render::checkpoint(chat.session.as_str(), &chat.record, chat.compaction.as_ref());
+    let checkpoint = render::checkpoint(&contents::of_chat(&scene, &chat));
     let fixed = request::fixed(&scene, &chat, &checkpoint)?;
     // Counted: what no provider has recorded. A recorded context holds everything before it, so one from before the last
     // compaction holds what is summarized now.

@@ -81,7 +81,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
 
 /// A receipt from a document alone.
 pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &'a Ids) -> SaveReceipt<'a> {
-    let summary = document.record.summary.as_deref().unwrap_or_default();
+    let summary = document.subject();
     SaveReceipt {
         schema: "git-checkpoint.receipt/1",
         outcome,

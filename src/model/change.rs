@@ -3,6 +3,7 @@
 //! The one form in which changes of files travel: `status`, `diff`, `save`, `restore` and the change report all start
 //! from a list of these. The names of JSON keys are stable; `mode` is written as git writes it, in octal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
@@ -12,7 +13,8 @@ use super::{
 };
 
 /// One path that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "tree_change")]
 pub struct TreeChange {
     /// In what way.
     pub kind: ChangeKind,
@@ -33,10 +35,12 @@ pub struct TreeChange {
 }
 
 /// A file, link or gitlink in a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "entry")]
 pub struct TreeEntryInfo {
     /// `0o100644`, `0o100755`, `0o120000` (link) or `0o160000` (gitlink).
     #[serde(serialize_with = "octal")]
+    #[schemars(with = "String")]
     pub mode: u32,
     /// The blob, or the commit of a gitlink.
     pub id: Oid,
@@ -48,7 +52,7 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 /// The kinds of changes, as git distinguishes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
     /// Only in the newer tree.
@@ -84,7 +88,8 @@ impl TreeChange {
 }
 
 /// Changes counted by kind, the first ones listed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "changes")]
 pub struct ChangeCounts {
     /// Added files.
     pub added: u64,

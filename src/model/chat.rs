@@ -4,6 +4,7 @@
 //! members this program does not know. Pictures are the exception in form only: their bytes become files of their own
 //! when they are saved, and come back to the same text.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -11,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::{base64, record::UnknownMembers, time::Timestamp};
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The person, or whoever gives the task.
@@ -48,7 +49,7 @@ impl Role {
 }
 
 /// A message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Unique in the chat; where it came from may have given it.
     pub id: String,
@@ -215,7 +216,8 @@ fn write_text(content: &Value, out: &mut String) {
 }
 
 /// Result of a compaction: a summary that replaces the beginning of the chat.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "compaction")]
 pub struct Compaction {
     /// How often a summary was written in the session.
     pub version: u64,
@@ -246,7 +248,7 @@ pub struct Compaction {
 }
 
 /// A summary of messages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatSummary {
     /// Finished work.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,9 +27,11 @@ pub const MAJOR: u32 = 1;
 pub const SIZE_LIMIT: usize = 64 << 20;
 
 /// Everything a checkpoint says about itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "document", title = "The stored document, checkpoint.json")]
 pub struct Document {
     /// `git-checkpoint/<major>`.
+    #[schemars(regex(pattern = "^git-checkpoint/1$"))]
     pub schema: String,
     /// The session it belongs to, as of this checkpoint.
     pub session: Session,
@@ -48,6 +51,9 @@ pub struct Document {
     pub host: String,
     /// The working tree it was made in.
     pub worktree: WorktreeInfo,
+    /// The subject of this checkpoint, where it is not the session's summary: what an automatic checkpoint was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Record by people and agents.
     pub record: Record,
     /// State of the repository at save time.
@@ -66,6 +72,7 @@ pub struct Document {
     pub tokens: Option<Value>,
     /// The last compaction of the chat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<super::chat::Compaction>")]
     pub compaction: Option<Value>,
     /// The digest of the previous checkpoint of the chain; null in a session's `start`.
     pub previous: Option<Digest>,
@@ -84,8 +91,9 @@ pub struct Document {
 }
 
 /// Cause of a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "kind")]
 pub enum CheckpointKind {
     /// The beginning of a session.
     Start,
@@ -158,7 +166,7 @@ impl std::str::FromStr for CheckpointKind {
 }
 
 /// The program that wrote a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// `git-checkpoint`.
     pub name: String,
@@ -169,7 +177,7 @@ pub struct Tool {
 }
 
 /// A working tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeInfo {
     /// `main`, or `linked-` and git's own name for it.
     pub id: String,
@@ -178,7 +186,7 @@ pub struct WorktreeInfo {
 }
 
 /// The trees of the snapshot commit, the second parent of a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotRef {
     /// The tree of the files on disk.
     pub tree: Oid,
@@ -192,7 +200,7 @@ pub struct SnapshotRef {
 }
 
 /// The chat stored beside the document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatInfo {
     /// How many messages.
     pub messages: u64,
@@ -215,6 +223,27 @@ pub enum Error {
 }
 
 impl Document {
+    /// Subject of this checkpoint: its own subject, else the summary of the session.
+    pub fn subject(&self) -> &str {
+        let own = self.subject.as_deref().filter(|text| !text.trim().is_empty());
+        own.or(self.record.summary.as_deref()).unwrap_or_default()
+    }
+
+    /// The summary of the session that a person or agent wrote. What an automatic checkpoint of an earlier version put
+    /// in its place is none.
+    pub fn written_summary(&self) -> Option<&str> {
+        let automatic = matches!(
+            self.kind,
+            CheckpointKind::Commit | CheckpointKind::Event | CheckpointKind::Compact | CheckpointKind::Clear
+        );
+        let record = &self.record;
+        let written = !record.auto_summary && (!automatic || self.subject.is_some());
+        record
+            .summary
+            .as_deref()
+            .filter(|text| written && !text.trim().is_empty())
+    }
+
     /// The exact bytes that are stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         json::to_bytes(self)
@@ -290,6 +319,7 @@ pub(crate) mod tests {
                 id: "main".into(),
                 path: "/home/ana/proj".into(),
             },
+            subject: None,
             record: Record::default(),
             git: GitFacts::default(),
             snapshot: None,

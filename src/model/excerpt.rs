@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most bytes kept of the beginning.
@@ -15,7 +16,7 @@ pub const TAIL: usize = 48 << 10;
 const NEAR: usize = 1 << 10;
 
 /// The kept part of a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Excerpt {
     /// The whole text, or its beginning.
     #[serde(default)]

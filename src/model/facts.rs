@@ -4,6 +4,7 @@
 //! the snapshot's trees. Path lists are therefore bounded. Reference names are text: names that are not UTF-8 are
 //! C-quoted like paths, so that two names are equal exactly when their texts are.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{id::Oid, path::RepoPath};
@@ -12,7 +13,8 @@ use super::{id::Oid, path::RepoPath};
 pub const LISTED: usize = 50;
 
 /// The state of HEAD, branch, upstream, index and working tree in git's own terms. Keys are written in this order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "git_facts")]
 pub struct GitFacts {
     /// Short name of the branch HEAD points to, born or not; null when HEAD is detached.
     #[serde(default)]
@@ -89,12 +91,13 @@ impl GitFacts {
 }
 
 /// How many there are, and the first [`LISTED`] of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct BoundedList<T> {
     /// All of them.
     pub count: u64,
     /// The first ones, in order of their paths.
-    #[serde(default = "Vec::new")]
+    #[serde(default)]
     pub first: Vec<T>,
 }
 
@@ -131,7 +134,7 @@ impl<T> FromIterator<T> for BoundedList<T> {
 }
 
 /// A path under a new name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathRename {
     /// The path in HEAD.
     pub from: RepoPath,
@@ -140,7 +143,8 @@ pub struct PathRename {
 }
 
 /// An operation of git that waits to be continued or aborted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "operation")]
 pub struct GitOperation {
     /// Which one.
     pub kind: OperationKind,
@@ -156,7 +160,7 @@ pub struct GitOperation {
 }
 
 /// The kinds of operations, in the words of git.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OperationKind {
     /// `git merge`

@@ -148,6 +148,17 @@ fn is_lower_hex(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
+super::schema::text_schema!(Oid, "oid", {
+    "description": "A git object id in full.",
+    "type": "string",
+    "pattern": "^[0-9a-f]{40}([0-9a-f]{24})?$"
+});
+super::schema::text_schema!(Digest, "digest", {
+    "description": "SHA-256 of the exact bytes of a document.",
+    "type": "string",
+    "pattern": "^sha256:[0-9a-f]{64}$"
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@
 use super::{
     document::{CheckpointKind, Document, SessionStatus},
     id::Digest,
+    time::Timestamp,
 };
 
 /// Trailers of a commit message, unverified.
@@ -29,6 +30,10 @@ pub struct Trailers {
     pub branch: Option<String>,
     /// The machine.
     pub host: Option<String>,
+    /// The session's summary, where the subject says something else.
+    pub summary: Option<String>,
+    /// When it was made, with its fraction of a second.
+    pub time: Option<Timestamp>,
     /// Whether something that should have been captured was not.
     pub partial: bool,
     /// The digest of the document.
@@ -43,7 +48,7 @@ const BODY_LINES: usize = 5;
 /// The message for a document whose bytes have this digest.
 pub fn encode(document: &Document, partial: bool, digest: &Digest) -> String {
     let record = &document.record;
-    let summary = record.summary.as_deref().unwrap_or_default();
+    let summary = document.subject();
     let mut out = subject(summary).unwrap_or_else(|| fallback_subject(document));
     out.push('\n');
     let mut body = String::new();
@@ -82,6 +87,14 @@ pub fn encode(document: &Document, partial: bool, digest: &Digest) -> String {
     trailer("Task", session.task.as_deref().unwrap_or_default());
     trailer("Branch", document.git.branch.as_deref().unwrap_or_default());
     trailer("Host", &document.host);
+    if document.subject.is_some() {
+        let summary = record.summary.as_deref().filter(|_| !record.auto_summary);
+        let first = summary.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+        trailer("Summary", first.unwrap_or_default());
+    }
+    if document.created_at != document.created_at.whole_seconds() {
+        trailer("Time", &document.created_at.to_string());
+    }
     trailer("Partial", if partial { "true" } else { "" });
     trailer("Digest", digest.as_str());
     out
@@ -116,6 +129,8 @@ pub fn decode(message: &[u8]) -> (String, Trailers) {
             "Task" => trailers.task = text(),
             "Branch" => trailers.branch = text(),
             "Host" => trailers.host = text(),
+            "Summary" => trailers.summary = text(),
+            "Time" => trailers.time = Timestamp::parse(value).ok(),
             "Partial" => trailers.partial = value == "true",
             "Digest" => trailers.digest = Digest::parse(value).ok(),
             _ => {}

@@ -182,6 +182,12 @@ fn fault(text: &str) -> Option<&'static str> {
     None
 }
 
+super::schema::text_schema!(ShortName, "name", {
+    "description": "The name of a session or of a checkpoint.",
+    "type": "string",
+    "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"
+});
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,6 +3,7 @@
 //! Each has an id and a sequence number in its draft. A document says up to which number of which draft it has folded
 //! operations in, so one that survives a killed save is never applied twice.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use super::{
 };
 
 /// One change. At least one of the optional members is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Operation {
     /// Unique in the repository.
     pub id: String,
@@ -96,7 +97,7 @@ fn fit_together(operations: &[&Operation]) -> bool {
 }
 
 /// An item of a list of the record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemRef {
     /// The list's name.
     pub list: String,
@@ -105,7 +106,7 @@ pub struct ItemRef {
 }
 
 /// A value for the record's `state`, which a merge patch could not give: that takes nulls for removals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateValue {
     /// Where, as a JSON pointer (RFC 6901); empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -115,7 +116,7 @@ pub struct StateValue {
 }
 
 /// A line of the session log, stored in `log/*.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogLine {
     /// When it happened.
     pub at: Timestamp,
@@ -164,6 +165,7 @@ impl Subject {
             if operation.record.is_some() || operation.remove.is_some() || operation.put.is_some() {
                 let record = record.get_or_insert_with(|| RecordEditor::new(&self.record));
                 if let Some(patch) = &operation.record {
+                    record.stamp(&operation.at.to_string(), &operation.by);
                     record.apply(patch, missing)?;
                 }
                 if let Some(item) = &operation.remove {

@@ -151,6 +151,11 @@ pub fn unquote(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(out))
 }
 
+super::schema::text_schema!(RepoPath, "path", {
+    "description": "A path from the top of the working tree, quoted as git does where it must be.",
+    "type": "string"
+});
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

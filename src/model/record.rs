@@ -3,6 +3,7 @@
 //! Every member is optional in the stored form, every list item carries `id`, `at` and `by`, and members this version
 //! does not know are kept in `unknown` and written back after the known ones.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ pub type UnknownMembers = Map<String, Value>;
 macro_rules! item {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub struct $name {
             /// Unique in the record: eight base32 characters unless it was imported.
             pub id: String,
@@ -32,7 +33,8 @@ macro_rules! item {
 }
 
 /// State of the work: what was done, decided, asked, and comes next.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "record")]
 pub struct Record {
     /// Summary; its first line is the commit's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +154,7 @@ item! {
 }
 
 /// How far a task is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Not begun.
@@ -265,7 +267,7 @@ item! {
 }
 
 /// One option of a fork point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkOption {
     /// Its short name.
     pub key: String,
@@ -364,7 +366,7 @@ item! {
 }
 
 /// A step of so many.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepProgress {
     /// Counted from 1; 0 before the first.
     pub n: u32,
@@ -373,7 +375,7 @@ pub struct StepProgress {
 }
 
 /// A phase of so many.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Phase {
     /// Counted from 1.
     pub n: u32,
@@ -385,7 +387,7 @@ pub struct Phase {
 }
 
 /// Why a session failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionFailure {
     /// The message.
     pub message: String,

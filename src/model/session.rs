@@ -1,12 +1,14 @@
 //! A session as its documents know it: its identity and state.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{id::Digest, json, name::ShortName, patch, record::UnknownMembers, time::Timestamp};
 
 /// A session, as a checkpoint knows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "session")]
 pub struct Session {
     /// Its identity: 26 base32 characters, set by its first document and never changed.
     pub id: String,
@@ -55,6 +57,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether a text has the form of an identity: 26 base32 characters.
+    pub fn is_identity(text: &str) -> bool {
+        text.len() == 26 && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
+    }
+
     /// Whether a JSON merge patch could be applied to a session, which fails with what could not.
     pub fn check(patch: &Value) -> Result<(), patch::Error> {
         let session = Self {
@@ -98,8 +105,9 @@ impl Session {
 }
 
 /// State of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "status")]
 pub enum SessionStatus {
     /// Being worked on.
     Active,
@@ -140,7 +148,7 @@ impl std::str::FromStr for SessionStatus {
 }
 
 /// The source of a fork.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkSource {
     /// The digest of the checkpoint.
     pub digest: Digest,

@@ -33,6 +33,17 @@ impl Timestamp {
         Self(time.single().expect("a fixed offset maps every second once"))
     }
 
+    /// The same with milliseconds, as the clock gives them.
+    pub fn with_millis(seconds: i64, millis: u32, offset: i32) -> Self {
+        Self(Self::from_unix(seconds, offset).0 + TimeDelta::milliseconds(millis.min(999).into()))
+    }
+
+    /// Without its fraction of a second: as git stores it.
+    #[must_use]
+    pub fn whole_seconds(self) -> Self {
+        Self::from_unix(self.unix(), self.offset())
+    }
+
     /// Seconds since 1970.
     pub fn unix(self) -> i64 {
         self.0.timestamp()
@@ -78,6 +89,12 @@ impl<'de> Deserialize<'de> for Timestamp {
         Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
+
+super::schema::text_schema!(Timestamp, "time", {
+    "description": "RFC 3339 with offset.",
+    "type": "string",
+    "format": "date-time"
+});
 
 #[cfg(test)]
 mod tests {

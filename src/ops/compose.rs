@@ -175,6 +175,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         tool: tool(),
         host: scene.host.to_owned(),
         worktree: worktree(scene),
+        subject: None,
         record: Record::default(),
         git: facts,
         snapshot: None,

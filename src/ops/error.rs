@@ -313,6 +313,9 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The program that summarizes the chat was interrupted: nobody wants a summary any more.
+    #[error("cannot summarise the chat: it was interrupted")]
+    SummarizerInterrupted,
     /// The parts of a request that cannot be left out are too long.
     #[error("the request has {tokens} tokens without any message, more than the {limit} allowed")]
     RequestTooLong {

@@ -159,7 +159,8 @@ fn keeps(filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) ->
     let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
     let holds = |text: &String| {
         let text = text.to_lowercase();
-        row.name.contains(&text) || entry.subject.to_lowercase().contains(&text)
+        let summary = trailers.summary.as_deref().unwrap_or_default().to_lowercase();
+        row.name.contains(&text) || entry.subject.to_lowercase().contains(&text) || summary.contains(&text)
     };
     equal(&filter.agent, &trailers.agent)
         && equal(&filter.task, &trailers.task)

@@ -12,6 +12,7 @@ mod changes_since;
 pub mod chat;
 pub mod compare;
 mod compose;
+pub mod contents;
 pub mod delete;
 pub mod diff;
 pub mod draft;

@@ -66,7 +66,7 @@ pub fn notes(
 }
 
 /// The lines that a checkpoint holds, oldest first, and how many were not understood.
-fn saved(scene: &Scene<'_>, session: &ShortName, tip: &Checkpoint) -> Result<(Vec<LogLine>, usize), Error> {
+pub(super) fn saved(scene: &Scene<'_>, session: &ShortName, tip: &Checkpoint) -> Result<(Vec<LogLine>, usize), Error> {
     let damaged = || Error::damaged(session.as_str());
     let (siblings, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
     let (mut lines, mut unreadable) = (Vec::new(), 0);

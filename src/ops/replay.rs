@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Error, Scene, select,
+    Error, Scene, select, share,
     step::{
         self, Steps,
         run::{self, RunOutcome, StepChoice},
@@ -46,6 +46,8 @@ pub struct StepView {
     pub session: Option<crate::model::name::ShortName>,
     /// The try.
     pub retry: RetryInfo,
+    /// Where it came from, if others wrote it.
+    pub foreign: Option<String>,
 }
 
 /// Looks, and changes nothing.
@@ -58,9 +60,11 @@ pub fn show(scene: &Scene<'_>, request: &ReplayRequest) -> Result<StepView, Erro
     let since = since(scene, wanted)?;
     let objective = request.objective.as_deref();
     let retry = RetryInfo::new(&all.steps, wanted, objective, &request.corrections, since);
+    let foreign = share::status::foreign_of(scene, all.session.as_ref(), request.selector.as_ref());
     Ok(StepView {
         session: all.session,
         retry,
+        foreign,
     })
 }
 

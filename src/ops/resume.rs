@@ -8,15 +8,16 @@ use serde_json::{Map, json};
 use super::{
     Error, Scene, autosave,
     autosave::Offer,
-    changes, compose, ids,
+    changes, compose, contents, ids,
     list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-    select, session_choice, share, start, verify,
+    select, session_choice, share, start, summary, verify,
 };
 use crate::{
     model::{
         document::SessionStatus,
         name::ShortName,
         operation::Operation,
+        outline::Contents,
         report::ChangeReport,
         selector::{Base, Selector},
         time::Timestamp,
@@ -44,6 +45,12 @@ pub struct ResumeOutcome {
     pub standing: SessionStanding,
     /// How many operations wait in its draft.
     pub draft: usize,
+    /// Everything that was saved.
+    pub contents: Contents,
+    /// The parts of it that could not be read, and why.
+    pub unread: Vec<String>,
+    /// Whether others saved it, as far as can be known, and where it came from.
+    pub foreign: Option<String>,
     /// Change report.
     pub report: ChangeReport,
     /// When the latest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
@@ -71,24 +78,16 @@ pub struct SummaryByPerson {
     pub summary: String,
 }
 
-/// How many checkpoints are searched for a summary that somebody wrote.
-const SEARCHED: usize = 50;
-
 /// The latest summary before this checkpoint that somebody wrote, if its own is nobody's.
 fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<SummaryByPerson> {
-    if !checkpoint.document.record.auto_summary {
+    if checkpoint.document.written_summary().is_some() {
         return None;
     }
-    let before = session::chain(scene.repo, checkpoint.entry.id).skip(1).take(SEARCHED);
-    before.filter_map(Result::ok).find_map(|entry| {
-        let found = store::checkpoint::load(scene.repo, entry.id).ok()?;
-        let record = found.document.record;
-        let summary = record.summary.filter(|_| !record.auto_summary)?;
-        Some(SummaryByPerson {
-            id: entry.id,
-            at: found.document.created_at,
-            summary,
-        })
+    let (found, summary) = summary::earlier(scene, checkpoint)?;
+    Some(SummaryByPerson {
+        id: found.entry.id,
+        at: found.document.created_at,
+        summary,
     })
 }
 
@@ -119,7 +118,8 @@ pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<SessionSummaryRow>, ChoiceRe
     if let Some(at) = rows.iter().position(|row| row.current) {
         return Ok((vec![rows.swap_remove(at)], ChoiceReason::Current));
     }
-    let branch = store::facts::branch(scene.repo)?;
+    // With a HEAD that cannot be read no session is of this branch, and all of them can still be resumed.
+    let branch = store::facts::branch(scene.repo).unwrap_or_default();
     let waits = |row: &SessionSummaryRow| {
         let Ok((entry, standing)) = &row.tip else { return false };
         matches!(
@@ -139,6 +139,29 @@ pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<SessionSummaryRow>, ChoiceRe
         rows.retain(open);
     }
     Ok((rows, ChoiceReason::Newest))
+}
+
+/// Every session that can be resumed here: the local ones that have not ended, the current one first, then those fetched
+/// from remotes that are not here in the same state, then the local ones that have ended.
+pub fn resumable(scene: &Scene<'_>) -> Result<Vec<SessionSummaryRow>, Error> {
+    let all = SessionFilter {
+        all: true,
+        ..SessionFilter::default()
+    };
+    let mut rows = list::sessions(scene, &all)?;
+    rows.retain(|row| row.tip.is_ok());
+    let is_remote = |row: &SessionSummaryRow| row.name.contains('/');
+    let local: Vec<_> = rows.iter().filter(|row| !is_remote(row)).filter_map(tip_of).collect();
+    rows.retain(|row| !is_remote(row) || tip_of(row).is_some_and(|tip| !local.contains(&tip)));
+    let ended =
+        |row: &SessionSummaryRow| matches!(&row.tip, Ok((_, SessionStanding::Stated(status))) if status.is_finished());
+    // Stable: within each group the latest stays first.
+    rows.sort_by_key(|row| (!row.current, !is_remote(row) && ended(row), is_remote(row)));
+    Ok(rows)
+}
+
+fn tip_of(row: &SessionSummaryRow) -> Option<store::ObjectId> {
+    row.tip.as_ref().ok().map(|(entry, _)| entry.id)
 }
 
 /// Takes a session up again, the selected one or the first of [`candidates`].
@@ -182,8 +205,11 @@ pub fn resume(
     let standing = list::session_standing(scene, &checkpoint.entry);
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
-    let present = compose::present(scene, &writer, files, &[])?;
-    let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age);
+    // The record comes whatever git cannot say: a damaged index, a HEAD that is gone, files that cannot be read.
+    let report = match compose::present(scene, &writer, files, &[]) {
+        Ok(present) => changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age),
+        Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
+    };
     if lost.is_none() {
         activate(scene, &checkpoint)?;
     }
@@ -204,8 +230,12 @@ pub fn resume(
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = session_choice::waiting(&waiting, &checkpoint, &session);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
+    let (contents, unread) = contents::read(scene, &checkpoint, Some(&session), is_tip);
     Ok(ResumeOutcome {
         said: said(scene, &checkpoint),
+        foreign: share::status::foreign(scene, Some(&session), &checkpoint),
+        contents,
+        unread,
         session,
         checkpoint,
         is_tip,

@@ -158,6 +158,9 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         if let Some(tip) = session::tip(scene.repo, &name)? {
             return Ok((Some(name), tip));
         }
+        if let Some(found) = session_choice::named(scene, &name)? {
+            return Ok((Some(found.name), found.tip.entry.id));
+        }
         if let Ok(Some(current)) = session_choice::session_for_command(scene)
             && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
         {

@@ -7,6 +7,7 @@ use crate::{
         name::ShortName,
         operation::Subject,
         record::Record,
+        session::Session,
     },
     store::{
         self, ObjectId,
@@ -41,7 +42,13 @@ pub enum SessionChoiceReason {
 /// The session of this name with its latest checkpoint read; `None` when there is none.
 pub(super) fn named(scene: &Scene<'_>, name: &ShortName) -> Result<Option<SessionChoice>, Error> {
     let Some(tip) = session::tip(scene.repo, name)? else {
-        return Ok(None);
+        // The identity of a session is taken wherever its name is.
+        let is_identity = Session::is_identity(name.as_str());
+        return if is_identity {
+            of_identity(scene, name.as_str())
+        } else {
+            Ok(None)
+        };
     };
     let tip = load(scene, name.as_str(), tip)?;
     Ok(Some(SessionChoice {

@@ -1,6 +1,44 @@
-//! A summary from git's facts, for a checkpoint whose author wrote none.
+//! The summary of a session: the one that somebody wrote, else one from git's facts.
 
-use crate::model::facts::GitFacts;
+use super::Scene;
+use crate::{
+    model::{document::CheckpointKind, facts::GitFacts},
+    store::{
+        checkpoint::{self, Checkpoint},
+        session,
+    },
+};
+
+/// How many checkpoints are searched for a summary that somebody wrote.
+const SEARCHED: usize = 50;
+
+/// The summary that somebody wrote and that holds at a checkpoint.
+///
+/// Earlier versions let automatic checkpoints replace it: behind those it is looked for in the checkpoints before.
+pub(super) fn written(scene: &Scene<'_>, at: &Checkpoint) -> Option<String> {
+    let document = &at.document;
+    if let Some(text) = document.written_summary() {
+        return Some(text.to_owned());
+    }
+    let automatic = matches!(
+        document.kind,
+        CheckpointKind::Commit | CheckpointKind::Event | CheckpointKind::Compact | CheckpointKind::Clear
+    );
+    if !automatic || document.record.auto_summary {
+        return None;
+    }
+    earlier(scene, at).map(|(_, text)| text)
+}
+
+/// The latest checkpoint before this one whose summary somebody wrote, and the summary.
+pub(super) fn earlier(scene: &Scene<'_>, at: &Checkpoint) -> Option<(Checkpoint, String)> {
+    let before = session::chain(scene.repo, at.entry.id).skip(1).take(SEARCHED);
+    before.filter_map(Result::ok).find_map(|entry| {
+        let found = checkpoint::load(scene.repo, entry.id).ok()?;
+        let text = found.document.written_summary()?.to_owned();
+        Some((found, text))
+    })
+}
 
 /// How many paths a summary names.
 const NAMED: usize = 3;

@@ -2,14 +2,13 @@
 //! earlier messages make.
 
 use super::{
-    count::CountedNoun,
     escape, markdown,
     slot::Slot,
     text::{Text, TextLine},
 };
 use crate::model::{
-    chat::{Compaction, Message},
-    record::Record,
+    chat::Message,
+    outline::{Contents, Outline},
 };
 
 /// A message in one line: number, who, when, and how it begins.
@@ -56,9 +55,18 @@ pub fn full(number: u64, message: &Message) -> Text {
     out
 }
 
-/// The section `Checkpoint` of a request: session, summary, record, and what represents earlier messages.
-pub fn checkpoint(session: &str, record: &Record, compaction: Option<&Compaction>) -> String {
+/// The section `Checkpoint` of a request: session, summary, and everything that was saved but the messages, the context
+/// and the agent description, which are sections of their own.
+pub fn checkpoint(contents: &Contents) -> String {
+    let document = &contents.document;
+    let session = document.session.name.as_str();
+    let mut outline = Outline::of(contents, session);
+    let own = ["messages", "context", "agent"];
+    outline
+        .sections
+        .retain(|section| !own.contains(&section.member.as_str()));
     let mut out = format!("# Checkpoint\n\nSession: {}\n", escape::line(session));
+    let record = &document.record;
     if let Some(summary) = record
         .summary
         .as_deref()
@@ -66,21 +74,11 @@ pub fn checkpoint(session: &str, record: &Record, compaction: Option<&Compaction
     {
         out.push_str(&format!("\n{}\n", markdown::block(summary)));
     }
-    out.push_str(&markdown::record(record));
-    if let Some(earlier) = compaction {
-        let how = match earlier.by.as_str() {
-            "extractive" => "extractive: lines taken from them, nothing was understood",
-            _ => "written by checkpoint.compactCommand",
-        };
-        let number = usize::try_from(earlier.messages).unwrap_or(usize::MAX);
-        out.push_str(&format!(
-            "\n## Earlier messages, summarised ({}, {how})\n\n{}",
-            CountedNoun::new(number, "message"),
-            earlier.summary.markdown().trim_end()
-        ));
-        out.push('\n');
-    }
-    out.push('\n');
+    out.push_str(&super::outline::markdown(&outline, 2, usize::MAX));
+    out.push_str(&format!(
+        "\n{}\n\n",
+        markdown::line(&super::outline::left_out(&outline))
+    ));
     out
 }
 
@@ -102,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn the_checkpoint_says_who_summarized() {
-        let record = Record {
-            summary: Some("parser done".into()),
-            ..Record::default()
-        };
-        let text = checkpoint("auth", &record, None);
+    fn the_checkpoint_has_the_session_and_its_summary() {
+        let mut document = crate::model::document::tests::sample();
+        document.record.summary = Some("parser done".into());
+        document.record.auto_summary = false;
+        let name = document.session.name.clone();
+        let text = checkpoint(&Contents::new(document));
         assert!(
-            text.starts_with("# Checkpoint\n\nSession: auth\n\nparser done\n"),
+            text.starts_with(&format!("# Checkpoint\n\nSession: {name}\n\nparser done\n")),
             "{text}"
         );
         assert!(!text.contains("Earlier"));

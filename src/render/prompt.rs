@@ -1,37 +1,35 @@
-//! A checkpoint as text for an agent: facts first, and everything people or programs wrote as quoted data.
+//! A checkpoint as text for an agent: where the work is, what to do next, what changed, then the rest.
 //!
-//! What an agent reads it may act on, so nothing here is worded as an order, the age and what changed come before the
-//! record, and foreign text (subjects of commits and names of branches too) is between delimiters that it cannot
-//! contain. The text is never longer than asked for, and what was left out is said.
+//! An agent may act on what it reads, so nothing here is worded as an order, and everything that people or programs
+//! wrote (subjects of commits and names of branches too) is between delimiters that it cannot contain. The text is
+//! never longer than asked for, and what was left out is named.
 
-use serde_json::Value;
-
-use super::{age, escape, fence::OutputFence, report, text::Text};
+use super::{age, escape, fence::OutputFence, outline, report, text::Text};
 use crate::model::{
-    document::Document,
-    record::{Phase, TaskStatus},
+    outline::{Contents, Outline, Rank},
     report::ChangeReport,
-    step::{Step, StepStatus},
     time::Timestamp,
 };
 
 /// The fewest characters of a prompt: the words around the data take about half of them.
 pub const LEAST: usize = 1_000;
-/// Characters kept for saying what was left out.
+/// Characters kept for naming what was left out.
 const NOTE: usize = 240;
 
-/// Input of the text.
+/// The parts of the text.
 pub struct ResumePrompt<'a> {
     /// The session's name.
     pub session: &'a str,
     /// The checkpoint, shortened.
     pub checkpoint: &'a str,
-    /// The remotes it came from, if others wrote it.
-    pub fetched: &'a [String],
-    /// Its document.
-    pub document: &'a Document,
-    /// The steps of the session, in their order.
-    pub steps: &'a [Step],
+    /// Where it came from, if others wrote it.
+    pub foreign: Option<&'a str>,
+    /// Who saved it.
+    pub author: &'a str,
+    /// Everything that was saved.
+    pub contents: &'a Contents,
+    /// What somebody last wrote, where the summary of this checkpoint was made from git's facts.
+    pub said: Option<&'a str>,
     /// Change report.
     pub report: &'a ChangeReport,
     /// The time of this output.
@@ -40,15 +38,24 @@ pub struct ResumePrompt<'a> {
     pub token: &'a str,
 }
 
+/// A heading with its rows.
+type Rows = Vec<(String, Vec<String>)>;
+
 impl ResumePrompt<'_> {
-    /// The text, at most `limit` characters (never fewer than [`LEAST`]): what is left out is said.
+    /// The text, at most `limit` characters (never fewer than [`LEAST`]): what is left out is named.
     pub fn text(&self, limit: usize) -> String {
         let limit = limit.max(LEAST);
-        let document = self.document;
+        let document = &self.contents.document;
+        let all = Outline::of(self.contents, self.session);
         let report = report::text(self.report, 100).to_string();
-        let sections = self.sections();
-        let mut texts: Vec<&str> = vec![&report, &document.host];
-        texts.extend(sections.iter().flat_map(|(_, rows)| rows).map(String::as_str));
+        let (first, rest) = self.sections(&all);
+        let place = format!(
+            "saved by {} on host '{}'\n",
+            escape::line(self.author),
+            escape::line(&document.host)
+        );
+        let mut texts: Vec<&str> = vec![&report, &place];
+        texts.extend(first.iter().chain(&rest).flat_map(|(_, rows)| rows).map(String::as_str));
         let fence = OutputFence::new(self.token, &texts);
         let mut out = format!(
             "This is the saved state of work session '{}' (checkpoint {}), saved {}.\n\
@@ -59,112 +66,80 @@ impl ResumePrompt<'_> {
             age::age(document.created_at, self.now),
             token = fence.token(),
         );
-        if !self.fetched.is_empty() {
-            let remotes: Vec<_> = self.fetched.iter().map(|remote| escape::line(remote)).collect();
-            out.push_str(&format!(
-                "It was written by others and came from remote '{}'.\n\n",
-                remotes.join("', '")
-            ));
+        if let Some(from) = self.foreign {
+            out.push_str(&format!("It was written by others: {}.\n\n", escape::line(from)));
         }
-        let (changed, record) = ("what is different now", "what was saved");
-        let frame = [changed, record].map(|what| fence.begin(what).len() + fence.end(what).len());
-        let room = limit.saturating_sub(out.chars().count() + frame.iter().sum::<usize>() + 1);
-        // What changed matters more than the record, but must leave it some room.
-        let mut first = format!("saved on host '{}'\n", escape::line(&document.host));
-        first.push_str(&report);
-        let first = cut_lines(&first, room / 2, "the whole report: git checkpoint resume");
-        let second = cut_rows(&sections, room.saturating_sub(first.chars().count()));
-        out.push_str(&fence.around(changed, &first));
+        let mut missing = outline::left_out(&all);
+        if !missing.is_empty() && limit >= LEAST * 2 {
+            missing = format!("\n{missing}\n");
+        } else {
+            missing = format!("\nThe whole: git checkpoint show {} --all\n", self.session);
+        }
+        let parts = [
+            "where it stands and what comes next",
+            "what changed since",
+            "what else was saved",
+        ];
+        let frame: usize = parts
+            .iter()
+            .map(|what| fence.begin(what).len() + fence.end(what).len())
+            .sum();
+        let around = out.chars().count() + frame + missing.chars().count() + 2;
+        let room = limit.saturating_sub(around);
+        let size = |sections: &Rows| rows(sections, usize::MAX).0.chars().count();
+        let report = place + &report;
+        // The report and what else was saved leave what they do not need to where the work is.
+        let changes = report.chars().count().min(room * 3 / 10);
+        let spare = room.saturating_sub(changes + size(&rest));
+        let standing = size(&first).min(spare.max(room / 2));
+        let first = cut_rows(&first, standing);
+        let changed = cut_lines(
+            &report,
+            room.saturating_sub(first.chars().count()).min(changes),
+            self.session,
+        );
+        let rest = cut_rows(
+            &rest,
+            room.saturating_sub(first.chars().count() + changed.chars().count()),
+        );
+        for (what, text) in parts.iter().zip([first, changed, rest]) {
+            if !text.is_empty() {
+                out.push_str(&fence.around(what, &text));
+                out.push('\n');
+            }
+        }
+        out.truncate(out.trim_end_matches('\n').len());
         out.push('\n');
-        out.push_str(&fence.around(record, &second));
+        out.push_str(&missing);
         out
     }
 
-    /// The record, each kind of thing under its heading; a row may have several lines.
-    fn sections(&self) -> Vec<(&'static str, Vec<String>)> {
-        let record = &self.document.record;
-        let reasoned = |d: &crate::model::record::Decision| match &d.reason {
-            Some(reason) => format!("{} (because {reason})", d.text),
-            None => d.text.clone(),
-        };
-        let tasks = record.tasks.iter();
-        let open = tasks.filter(|t| !matches!(t.status, TaskStatus::Done | TaskStatus::Dropped));
-        let todos = record.todos.iter().filter(|t| !t.done);
-        let questions = record.questions.iter().filter(|q| q.answer.is_none());
-        let waiting = record.approvals.iter().filter(|a| a.answer.is_none());
-        let undecided = record.fork_points.iter().filter(|point| point.chosen.is_none());
-        let undecided = undecided.map(|point| {
-            let options = point.options.iter().map(|o| format!("{}: {}", o.key, o.title));
-            format!("{}\n{}", point.title, options.collect::<Vec<_>>().join("\n"))
-        });
-        let notes = |notes: &[crate::model::record::Note]| notes.iter().map(|n| n.text.clone()).collect();
-        vec![
-            ("Summary", record.summary.iter().cloned().collect()),
-            ("Phase", record.phase.iter().map(phase).collect()),
-            ("Task", self.document.session.task.iter().cloned().collect()),
-            ("Next", notes(&record.next_steps)),
-            ("Blockers", record.blockers.iter().map(|b| b.text.clone()).collect()),
-            ("Decisions", record.decisions.iter().map(reasoned).collect()),
-            ("Open tasks", open.map(|t| t.title.clone()).collect()),
-            ("To do", todos.map(|t| t.text.clone()).collect()),
-            ("Steps, newest first", self.steps.iter().rev().map(step_of).collect()),
-            ("Open questions", questions.map(|q| q.text.clone()).collect()),
-            ("Not decided yet", undecided.collect()),
-            ("Waiting for approval", waiting.map(|a| a.question.clone()).collect()),
-            ("Paths of agents", record.partitions.iter().map(partition).collect()),
-            ("On resuming", notes(&record.resume_instructions)),
-            ("Done so far", notes(&record.accomplishments)),
-        ]
+    /// Where it is, what comes next and what is open; then the rest.
+    fn sections(&self, all: &Outline) -> (Rows, Rows) {
+        let summary = self.said.map(str::to_owned).or_else(|| all.summary.clone());
+        let mut first = vec![("Summary".to_owned(), summary.into_iter().collect())];
+        first.extend(outline::rows(all, |rank| rank < Rank::Decided));
+        (first, outline::rows(all, |rank| rank >= Rank::Decided))
     }
 }
 
-fn phase(phase: &Phase) -> String {
-    let title = phase.title.as_deref().unwrap_or_default();
-    format!("{} of {} {title}", phase.n, phase.of).trim_end().to_owned()
-}
-
-fn partition((agent, paths): (&String, &Value)) -> String {
-    let paths = paths.as_array().map(Vec::as_slice).unwrap_or_default();
-    let paths: Vec<_> = paths.iter().filter_map(Value::as_str).collect();
-    format!("{agent}: {}", paths.join(" "))
-}
-
-/// A step with what is known of it, as much as a prompt has room for.
-fn step_of(step: &Step) -> String {
-    /// Characters of a context or an error; `step show` has the whole.
-    const KEPT: usize = 300;
-    let mut out = format!("{} {}, {}", step.n, step.title, step.status.word());
-    if step.attempt > 1 {
-        out.push_str(&format!(", try {}", step.attempt));
-    }
-    let why = match (&step.invalidated, step.status) {
-        (Some(reason), _) => Some(("not valid any more", reason)),
-        (None, StepStatus::Failed) => step.error.as_ref().map(|error| ("failed with", error)),
-        (None, _) => step.context.as_ref().map(|context| ("left behind", context)),
-    };
-    if let Some((word, text)) = why {
-        let kept: String = text.chars().take(KEPT).collect();
-        let cut = if kept.len() < text.len() {
-            format!(" [cut: 'git checkpoint step show {}']", step.id)
-        } else {
-            String::new()
-        };
-        out.push_str(&format!("\n{word}: {kept}{cut}"));
-    }
-    out
-}
-
-/// Lines up to so many characters; then how many were left out, and where they are.
-fn cut_lines(text: &str, room: usize, where_: &str) -> String {
+/// Lines up to so many characters; then how many were left out, and the command that shows them.
+fn cut_lines(text: &str, room: usize, session: &str) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
     let (mut out, mut used) = (String::new(), 0);
     let lines: Vec<&str> = text.lines().collect();
     for (line, at) in lines.iter().zip(0..) {
+        let note = format!(
+            "[left out: {} lines; git checkpoint resume {session}]\n",
+            lines.len() - at
+        );
         used += line.chars().count() + 1;
-        if used + NOTE / 2 > room {
-            out.push_str(&format!("[left out: {} lines; {where_}]\n", lines.len() - at));
+        if used + note.len() > room {
+            if used - line.chars().count() - 1 + note.len() <= room {
+                out.push_str(&note);
+            }
             break;
         }
         out.push_str(line);
@@ -173,16 +148,19 @@ fn cut_lines(text: &str, room: usize, where_: &str) -> String {
     out
 }
 
-/// Sections up to so many characters; then what of each was left out, and where it is.
-fn cut_rows(sections: &[(&str, Vec<String>)], room: usize) -> String {
+/// Sections up to so many characters; then how much of each was left out, and the command that shows it.
+fn cut_rows(sections: &Rows, room: usize) -> String {
     let whole = rows(sections, usize::MAX).0;
     if whole.chars().count() <= room {
         return whole;
     }
-    let (mut out, left) = rows(sections, room.saturating_sub(NOTE));
+    if room < NOTE {
+        return String::new();
+    }
+    let (mut out, left) = rows(sections, room - NOTE);
     let left: Vec<String> = left.iter().map(|(title, n)| format!("{n} of {title}")).collect();
     let mut names = left.join(", ");
-    if names.len() > NOTE - 80 {
+    if names.chars().count() > NOTE - 80 {
         names = format!("{} ...", names.chars().take(NOTE - 84).collect::<String>());
     }
     out.push_str(&format!(
@@ -192,12 +170,12 @@ fn cut_rows(sections: &[(&str, Vec<String>)], room: usize) -> String {
 }
 
 /// The rows that have room, and how many of each section have none; of the first that has none, what fits.
-fn rows<'s>(sections: &[(&'s str, Vec<String>)], room: usize) -> (String, Vec<(&'s str, usize)>) {
+fn rows(sections: &Rows, room: usize) -> (String, Vec<(String, usize)>) {
     /// A row is only begun when so much of it fits.
     const WORTH: usize = 40;
-    let (mut out, mut used, mut full, mut left) = (String::new(), 0, false, Vec::new());
+    let (mut out, mut used, mut full, mut left) = (String::new(), 0_usize, false, Vec::new());
     for (title, items) in sections.iter().filter(|(_, items)| !items.is_empty()) {
-        let mut heading = format!("## {title}\n");
+        let mut heading = format!("## {}\n", escape::line(title));
         let mut missing = 0;
         for item in items {
             let mut row = std::mem::take(&mut heading);
@@ -205,7 +183,7 @@ fn rows<'s>(sections: &[(&'s str, Vec<String>)], room: usize) -> (String, Vec<(&
                 row.push_str(&format!("{} {line}\n", if n == 0 { "-" } else { " " }));
             }
             let size = row.chars().count();
-            if !full && used + size <= room {
+            if !full && used.saturating_add(size) <= room {
                 used += size;
                 out.push_str(&row);
                 continue;
@@ -218,7 +196,7 @@ fn rows<'s>(sections: &[(&'s str, Vec<String>)], room: usize) -> (String, Vec<(&
             missing += 1;
         }
         if missing > 0 {
-            left.push((*title, missing));
+            left.push((escape::line(title).into_owned(), missing));
         }
     }
     (out, left)
@@ -233,10 +211,10 @@ mod tests {
     #[test]
     fn what_is_left_out_is_said() {
         let many: Vec<String> = (0..50).map(|n| format!("row {n} {}", "x".repeat(30))).collect();
-        let sections = [
-            ("Summary", vec!["short".to_owned()]),
-            ("Next", many.clone()),
-            ("To do", many),
+        let sections = vec![
+            ("Summary".to_owned(), vec!["short".to_owned()]),
+            ("Next".to_owned(), many.clone()),
+            ("To do".to_owned(), many),
         ];
         let out = cut_rows(&sections, 900);
         assert!(out.starts_with("## Summary\n- short\n## Next\n- row 0 "), "{out}");
@@ -244,9 +222,9 @@ mod tests {
             out.ends_with("of Next, 50 of To do; the whole record: git checkpoint show --all]\n"),
             "{out}"
         );
-        let lines = cut_lines(&"line\n".repeat(200), 300, "here");
+        let lines = cut_lines(&"line\n".repeat(200), 300, "auth");
         assert!(
-            lines.ends_with(" lines; here]\n") && lines.chars().count() <= 300,
+            lines.ends_with(" lines; git checkpoint resume auth]\n") && lines.chars().count() <= 300,
             "{lines}"
         );
     }
@@ -254,9 +232,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_more_than_there_is_room_for(
-            items in proptest::collection::vec(".{0,400}", 0..9), long in 0usize..3000, room in 300usize..2000,
+            items in proptest::collection::vec(".{0,400}", 0..9), long in 0usize..3000, room in 0usize..2000,
         ) {
-            let sections = [("Summary", vec!["\u{fc}".repeat(long)]), ("Next", items.clone()), ("Done so far", items)];
+            let sections = vec![
+                ("Summary".to_owned(), vec!["\u{fc}".repeat(long)]),
+                ("Next".to_owned(), items.clone()),
+                ("Done so far".to_owned(), items),
+            ];
             prop_assert!(cut_rows(&sections, room).chars().count() <= room);
         }
     }

@@ -72,7 +72,7 @@ pub struct BranchChange<'a> {
 }
 
 /// A path that is not in the checkpoint.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct SkippedPath {
     /// C-quoted where it must be.
     pub path: String,

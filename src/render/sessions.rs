@@ -1,5 +1,6 @@
 //! `list` and `log`: tables of sessions and of checkpoints.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -11,17 +12,22 @@ use super::{
 use crate::model::{id::Oid, time::Timestamp};
 
 /// The sessions of a repository; its JSON is `git-checkpoint.list/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The sessions of a repository", extend("x-lines" = "sessions"))]
 pub struct SessionTable {
     /// `git-checkpoint.list/1`.
+    #[schemars(extend("const" = "git-checkpoint.list/1"))]
     pub schema: &'static str,
     /// Latest first, damaged ones last.
     pub sessions: Vec<SessionRow>,
 }
 
 /// A session in a list. Read from its latest commit's message alone, so `verified` is always false.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SessionRow {
+    /// Its number in the list of `resume --list`, for `resume --select`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<usize>,
     /// Its name.
     pub session: String,
     /// Whether it is current in this working tree.
@@ -35,8 +41,11 @@ pub struct SessionRow {
     pub id: Option<Oid>,
     /// When that was saved.
     pub at: Option<Timestamp>,
-    /// The first line of that checkpoint's summary.
+    /// The first line of the summary of the session.
     pub summary: String,
+    /// The subject of that checkpoint, where it is another than the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Who saved it.
     pub author: String,
     /// The agent.
@@ -61,8 +70,9 @@ impl SessionTable {
         this_host: &str,
         each: impl FnMut(TextLine),
     ) {
+        let numbered = self.sessions.iter().any(|row| row.number.is_some());
         let mut table = TextTable::new([
-            TableColumn::left(" "),
+            TableColumn::left(if numbered { "#" } else { " " }),
             TableColumn::left("SESSION").flexible(10),
             TableColumn::left("STATUS"),
             TableColumn::left("WHEN"),
@@ -71,11 +81,15 @@ impl SessionTable {
             TableColumn::left("SUMMARY").flexible(10),
         ]);
         for row in &self.sessions {
-            let mark = match (row.status, row.current) {
+            let mut mark = match (row.status, row.current) {
                 ("damaged", _) => TextLine::new().with(Slot::Bad, "!"),
                 (_, true) => TextLine::new().with(Slot::Good, "@"),
                 _ => TextLine::plain(" "),
             };
+            if let Some(number) = row.number {
+                let current = if row.current { " @" } else { "" };
+                mark = TextLine::new().with(Slot::Dim, format!("{number}{current}"));
+            }
             let status = match row.status {
                 "damaged" => Slot::Bad,
                 "interrupted" => Slot::Caution,
@@ -104,9 +118,11 @@ impl SessionTable {
 }
 
 /// The checkpoints of a session; its JSON is `git-checkpoint.log/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The checkpoints of a session", extend("x-lines" = "checkpoints"))]
 pub struct CheckpointLog {
     /// `git-checkpoint.log/1`.
+    #[schemars(extend("const" = "git-checkpoint.log/1"))]
     pub schema: &'static str,
     /// The session.
     pub session: String,
@@ -123,7 +139,7 @@ pub struct CheckpointLog {
 }
 
 /// A checkpoint in a log. Read from its commit's message alone, so `verified` is always false.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LogRow {
     /// The commit.
     pub id: Oid,

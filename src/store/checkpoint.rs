@@ -439,6 +439,9 @@ pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<CheckpointCommit, 
         .time()
         .unwrap_or_default();
     let (subject, trailers) = message::decode(commit.message);
+    let whole = Timestamp::from_unix(time.seconds, time.offset);
+    // Anyone can write a trailer; the commit's own time is.
+    let precise = trailers.time.filter(|precise| precise.whole_seconds() == whole);
     Ok(CheckpointCommit {
         id,
         tree: commit.tree(),
@@ -447,7 +450,7 @@ pub(super) fn entry_from(id: ObjectId, data: &[u8]) -> Result<CheckpointCommit, 
         trailers,
         author: author.name.to_str_lossy().into_owned(),
         email: author.email.to_str_lossy().into_owned(),
-        time: Timestamp::from_unix(time.seconds, time.offset),
+        time: precise.unwrap_or(whole),
     })
 }
 

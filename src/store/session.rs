@@ -41,7 +41,8 @@ pub enum Broken {
     Checkpoint(#[from] Fault),
 }
 
-/// Every session, latest checkpoint first; damaged ones last, by name.
+/// Every session, latest checkpoint first; of two of the same time the one whose ref was moved later comes first; damaged
+/// ones last, by name.
 pub fn all(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
     all_under(repo, PREFIX)
 }
@@ -75,7 +76,18 @@ fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<SessionTip>, Error> 
         })
         .collect();
     let time = |session: &SessionTip| session.tip.as_ref().ok().map(|entry| entry.time);
-    sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
+    let moved = |session: &SessionTip| refs::reflog_moved(repo, &format!("{prefix}{}", session.name));
+    sessions.sort_by(|a, b| {
+        let by_time = time(b).cmp(&time(a));
+        let by_log = || {
+            if time(a).is_some() {
+                moved(b).cmp(&moved(a))
+            } else {
+                std::cmp::Ordering::Equal
+            }
+        };
+        by_time.then_with(by_log).then_with(|| a.name.cmp(&b.name))
+    });
     Ok(sessions)
 }
 

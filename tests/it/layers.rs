@@ -24,7 +24,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "model",
         layers: &[],
-        crates: &["serde", "serde_json", "chrono", "sha2", "thiserror"],
+        crates: &["schemars", "serde", "serde_json", "chrono", "sha2", "thiserror"],
         system: false,
     },
     Layer {
@@ -87,7 +87,15 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "render",
         layers: &["model"],
-        crates: &["similar", "unicode_width", "serde", "serde_json", "chrono", "thiserror"],
+        crates: &[
+            "similar",
+            "unicode_width",
+            "schemars",
+            "serde",
+            "serde_json",
+            "chrono",
+            "thiserror",
+        ],
         system: false,
     },
     Layer {

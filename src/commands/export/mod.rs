@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     formats::{self, Attachment, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
-    model::{base64, json as stored},
+    model::{base64, json as stored, outline::Contents},
     ops::export::{self, ExportScope, ExportedCheckpoint},
     os,
     render::{
@@ -304,7 +304,31 @@ fn with_source(exported: &ExportedCheckpoint, make: fn(&DocumentSource<'_>) -> S
         session: exported.name(),
         document: &exported.checkpoint.document,
         steps: &exported.steps,
+        contents: &contents(exported),
     })
+}
+
+/// What a note shows of the checkpoint: the last of the messages and of the log.
+fn contents(exported: &ExportedCheckpoint) -> Contents {
+    /// How many of the last messages and lines of the log.
+    const LAST: usize = 6;
+    let last = |all: &[serde_json::Value]| all[all.len().saturating_sub(LAST)..].to_vec();
+    let mut out = Contents::new(exported.checkpoint.document.clone());
+    out.steps.clone_from(&exported.steps);
+    out.messages = last(&exported.messages)
+        .into_iter()
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect();
+    out.messages_total = exported.messages.len() as u64;
+    out.notes = last(&exported.log)
+        .into_iter()
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect();
+    out.notes.reverse();
+    out.notes_total = exported.log.len() as u64;
+    out.context.clone_from(&exported.context);
+    out.agent.clone_from(&exported.agent);
+    out
 }
 
 /// The files of the checkpoint in another system's form, and what is not in them.

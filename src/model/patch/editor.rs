@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{json, record::Record},
-    Error, LISTS, from_value,
+    Error, LISTS, MUST, from_value,
 };
 
 /// Rule for changes of an item that does not exist.
@@ -26,6 +26,8 @@ pub struct RecordEditor {
     map: Map<String, Value>,
     /// For lists that were looked into, where each item is.
     places: HashMap<String, HashMap<String, usize>>,
+    /// When and by whom the next patches were made: what a new item with an id of its own may leave out.
+    stamp: Option<(String, String)>,
 }
 
 impl RecordEditor {
@@ -37,7 +39,13 @@ impl RecordEditor {
         Self {
             map,
             places: HashMap::new(),
+            stamp: None,
         }
+    }
+
+    /// Sets when and by whom the next patches were made.
+    pub fn stamp(&mut self, at: &str, by: &str) {
+        self.stamp = Some((at.to_owned(), by.to_owned()));
     }
 
     /// Applies a prepared patch.
@@ -123,12 +131,24 @@ impl RecordEditor {
             let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
             if let Some(at) = self.places(list).get(id).copied() {
                 json::merge_patch(&mut self.items(list)[at], item.clone());
-            } else if missing == MissingItemRule::IsAdded || is_whole(item) {
+            } else if missing == MissingItemRule::IsAdded || is_whole(item) || is_new(list, item) {
                 let at = self.items(list).len();
-                self.items(list).push(item.clone());
+                let item = self.completed(item);
+                self.items(list).push(item);
                 self.places(list).insert(id.to_owned(), at);
             }
         }
+    }
+
+    /// A new item with the time and the author that it leaves out.
+    fn completed(&self, item: &Value) -> Value {
+        let mut item = item.clone();
+        if let (Some((at, by)), Some(members)) = (&self.stamp, item.as_object_mut()) {
+            for (name, value) in [("at", at), ("by", by)] {
+                members.entry(name).or_insert_with(|| value.clone().into());
+            }
+        }
+        item
     }
 
     fn items(&mut self, list: &str) -> &mut Vec<Value> {
@@ -156,6 +176,15 @@ fn id_of(item: &Value) -> &str {
 /// Whether an element is an item of its own and not a change of one: every item says when it was noted.
 pub(super) fn is_whole(item: &Value) -> bool {
     item.get("at").is_some()
+}
+
+/// Whether an element says all that an item of this list must say, but for what can be filled in.
+fn is_new(list: &str, item: &Value) -> bool {
+    let text = LISTS.iter().find(|(known, _)| *known == list).map(|(_, text)| *text);
+    let must = MUST.iter().filter(|(of, _)| *of == list).map(|(_, member)| *member);
+    text.into_iter()
+        .chain(must)
+        .all(|member| item.get(member).is_some_and(Value::is_string))
 }
 
 #[cfg(test)]

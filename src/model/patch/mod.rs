@@ -82,8 +82,8 @@ pub struct PatchStamp<'a> {
 
 /// Fills in what items of a patch may leave out: bare strings become items, and new items get `id`, `at` and `by`.
 ///
-/// An element with an `id` is left as it is: it changes that item, or, where there is none, is completed by
-/// [`apply`] failing on what it lacks. To add an item under an id of one's own, give `at` and `by` too.
+/// An element with an `id` is left as it is: it changes that item, or, where there is none, becomes one; the time and the
+/// author that it leaves out are those of the operation it is part of.
 pub fn prepare(patch: Value, stamp: &mut PatchStamp<'_>) -> Result<Value, Error> {
     let Value::Object(mut patch) = patch else {
         return Err(Error::NotAnObject);

@@ -1,5 +1,6 @@
 //! The files: all that differ, those with saved changes, and what is uncommitted now.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CommitInfo, ReportVerdict};
@@ -10,9 +11,9 @@ use crate::model::{
 };
 
 /// All files that differ, seen from three sides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileReport {
-    /// `same` when the files are as saved, else `moved`.
+    /// `unchanged` when the files are as saved, else `changed`.
     pub verdict: ReportVerdict,
     /// Between the commits of then and now.
     pub committed: ChangeCounts,
@@ -26,13 +27,14 @@ pub struct FileReport {
 }
 
 /// The files that held uncommitted changes when the checkpoint was made, and what became of those changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SavedFiles {
-    /// The most serious of the files' verdicts; `same` when there are none.
+    /// The most serious of the files' verdicts; `unchanged` when there are none.
     pub verdict: ReportVerdict,
     /// How many.
     pub count: u64,
     /// Of these, uncommitted as they were.
+    #[serde(rename = "unchanged")]
     pub same: u64,
     /// In a commit as they were.
     pub committed: u64,
@@ -51,9 +53,9 @@ pub struct SavedFiles {
 }
 
 /// One such file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SavedFile {
-    /// `same`, `moved`, `CHECK`, `missing` or `conflict`.
+    /// `unchanged`, `changed`, `missing` or `conflict`.
     pub verdict: ReportVerdict,
     /// State of the saved change.
     pub state: SavedState,
@@ -76,10 +78,11 @@ pub struct SavedFile {
 }
 
 /// State of a saved, uncommitted change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SavedState {
     /// See [`SavedFiles::same`].
+    #[serde(rename = "unchanged")]
     Same,
     /// See [`SavedFiles::committed`].
     Committed,
@@ -96,7 +99,7 @@ pub enum SavedState {
 }
 
 /// The outcome of a three-way merge for one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeVerdict {
     /// Both changes fit together.
@@ -136,7 +139,7 @@ impl MergeVerdict {
 }
 
 /// Numbers of lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lines {
     /// Lines added.
     pub added: u32,
@@ -145,10 +148,10 @@ pub struct Lines {
 }
 
 /// Uncommitted changes now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UncommittedChanges {
-    /// `same` when there is nothing the checkpoint does not know, `kept` when there is, `conflict` with unmerged paths
-    /// that were not unmerged then.
+    /// `unchanged` when there is nothing that the checkpoint does not have, nor less than was there then; `conflict` with
+    /// unmerged paths that were not unmerged then.
     pub verdict: ReportVerdict,
     /// Paths whose index entry differs from HEAD.
     pub staged: BoundedList<RepoPath>,
@@ -162,9 +165,33 @@ pub struct UncommittedChanges {
     pub conflicted: BoundedList<RepoPath>,
     /// Renames between HEAD and the index.
     pub renamed: BoundedList<PathRename>,
+    /// How many paths had uncommitted changes when the checkpoint was made.
+    pub then: UncommittedCounts,
     /// Paths with uncommitted changes now and none when the checkpoint was made.
     pub not_in_checkpoint: BoundedList<RepoPath>,
     /// Whether the index holds the same tree as then; absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index_same: Option<bool>,
+}
+
+/// How many paths had uncommitted changes, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UncommittedCounts {
+    /// Unmerged.
+    pub conflicted: u64,
+    /// Staged.
+    pub staged: u64,
+    /// Modified.
+    pub modified: u64,
+    /// Deleted.
+    pub deleted: u64,
+    /// Untracked.
+    pub untracked: u64,
+}
+
+impl UncommittedCounts {
+    /// Whether there were any.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }

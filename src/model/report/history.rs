@@ -1,12 +1,14 @@
 //! The branch, its commits and its upstream.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReportVerdict, SavedAndCurrent};
 use crate::model::{facts::BoundedList, id::Oid, time::Timestamp};
 
 /// A number that may be a lower bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "count")]
 pub struct BoundedCount {
     /// The number.
     pub count: u64,
@@ -16,7 +18,8 @@ pub struct BoundedCount {
 }
 
 /// A commit, for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "commit_info")]
 pub struct CommitInfo {
     /// Its id.
     pub id: Oid,
@@ -33,7 +36,8 @@ pub struct CommitInfo {
 }
 
 /// Commits counted, the latest ones listed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "commit_list")]
 pub struct CommitList {
     /// How many.
     #[serde(flatten)]
@@ -43,9 +47,9 @@ pub struct CommitList {
 }
 
 /// The branch that was checked out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Branch {
-    /// `same`, `moved`, `CHECK`, or `missing` when it was deleted with commits that no other branch has.
+    /// `unchanged`, `changed`, or `missing` when it was deleted with commits that no other branch has.
     pub verdict: ReportVerdict,
     /// The branch checked out; null for a detached HEAD.
     pub name: SavedAndCurrent<Option<String>>,
@@ -65,7 +69,7 @@ pub struct Branch {
 }
 
 /// Fate of a branch since a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BranchFate {
     /// HEAD was detached: there is none.
@@ -91,9 +95,9 @@ pub enum BranchFate {
 }
 
 /// From the commit of then to the commit of now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Commits {
-    /// `same`, `moved` when everything of then is still there in some form, else `CHECK`.
+    /// `unchanged` or `changed`.
     pub verdict: ReportVerdict,
     /// Relation of the saved HEAD to the current one.
     pub how: History,
@@ -130,7 +134,7 @@ impl Commits {
 }
 
 /// Relation of two commits: moved on, rewritten, or apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum History {
     /// Nothing: the same commit, or none then and now.
@@ -183,7 +187,7 @@ impl History {
 }
 
 /// A commit of then and what it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommitMatch {
     /// The commit of then.
     pub then: Oid,
@@ -196,7 +200,7 @@ pub struct CommitMatch {
 }
 
 /// How a commit was recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchedBy {
     /// Both make the same change (git's patch id).
@@ -208,9 +212,9 @@ pub enum MatchedBy {
 }
 
 /// The upstream of the branch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upstream {
-    /// `same`, `moved`, `CHECK` when it was rewritten, `missing` when it is gone.
+    /// `unchanged`, `changed` or `missing`.
     pub verdict: ReportVerdict,
     /// Fate of the upstream at save time.
     pub fate: UpstreamFate,
@@ -233,7 +237,7 @@ pub struct Upstream {
 }
 
 /// Fate of an upstream since a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamFate {
     /// There was none then and is none now.

@@ -7,17 +7,20 @@
 mod files;
 mod history;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{facts::GitOperation, time::Timestamp};
-pub use files::{FileReport, Lines, MergeVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges};
+pub use files::{
+    FileReport, Lines, MergeVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges, UncommittedCounts,
+};
 pub use history::{
     BoundedCount, Branch, BranchFate, CommitInfo, CommitList, CommitMatch, Commits, History, MatchedBy, Upstream,
     UpstreamFate,
 };
 
 /// Everything that changed since a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangeReport {
     /// Whether the project is no longer as the checkpoint left it.
     pub drift: Drift,
@@ -53,29 +56,85 @@ pub struct ChangeReport {
     pub failed: Vec<PartFailure>,
 }
 
-/// Verdict of one line of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+impl ChangeReport {
+    /// The parts that somebody should look at before going on.
+    pub fn attention(&self) -> Vec<ReportPart> {
+        let lines = [
+            (ReportPart::Age, Some(self.age.verdict)),
+            (ReportPart::Place, Some(self.place.verdict)),
+            (ReportPart::Branch, self.branch.as_ref().map(|line| line.verdict)),
+            (ReportPart::Commits, self.commits.as_ref().map(|line| line.verdict)),
+            (ReportPart::Files, self.files.as_ref().map(|line| line.verdict)),
+            (ReportPart::Saved, self.saved.as_ref().map(|line| line.verdict)),
+            (ReportPart::Worktree, self.worktree.as_ref().map(|line| line.verdict)),
+            (ReportPart::Upstream, self.upstream.as_ref().map(|line| line.verdict)),
+            (ReportPart::Operation, self.operation.as_ref().map(|line| line.verdict)),
+            (ReportPart::Stash, self.stash.as_ref().map(|line| line.verdict)),
+        ];
+        let of_lines = lines
+            .into_iter()
+            .filter(|(_, verdict)| verdict.is_some_and(ReportVerdict::needs_attention));
+        let mut parts: Vec<ReportPart> = of_lines.map(|(part, _)| part).collect();
+        parts.extend(self.failed.iter().map(|failure| failure.part));
+        parts.sort();
+        parts.dedup();
+        parts
+    }
+
+    /// One in which nothing is known to have changed.
+    pub fn empty(at: Timestamp) -> Self {
+        let same = |text: &str| SavedAndCurrent {
+            then: text.to_owned(),
+            now: text.to_owned(),
+        };
+        Self {
+            drift: Drift::default(),
+            age: Age {
+                verdict: ReportVerdict::Same,
+                saved_at: at,
+                now: at,
+                seconds: 0,
+                limit: None,
+            },
+            place: MachineLocation {
+                verdict: ReportVerdict::Same,
+                is: LocationVerdict::Same,
+                host: same("host"),
+                worktree: same("main"),
+                path: same("/"),
+            },
+            branch: None,
+            commits: None,
+            files: None,
+            saved: None,
+            worktree: None,
+            upstream: None,
+            operation: None,
+            stash: None,
+            failed: Vec::new(),
+        }
+    }
+}
+
+/// What a line of the report comes to. Readers get one of five words; how serious a change is, is for the order and the
+/// colors of the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReportVerdict {
     /// As it was.
-    #[serde(rename = "same")]
     Same,
     /// Something that is only here now, and is left alone.
-    #[serde(rename = "kept")]
     Kept,
     /// Not the same, and nothing to worry about: another host, another working tree.
-    #[serde(rename = "differs")]
     Differs,
     /// Went on as work does: nothing of the checkpoint is lost.
-    #[serde(rename = "moved")]
     Moved,
     /// Look at it before going on.
-    #[serde(rename = "CHECK")]
     Check,
+    /// It could not be found out.
+    Unknown,
     /// Something of the checkpoint is not there any more.
-    #[serde(rename = "missing")]
     Missing,
     /// Cannot be brought together without a decision.
-    #[serde(rename = "conflict")]
     Conflict,
 }
 
@@ -83,19 +142,33 @@ impl ReportVerdict {
     /// The word.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Same => "same",
-            Self::Kept => "kept",
-            Self::Differs => "differs",
-            Self::Moved => "moved",
-            Self::Check => "CHECK",
+            Self::Same => "unchanged",
+            Self::Kept | Self::Differs | Self::Moved | Self::Check => "changed",
+            Self::Unknown => "unknown",
             Self::Missing => "missing",
             Self::Conflict => "conflict",
         }
     }
+
+    /// Whether somebody should look at it before going on.
+    pub fn needs_attention(self) -> bool {
+        self >= Self::Check
+    }
 }
 
+impl Serialize for ReportVerdict {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+super::schema::text_schema!(ReportVerdict, "verdict", {
+    "description": "What a line of the report comes to.",
+    "enum": ["unchanged", "changed", "missing", "conflict", "unknown"]
+});
+
 /// The parts of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReportPart {
     /// See [`Age`].
@@ -146,16 +219,18 @@ impl ReportPart {
 /// Drift is what makes the checkpoint's record unsafe to act on unread: another HEAD or branch, files or index that are
 /// not as saved, an operation begun since, an age beyond the limit, or one of these unknown. Another machine, the
 /// upstream and the stash are reported and are no drift.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Whether there is any.
     pub drifted: bool,
     /// In which parts.
     pub reasons: Vec<ReportPart>,
+    /// The parts that somebody should look at before going on.
+    pub attention: Vec<ReportPart>,
 }
 
 /// A value when the checkpoint was made, and now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SavedAndCurrent<T> {
     /// When it was made; null when there was none.
     pub then: T,
@@ -171,9 +246,9 @@ impl<T: PartialEq> SavedAndCurrent<T> {
 }
 
 /// How long ago the checkpoint was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Age {
-    /// `same`, or `CHECK` beyond the limit and when it lies in the future.
+    /// `unchanged`, or `changed` beyond the limit and when it lies in the future.
     pub verdict: ReportVerdict,
     /// When it was made.
     pub saved_at: Timestamp,
@@ -187,9 +262,9 @@ pub struct Age {
 }
 
 /// The machine and working tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MachineLocation {
-    /// `same` or `differs`.
+    /// `unchanged` or `changed`.
     pub verdict: ReportVerdict,
     /// Verdict.
     pub is: LocationVerdict,
@@ -202,7 +277,7 @@ pub struct MachineLocation {
 }
 
 /// Where we are, compared with where the checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LocationVerdict {
     /// The same working tree.
@@ -216,9 +291,9 @@ pub enum LocationVerdict {
 }
 
 /// Operations of git begun and not finished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Operations {
-    /// `same`, `moved` when the one of then is over, `CHECK` when there is one that was not there then.
+    /// `unchanged`, or `changed` when one is over or has begun.
     pub verdict: ReportVerdict,
     /// Then and now.
     #[serde(flatten)]
@@ -226,9 +301,9 @@ pub struct Operations {
 }
 
 /// Entries of the stash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stash {
-    /// `same`, `moved`, or `CHECK` when there are fewer than then.
+    /// `unchanged` or `changed`.
     pub verdict: ReportVerdict,
     /// Then and now.
     #[serde(flatten)]
@@ -236,7 +311,7 @@ pub struct Stash {
 }
 
 /// A part that could not be found out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PartFailure {
     /// Which one.
     pub part: ReportPart,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{change::TreeChange, id::Oid, path::RepoPath};
@@ -13,7 +14,7 @@ use crate::model::{change::TreeChange, id::Oid, path::RepoPath};
 pub const LISTED: usize = 2_000;
 
 /// The files at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileStates {
     /// Their tree, as a snapshot would hold it.
     pub tree: Oid,
@@ -26,7 +27,7 @@ pub struct FileStates {
 }
 
 /// State of a path that differed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileState {
     /// The path.
     pub path: RepoPath,

@@ -8,6 +8,7 @@ mod files;
 mod find;
 mod retry;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -23,7 +24,7 @@ pub const SIZE_LIMIT: usize = 16 << 20;
 pub const TEXT_LIMIT: usize = 1 << 20;
 
 /// A unit of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Unique in the session: eight base32 characters unless it was imported.
     pub id: String,
@@ -116,7 +117,7 @@ fn one() -> u32 {
 }
 
 /// How far a step is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
     /// Begun, and not ended as far as anybody said.
@@ -143,7 +144,7 @@ impl StepStatus {
 }
 
 /// A command with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShellCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
@@ -187,7 +188,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// A file that a step wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepOutput {
     /// Where it is.
     pub path: RepoPath,
@@ -199,7 +200,7 @@ pub struct StepOutput {
 }
 
 /// An earlier try.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepAttempt {
     /// Which one, from 1.
     pub n: u32,
@@ -223,7 +224,7 @@ pub struct StepAttempt {
 }
 
 /// A change of one step: an operation's member `step`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepChange {
     /// The step.
     pub id: String,

@@ -10,7 +10,7 @@ use crate::{
         path::RepoPath,
         report::{
             CommitInfo, FileReport, MergeVerdict, PartFailure, ReportPart, ReportVerdict, SavedFile, SavedFiles,
-            SavedState, UncommittedChanges,
+            SavedState, UncommittedChanges, UncommittedCounts,
         },
     },
     store::{
@@ -356,9 +356,18 @@ fn worktree(
         (Some(files), Some(index)) => Some(object_id(&files.index) == index),
         _ => None,
     };
+    let counts = UncommittedCounts {
+        conflicted: then.git.conflicted.count,
+        staged: then.git.staged.count,
+        modified: then.git.modified.count,
+        deleted: then.git.deleted.count,
+        untracked: then.git.untracked.count,
+    };
     let verdict = match () {
         () if unmerged => ReportVerdict::Conflict,
         () if not_in_checkpoint.count > 0 => ReportVerdict::Kept,
+        () if index_same == Some(false) && then.git.head == now.git.head => ReportVerdict::Moved,
+        () if now.git.is_clean && !counts.is_empty() => ReportVerdict::Moved,
         () => ReportVerdict::Same,
     };
     UncommittedChanges {
@@ -369,6 +378,7 @@ fn worktree(
         untracked: now.git.untracked.clone(),
         conflicted: now.git.conflicted.clone(),
         renamed: now.git.renamed.clone(),
+        then: counts,
         not_in_checkpoint,
         index_same,
     }

@@ -181,6 +181,54 @@ pub(super) fn since(
     report
 }
 
+/// What can be said without the files and the index: where the branch and its commits are, and why the rest is unknown.
+pub(super) fn without_files(
+    scene: &Scene<'_>,
+    saved: &Checkpoint,
+    error: &super::Error,
+    max_age: Option<Duration>,
+) -> ChangeReport {
+    let document = &saved.document;
+    let worktree = compose::worktree(scene);
+    let head = crate::store::facts::git_facts(scene.repo, None);
+    let known = head.is_ok();
+    let git = head.unwrap_or_else(|_| document.git.clone());
+    let then = RecordedState {
+        git: &document.git,
+        files: None,
+        worktree: &document.worktree,
+        host: &document.host,
+        at: document.created_at,
+        unseen: &[],
+        untold: is_base_unknown(document),
+    };
+    let now = CurrentState {
+        git: &git,
+        tree: None,
+        index: None,
+        worktree: &worktree,
+        host: scene.host,
+        at: scene.now,
+        unseen: &[],
+    };
+    let limits = ReportLimits {
+        max_age,
+        ..ReportLimits::default()
+    };
+    let mut out = report(scene.repo, then, now, limits);
+    let mut unknown = vec![ReportPart::Files];
+    if !known {
+        (out.branch, out.commits, out.upstream, out.operation, out.stash) = (None, None, None, None, None);
+        unknown = vec![ReportPart::Branch, ReportPart::Commits, ReportPart::Files];
+    }
+    out.failed.extend(unknown.into_iter().map(|part| PartFailure {
+        part,
+        reason: error.to_string(),
+    }));
+    out.drift = drift(&out, then, now);
+    out
+}
+
 /// Whether a document has its facts from another tool, and no commit among them that is here.
 fn is_base_unknown(document: &Document) -> bool {
     let imported = match document.kind {
@@ -325,5 +373,6 @@ fn drift(report: &ChangeReport, then: RecordedState<'_>, now: CurrentState<'_>) 
     Drift {
         drifted: !reasons.is_empty(),
         reasons,
+        attention: report.attention(),
     }
 }

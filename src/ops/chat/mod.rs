@@ -102,6 +102,21 @@ impl<'r> SessionChat<'r> {
         Self::new(scene, session, document, &PendingChat::default())
     }
 
+    /// The chat of a checkpoint, with what waits for the next one where that is the latest.
+    pub(in crate::ops) fn read(
+        scene: &Scene<'r>,
+        session: ShortName,
+        document: Document,
+        is_tip: bool,
+    ) -> Result<Self, Error> {
+        let waiting = if is_tip {
+            stored::read(scene.repo, &document.session.id)?
+        } else {
+            PendingChat::default()
+        };
+        Self::new(scene, session, document, &waiting)
+    }
+
     fn new(scene: &Scene<'r>, session: ShortName, document: Document, waiting: &PendingChat) -> Result<Self, Error> {
         let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
         let (mut messages, mut texts) = (Vec::new(), Vec::new());

@@ -4,8 +4,10 @@
 use super::{AGENT, CONTEXT, Error, Scene, SessionChat};
 use crate::tokens::models::{Method, TokenMethod};
 
-/// Parameters of a request for context.
-#[derive(Debug)]
+/// Puts a part, which has a name, between delimiters.
+pub type Fencing<'a> = &'a dyn Fn(&str, &str) -> String;
+
+/// The parts of a request.
 pub struct ContextRequest<'a> {
     /// The record and the summary of earlier messages as Markdown, with their headings.
     pub checkpoint: String,
@@ -17,6 +19,20 @@ pub struct ContextRequest<'a> {
     pub counting: TokenMethod,
     /// The chat.
     pub chat: &'a SessionChat<'a>,
+    /// Puts a part between delimiters, where others wrote what the session holds: the name of the part, and its text.
+    pub fence: Option<Fencing<'a>>,
+    /// The sentences before such parts.
+    pub preface: &'a str,
+}
+
+impl ContextRequest<'_> {
+    /// A part as it is sent.
+    fn fenced(&self, what: &str, text: String) -> String {
+        match self.fence {
+            Some(fence) if !text.is_empty() => format!("{}\n", fence(what, &text)),
+            _ => text,
+        }
+    }
 }
 
 /// A part of a request with its tokens.
@@ -31,6 +47,8 @@ pub struct RequestPart {
 /// A request as it is sent.
 #[derive(Debug)]
 pub struct TokenRequest {
+    /// The sentences before everything, where others wrote it.
+    pub preface: String,
     /// The agent description.
     pub agent: RequestPart,
     /// The context.
@@ -57,7 +75,8 @@ impl TokenRequest {
     /// The system prompt.
     pub fn system(&self) -> String {
         let parts = [&self.agent, &self.context, &self.checkpoint, &self.messages];
-        parts.map(|part| part.text.as_str()).concat()
+        let parts = parts.map(|part| part.text.as_str()).concat();
+        format!("{}{parts}", self.preface)
     }
 }
 
@@ -77,14 +96,16 @@ fn texts(scene: &Scene<'_>, chat: &SessionChat<'_>) -> Result<[String; 2], Error
 
 /// Builds it. Where it is too long, the oldest messages are left out; if it is too long without any,
 /// [`Error::RequestTooLong`].
-pub fn build(scene: &Scene<'_>, request: ContextRequest<'_>) -> Result<TokenRequest, Error> {
+pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenRequest, Error> {
     let counting = request.counting;
     let part = |text: String| RequestPart {
         tokens: counting.count(&text),
         text,
     };
     let chat = request.chat;
-    let [agent, context] = texts(scene, chat)?.map(part);
+    let [agent, context] = texts(scene, chat)?;
+    let agent = part(request.fenced("agent description", agent));
+    let context = part(request.fenced("context", context));
     let mut sections = Vec::new();
     chat.each(chat.live(), |_, message| {
         sections.push(message.section());
@@ -93,9 +114,10 @@ pub fn build(scene: &Scene<'_>, request: ContextRequest<'_>) -> Result<TokenRequ
     let mut out = TokenRequest {
         agent,
         context,
-        checkpoint: part(request.checkpoint),
+        preface: request.preface.to_owned(),
+        checkpoint: part(request.fenced("record", request.checkpoint.clone())),
         messages: RequestPart::default(),
-        user: part(request.user.unwrap_or_default()),
+        user: part(request.user.clone().unwrap_or_default()),
         included: 0,
         left_out: 0,
         summarized: chat.live(),
@@ -105,7 +127,8 @@ pub fn build(scene: &Scene<'_>, request: ContextRequest<'_>) -> Result<TokenRequ
     let fixed = [&out.agent, &out.context, &out.checkpoint, &out.user]
         .map(|part| part.tokens)
         .iter()
-        .sum::<u64>();
+        .sum::<u64>()
+        + counting.count(&out.preface);
     if request.limit > 0 && fixed > request.limit {
         return Err(Error::RequestTooLong {
             tokens: fixed,
@@ -128,7 +151,7 @@ pub fn build(scene: &Scene<'_>, request: ContextRequest<'_>) -> Result<TokenRequ
         out.messages = if kept.is_empty() {
             RequestPart::default()
         } else {
-            part(format!("{heading}{}", kept.concat()))
+            part(request.fenced("messages", format!("{heading}{}", kept.concat())))
         };
         out.total = counting.count(&out.system()) + out.user.tokens;
         // Counted as a whole a text may have a token more than its parts.

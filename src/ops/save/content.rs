@@ -77,25 +77,33 @@ impl SaveAttempt<'_> {
         Ok((document, written))
     }
 
-    /// Fills in the summary: the one given; else, when a session is put aside, the last one somebody wrote; else one from
-    /// git's facts.
+    /// Fills in the summary of the session and the subject of the checkpoint. A text that was given is the summary; for an
+    /// automatic checkpoint it is the subject, and the summary that somebody wrote stays. Without either, git's facts
+    /// give a text.
     fn summarize(&self, document: &mut Document, before: &Predecessor<'_>) {
         let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
-        if given.is_some() {
-            document.record.summary = given;
-        }
-        if document.record.summary.is_some() {
+        let automatic = matches!(
+            self.request.kind,
+            CheckpointKind::Commit | CheckpointKind::Event | CheckpointKind::Compact | CheckpointKind::Clear
+        );
+        let record = &mut document.record;
+        if !automatic && given.is_some() {
+            record.summary = given;
             return;
         }
-        let old = before
-            .checkpoint
-            .map(|tip| &tip.document.record)
-            .filter(|old| !old.auto_summary);
+        if given.is_none() && record.summary.is_some() {
+            return;
+        }
+        let drafted = record.summary.take();
+        let written = drafted.or_else(|| summary::written(self.scene, before.checkpoint?));
         let aside = matches!(self.request.kind, CheckpointKind::Pause | CheckpointKind::Finish);
-        document.record.summary = old.filter(|_| aside).and_then(|old| old.summary.clone());
-        if document.record.summary.is_none() {
-            document.record.summary = Some(summary::of(&document.git));
-            document.record.auto_summary = true;
+        let own = given.or_else(|| (!aside || written.is_none()).then(|| summary::of(&document.git)));
+        record.auto_summary = written.is_none();
+        if written.is_some() {
+            document.subject = own;
+            record.summary = written;
+        } else {
+            record.summary = own;
         }
     }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{ChainRelation, Error, chain, find};
 use crate::{
-    model::name::ShortName,
+    model::{name::ShortName, selector::Selector},
     ops::Scene,
     store::{
         ObjectId,
-        checkpoint::Checkpoint,
+        checkpoint::{self, Checkpoint},
         refs,
         remote::{self, Remote},
         session,
@@ -134,6 +134,49 @@ fn state(
         (None, Some(Ok(id))) => ShareState::There(chain::length(scene.repo, *id)),
         (None, None) => ShareState::Here(0),
     }
+}
+
+/// Whether others wrote what a session holds, in words: it was pulled from a remote, or it, or a recent checkpoint before
+/// it, was saved on another host or by another author.
+pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpoint) -> Option<String> {
+    /// How many checkpoints are looked at: the record carries over from one to the next.
+    const LOOKED_AT: usize = 50;
+    let fetched = name.map(|name| came_from(scene, name, checkpoint)).unwrap_or_default();
+    if !fetched.is_empty() {
+        return Some(format!("it came from remote '{}'", fetched.join("', '")));
+    }
+    let log = name.map(|name| refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default());
+    let pulled = log
+        .iter()
+        .flatten()
+        .find_map(|entry| entry.message.strip_prefix(super::pull::PULLED));
+    if let Some(remote) = pulled {
+        return Some(format!("parts of it came from remote '{remote}'"));
+    }
+    if checkpoint.document.host != scene.host {
+        return Some(format!("it was saved on host '{}'", checkpoint.document.host));
+    }
+    let own = crate::store::author(scene.repo, checkpoint::git_time(scene.now)).email;
+    let chain = session::chain(scene.repo, checkpoint.entry.id).take(LOOKED_AT);
+    let other = chain.filter_map(Result::ok).find(|entry| {
+        let host = entry.trailers.host.as_deref().is_some_and(|host| host != scene.host);
+        host || own != entry.email.as_str()
+    })?;
+    let host = other.trailers.host.unwrap_or_default();
+    Some(format!("parts of it were saved by {} on host '{host}'", other.author))
+}
+
+/// The same of a session, or of what a selector names.
+pub fn foreign_of(scene: &Scene<'_>, name: Option<&ShortName>, selector: Option<&Selector>) -> Option<String> {
+    let checkpoint = match (selector, name) {
+        (Some(selector), _) => crate::ops::select::checkpoint(scene, selector).ok()?.checkpoint,
+        (None, Some(name)) => {
+            let tip = session::tip(scene.repo, name).ok()??;
+            checkpoint::load(scene.repo, tip).ok()?
+        }
+        (None, None) => return None,
+    };
+    foreign(scene, name, &checkpoint)
 }
 
 /// The remotes that a session's checkpoint came from: by the log of its ref, or because it was saved on another machine

@@ -1,9 +1,13 @@
 //! The session checkpoint: everything the record knows, a section for each kind of thing, in the order in which a
 //! session is taken up again.
 
-use super::{super::markdown, DocumentSource, list, opt, reasoned, status, table};
+use super::{
+    super::{markdown, outline},
+    DocumentSource, list, opt, reasoned, status, table,
+};
 use crate::{
     model::{
+        outline::Outline,
         record::{Delegation, Record, Task, TaskStatus},
         step::Step,
     },
@@ -12,6 +16,34 @@ use crate::{
 
 /// The most characters of a step's context in the document; the whole is in the checkpoint.
 const CONTEXT: usize = 2_000;
+
+/// What the tables show; everything else that was saved follows them, section by section.
+const SHOWN: &[(&str, &[&str])] = &[
+    ("session", &["task", "feature", "issues", "agent"]),
+    ("phase", &["title"]),
+    ("step", &[]),
+    ("error", &[]),
+    ("next_steps", &[]),
+    ("resume_instructions", &[]),
+    ("accomplishments", &[]),
+    ("decisions", &["reason"]),
+    ("blockers", &["needs", "ref"]),
+    ("tasks", &["agent", "issue", "files", "notes", "progress", "depends_on"]),
+    ("todos", &[]),
+    ("questions", &["open"]),
+    ("approvals", &["open", "provider", "channel", "thread", "asked_at"]),
+    ("fork_points", &["parts"]),
+    ("delegations", &["issue", "model_tier", "tokens", "duration", "panel"]),
+    ("partitions", &[]),
+    ("checks", &["text"]),
+    ("agent_history", &["agent"]),
+    ("memory_refs", &[]),
+    ("open_files", &[]),
+    (
+        "steps",
+        &["attempt", "agent", "issue", "error", "invalidated", "context"],
+    ),
+];
 
 /// The document.
 pub fn markdown(source: &DocumentSource<'_>) -> String {
@@ -107,6 +139,11 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
     );
     section("Files", files(source));
     others(record, &mut section);
+    let rest = Outline::of(source.contents, source.session).without(SHOWN);
+    let missing = outline::left_out(&rest);
+    out.push_str(&outline::markdown(&rest, 2, usize::MAX));
+    out.push_str(&format!("\n{}\n", markdown::line(&missing)));
+    let mut section = |title: &str, text: String| out.push_str(&format!("\n## {title}\n\n{text}"));
     let next = record.next_steps.iter().chain(&record.resume_instructions);
     section(
         "Resume instructions",
@@ -117,8 +154,7 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
 
 fn tasks(record: &Record, wanted: impl Fn(&&Task) -> bool) -> Vec<Vec<String>> {
     let row = |task: &Task| {
-        let progress = task.progress.map(|p| format!("{p} %")).unwrap_or_default();
-        let notes = [progress, opt(task.notes.as_ref())];
+        let notes = [noted(task), after(record, task)];
         let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
         vec![
             task.title.clone(),
@@ -130,6 +166,28 @@ fn tasks(record: &Record, wanted: impl Fn(&&Task) -> bool) -> Vec<Vec<String>> {
         ]
     };
     record.tasks.iter().filter(wanted).map(row).collect()
+}
+
+/// How far a task is, and the remarks on it.
+fn noted(task: &Task) -> String {
+    let progress = task.progress.map(|p| format!("{p} %")).unwrap_or_default();
+    let notes = [progress, opt(task.notes.as_ref())];
+    let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
+    notes.join(", ")
+}
+
+/// The tasks that come first, by their titles.
+fn after(record: &Record, task: &Task) -> String {
+    let title_of = |id: &String| {
+        let task = record.tasks.iter().find(|task| task.id == *id);
+        task.map_or_else(|| id.clone(), |task| task.title.clone())
+    };
+    let titles: Vec<String> = task.depends_on.iter().map(title_of).collect();
+    if titles.is_empty() {
+        String::new()
+    } else {
+        format!("after {}", titles.join(", "))
+    }
 }
 
 fn completed(record: &Record) -> String {
@@ -168,6 +226,7 @@ fn remaining(record: &Record) -> String {
             opt(task.agent.as_ref()),
             task.depends_on.iter().map(title_of).collect::<Vec<_>>().join("\n"),
             task.files.join("\n"),
+            noted(task),
         ]
     };
     let open = record.tasks.iter().filter(|t| t.status == TaskStatus::Todo);
@@ -179,9 +238,10 @@ fn remaining(record: &Record) -> String {
             String::new(),
             String::new(),
             String::new(),
+            String::new(),
         ]);
     }
-    table(&["Task", "Issue", "Agent", "Depends on", "Files"], &rows)
+    table(&["Task", "Issue", "Agent", "Depends on", "Files", "Notes"], &rows)
 }
 
 fn fork_points(record: &Record) -> String {
@@ -230,11 +290,15 @@ fn steps(steps: &[Step]) -> String {
             step::took(step).unwrap_or_default(),
             outputs.collect::<Vec<_>>().join("\n"),
             checks.collect::<Vec<_>>().join("\n"),
-            step.invalidated
-                .as_ref()
-                .or(step.error.as_ref())
+            [&step.invalidated, &step.error]
+                .into_iter()
+                .flatten()
                 .cloned()
-                .unwrap_or_default(),
+                .collect::<Vec<_>>()
+                .join(
+                    "
+",
+                ),
         ]
     };
     let titles = [

@@ -1,10 +1,61 @@
 //! The hand-off note: what whoever takes the work over has to know, on a page.
 
-use super::{super::markdown, DocumentSource, list, reasoned, status};
-use crate::model::{record::TaskStatus, step::StepStatus};
+use super::{
+    super::{markdown, outline},
+    DocumentSource, NONE, list,
+};
+use crate::model::{
+    facts::GitFacts,
+    outline::{Outline, Section},
+};
 
 /// How many lines of a kind the note has.
 const ROWS: usize = 20;
+
+/// The sections that every note has, and the members of the outline in each; what else there is follows them.
+const SECTIONS: [(&str, &[&str]); 7] = [
+    ("Next steps", &["next_steps", "resume_instructions"]),
+    ("Blocked", &["blockers", "approvals"]),
+    ("Decisions made", &["decisions"]),
+    ("Open questions", &["questions", "fork_points"]),
+    ("Remaining", &["tasks", "todos"]),
+    ("Done, latest first", &["accomplishments"]),
+    ("Context for the next session", &["steps"]),
+];
+
+/// The entries of several members as one section.
+fn of(outline: &Outline, members: &[&str]) -> Section {
+    let found: Vec<&Section> = members.iter().filter_map(|member| outline.section(member)).collect();
+    let entries: Vec<_> = found.iter().flat_map(|section| section.entries.clone()).collect();
+    Section {
+        member: members.concat(),
+        title: String::new(),
+        rank: crate::model::outline::Rank::Rest,
+        numbered: false,
+        total: entries.len() as u64,
+        entries,
+        command: String::new(),
+    }
+}
+
+/// Status of the files as git reported it.
+fn files(git: &GitFacts) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    for (what, paths) in [
+        ("staged", &git.staged),
+        ("modified", &git.modified),
+        ("deleted", &git.deleted),
+        ("untracked", &git.untracked),
+        ("conflicted", &git.conflicted),
+    ] {
+        rows.extend(paths.first.iter().map(|path| format!("{what}: {path}")));
+        let more = paths.count.saturating_sub(paths.first.len() as u64);
+        if more > 0 {
+            rows.push(format!("{what}: and {more} more"));
+        }
+    }
+    list(&rows, false)
+}
 
 /// The note.
 pub fn handoff(source: &DocumentSource<'_>) -> String {
@@ -33,79 +84,28 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
     head("Progress", source.progress());
     let summary = record.summary.as_deref().unwrap_or("(none)");
     out.push_str(&format!("\n{}\n", markdown::block(summary)));
-    let mut section = |title: &str, rows: Vec<String>, numbered: bool| {
-        let more = rows.len().saturating_sub(ROWS);
-        let kept: Vec<String> = rows.into_iter().take(ROWS).collect();
-        out.push_str(&format!("\n## {title}\n\n{}", list(&kept, numbered)));
-        if more > 0 {
-            out.push_str(&format!("\n{more} more: `git checkpoint show --all`\n"));
-        }
-    };
-    let next = record.next_steps.iter().chain(&record.resume_instructions);
-    section("Next steps", next.map(|n| n.text.clone()).collect(), true);
-    let blockers = record.blockers.iter().map(|b| match &b.needs {
-        Some(needs) => format!("{} (needs {needs})", b.text),
-        None => b.text.clone(),
-    });
-    let waiting = record.approvals.iter().filter(|a| a.answer.is_none());
-    let waiting = waiting.map(|a| format!("approval: {}", a.question));
-    let blocked = record.tasks.iter().filter(|t| t.status == TaskStatus::Blocked);
-    let blocked = blocked.map(|t| format!("task: {}", t.title));
-    section("Blocked", blockers.chain(waiting).chain(blocked).collect(), false);
-    let decisions = record.decisions.iter().map(|d| reasoned(&d.text, d.reason.as_deref()));
-    section("Decisions made", decisions.collect(), false);
-    let open = record.fork_points.iter().filter(|point| point.chosen.is_none());
-    let open = open.map(|point| {
-        let options: Vec<_> = point.options.iter().map(|o| o.key.as_str()).collect();
-        format!("{} ({})", point.title, options.join(" or "))
-    });
-    let questions = record
-        .questions
-        .iter()
-        .filter(|q| q.answer.is_none())
-        .map(|q| q.text.clone());
-    section("Open questions", questions.chain(open).collect(), false);
-    let tasks = record
-        .tasks
-        .iter()
-        .filter(|t| !matches!(t.status, TaskStatus::Done | TaskStatus::Dropped));
-    let tasks = tasks.map(|t| format!("{}: {}", t.title, status(t.status)));
-    let todos = record.todos.iter().filter(|t| !t.done).map(|t| t.text.clone());
-    section("Remaining", tasks.chain(todos).collect(), false);
-    let mut done: Vec<String> = record.accomplishments.iter().map(|n| n.text.clone()).collect();
-    done.extend(
-        record
-            .tasks
-            .iter()
-            .filter(|t| t.status == TaskStatus::Done)
-            .map(|t| t.title.clone()),
-    );
-    // What was done last matters most.
-    done.reverse();
-    section("Done, newest first", done, false);
-    let failed = source.steps.iter().filter(|s| s.status == StepStatus::Failed);
-    let failed = failed.map(|s| format!("step {} {}: {}", s.n, s.title, s.error.as_deref().unwrap_or("failed")));
-    let contexts = source
-        .steps
-        .iter()
-        .filter(|s| s.status == StepStatus::Done)
-        .filter_map(|s| {
-            let context = s.context.as_deref()?.lines().next()?;
-            Some(format!("step {} {}: {context}", s.n, s.title))
-        });
-    section("Context for the next session", failed.chain(contexts).collect(), false);
-    let git = &document.git;
-    let mut files: Vec<String> = Vec::new();
-    for (what, paths) in [
-        ("staged", &git.staged),
-        ("modified", &git.modified),
-        ("deleted", &git.deleted),
-        ("untracked", &git.untracked),
-        ("conflicted", &git.conflicted),
-    ] {
-        files.extend(paths.first.iter().map(|path| format!("{what}: {path}")));
+    let outline = Outline::of(source.contents, source.session);
+    let mut shown = Vec::new();
+    for (title, members) in SECTIONS {
+        let mut section = Section {
+            numbered: title == "Next steps",
+            ..of(&outline, members)
+        };
+        section.command = format!("git checkpoint show {} --all", source.session);
+        let text = if section.entries.is_empty() {
+            format!("{NONE}\n")
+        } else {
+            outline::list(&section, ROWS)
+        };
+        out.push_str(&format!("\n## {title}\n\n{text}"));
+        shown.extend(members);
     }
-    section("Files not committed", files, false);
+    out.push_str(&format!("\n## Files not committed\n\n{}", files(&document.git)));
+    let mut rest = outline.clone();
+    rest.sections
+        .retain(|section| !shown.contains(&section.member.as_str()));
+    out.push_str(&outline::markdown(&rest, 2, ROWS));
+    out.push_str(&format!("\n{}\n", markdown::line(&outline::left_out(&outline))));
     out.push_str(&format!(
         "\n## On resuming\n\n\
          - [ ] `git checkpoint resume {0}` tells what changed since and what comes next\n\

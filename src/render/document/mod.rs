@@ -13,6 +13,7 @@ use super::markdown::line;
 use crate::model::{
     document::Document,
     id::{Digest, Oid},
+    outline::Contents,
     record::TaskStatus,
     step::Step,
 };
@@ -29,6 +30,8 @@ pub struct DocumentSource<'a> {
     pub document: &'a Document,
     /// The steps of the session, in their order.
     pub steps: &'a [Step],
+    /// Everything that was saved.
+    pub contents: &'a Contents,
 }
 
 /// Text for an empty section.

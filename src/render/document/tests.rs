@@ -19,7 +19,10 @@ fn texts_are_no_markup_and_no_marker() {
     let (id, digest, mut steps) = source(&document);
     steps[0].title = "x | `y`".into();
     steps[0].context = Some("```\nnot the end\n````".into());
+    let mut contents = Contents::new(document.clone());
+    contents.steps.clone_from(&steps);
     let source = DocumentSource {
+        contents: &contents,
         id: &id,
         digest: &digest,
         session: "auth",

@@ -1,5 +1,7 @@
 //! The rows on files.
 
+use std::collections::BTreeSet;
+
 use super::{
     history::by,
     rows::{ReportRow, usize},
@@ -7,7 +9,12 @@ use super::{
 };
 use crate::{
     model::{
-        report::{FileReport, MergeVerdict, ReportVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges},
+        change::ChangeKind,
+        path::RepoPath,
+        report::{
+            FileReport, MergeVerdict, ReportVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges,
+            UncommittedCounts,
+        },
         time::Timestamp,
     },
     render::{
@@ -55,7 +62,58 @@ pub(super) fn all(line: &FileReport) -> ReportRow {
     } else if line.verdict == ReportVerdict::Same {
         pieces.insert(0, TextLine::plain("as saved"));
     }
-    ReportRow::new("files", line.verdict, pieces)
+    let mut row = ReportRow::new("files", line.verdict, pieces);
+    row.details = named(
+        line.committed.all.count,
+        line.committed.all.first.iter().map(|change| {
+            let (word, slot) = match change.kind {
+                ChangeKind::Added => ("added", Slot::Added),
+                ChangeKind::Deleted => ("deleted", Slot::Removed),
+                ChangeKind::Modified => ("modified", Slot::Changed),
+                ChangeKind::TypeChanged => ("retyped", Slot::Changed),
+                ChangeKind::Renamed => ("renamed", Slot::Changed),
+            };
+            // What is gone is looked for first.
+            (u8::from(change.kind != ChangeKind::Deleted), word, slot, &change.path)
+        }),
+        "by commits",
+    );
+    row
+}
+
+/// Paths below a row: a word, the path, and where the change is; so many, then how many more there are.
+fn named<'a>(
+    count: u64,
+    paths: impl Iterator<Item = (u8, &'static str, Slot, &'a RepoPath)>,
+    place: &str,
+) -> Vec<TextLine> {
+    let mut paths: Vec<_> = paths.collect();
+    paths.sort_by_key(|(rank, ..)| *rank);
+    let shown = &paths[..paths.len().min(NAMED)];
+    let longest = shown
+        .iter()
+        .map(|(.., path)| text::width(&path.quoted()))
+        .max()
+        .unwrap_or(0);
+    let room = longest.min(LONGEST_PATH);
+    let mut lines: Vec<TextLine> = shown
+        .iter()
+        .map(|(_, word, slot, path)| {
+            let mut line = TextLine::new().with(*slot, *word);
+            line.pad_to(WORD);
+            line.push(Slot::Path, tail(&path.quoted(), room));
+            if !place.is_empty() {
+                line.pad_to(WORD + room + 2);
+                line.push(Slot::Dim, place);
+            }
+            line
+        })
+        .collect();
+    let more = usize(count).saturating_sub(shown.len());
+    if more > 0 {
+        lines.push(TextLine::new().with(Slot::Dim, format!("... {more} more: git checkpoint diff --name-status")));
+    }
+    lines
 }
 
 pub(super) fn saved(line: &SavedFiles, now: Timestamp) -> Option<ReportRow> {
@@ -73,7 +131,7 @@ pub(super) fn saved(line: &SavedFiles, now: Timestamp) -> Option<ReportRow> {
         (line.conflict, "in conflict"),
         (line.missing, "missing"),
         (line.changed, "changed since"),
-        (line.reverted, "taken back"),
+        (line.reverted, "reverted"),
         (line.committed, "committed"),
         (line.included, "included"),
         (line.same, "as saved"),
@@ -113,7 +171,7 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<TextLine> {
         SavedState::Reverted => ("reverted", Slot::Caution),
         SavedState::Committed => ("committed", Slot::Changed),
         SavedState::Included => ("included", Slot::Changed),
-        SavedState::Same => ("same", Slot::Good),
+        SavedState::Same => ("unchanged", Slot::Good),
     };
     let mut line = TextLine::new().with(slot, word);
     line.pad_to(WORD);
@@ -175,6 +233,66 @@ pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
     }
     if pieces.is_empty() {
         pieces.push(TextLine::plain("nothing uncommitted"));
+        let was = counted(&line.then);
+        if !was.is_empty() {
+            pieces.push(TextLine::plain(format!("was {}", was.join(", "))));
+        }
     }
-    ReportRow::new("worktree", line.verdict, pieces)
+    let mut row = ReportRow::new("worktree", line.verdict, pieces);
+    let lists = [
+        ("unmerged", Slot::Bad, &line.conflicted),
+        ("deleted", Slot::Removed, &line.deleted),
+        ("modified", Slot::Changed, &line.modified),
+        ("untracked", Slot::Added, &line.untracked),
+        ("staged", Slot::Changed, &line.staged),
+    ];
+    // A path that is staged and modified is named once.
+    let mut seen = BTreeSet::new();
+    let paths = lists
+        .iter()
+        .flat_map(|(word, slot, list)| list.first.iter().map(|path| (*word, *slot, path)));
+    let paths: Vec<_> = paths.filter(|(_, _, path)| seen.insert(path.as_bytes())).collect();
+    let listed: u64 = lists.iter().map(|(.., list)| list.first.len() as u64).sum();
+    let all: u64 = lists.iter().map(|(.., list)| list.count).sum();
+    let count = all - listed + paths.len() as u64;
+    row.details = named(
+        count,
+        paths.into_iter().map(|(word, slot, path)| (0, word, slot, path)),
+        "",
+    );
+    row
+}
+
+/// The index where it is not as saved although HEAD is.
+pub(super) fn index(line: &UncommittedChanges) -> Option<ReportRow> {
+    if line.index_same != Some(false) {
+        return None;
+    }
+    let staged = |count: u64| match count {
+        0 => "nothing staged".to_owned(),
+        n => format!("{n} staged"),
+    };
+    let piece = format!(
+        "{} now, {} when saved",
+        staged(line.staged.count),
+        staged(line.then.staged)
+    );
+    Some(ReportRow::new(
+        "index",
+        ReportVerdict::Moved,
+        vec![TextLine::plain(piece)],
+    ))
+}
+
+/// `2 staged`, `1 untracked`.
+fn counted(counts: &UncommittedCounts) -> Vec<String> {
+    let words = [
+        (counts.conflicted, "unmerged"),
+        (counts.staged, "staged"),
+        (counts.modified, "modified"),
+        (counts.deleted, "deleted"),
+        (counts.untracked, "untracked"),
+    ];
+    let found = words.into_iter().filter(|(count, _)| *count > 0);
+    found.map(|(count, word)| format!("{count} {word}")).collect()
 }

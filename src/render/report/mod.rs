@@ -12,7 +12,7 @@ use super::{
     slot::Slot,
     text::{self, Text, TextLine},
 };
-use crate::model::report::{ChangeReport, ReportVerdict};
+use crate::model::report::{ChangeReport, ReportPart, ReportVerdict};
 use rows::ReportRow;
 
 /// Where the evidence begins.
@@ -41,7 +41,16 @@ pub fn text(report: &ChangeReport, columns: usize) -> Text {
     for row in rows::rows(report) {
         push(&mut text, &row, columns, edge, narrow);
     }
+    if let Some(words) = attention(report) {
+        text.push(TextLine::new().with(Slot::Caution, format!("  {words}")).cut(columns));
+    }
     text
+}
+
+/// The parts to look at first.
+fn attention(report: &ChangeReport) -> Option<String> {
+    let parts: Vec<&str> = report.attention().into_iter().map(ReportPart::word).collect();
+    (!parts.is_empty()).then(|| format!("Look at first: {}", parts.join(", ")))
 }
 
 fn push(text: &mut Text, row: &ReportRow, columns: usize, edge: usize, narrow: bool) {
@@ -95,7 +104,7 @@ fn slot(verdict: ReportVerdict) -> Slot {
         ReportVerdict::Same | ReportVerdict::Kept => Slot::Good,
         ReportVerdict::Differs => Slot::Plain,
         ReportVerdict::Moved => Slot::Changed,
-        ReportVerdict::Check => Slot::Caution,
+        ReportVerdict::Check | ReportVerdict::Unknown => Slot::Caution,
         ReportVerdict::Missing | ReportVerdict::Conflict => Slot::Bad,
     }
 }
@@ -119,6 +128,9 @@ pub fn markdown(report: &ChangeReport) -> String {
         for detail in &row.details {
             details.push_str(&format!("- {}\n", plain(detail.to_string().trim())));
         }
+    }
+    if let Some(words) = attention(report) {
+        details.push_str(&format!("\n{words}.\n"));
     }
     out + &details
 }

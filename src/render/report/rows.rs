@@ -48,6 +48,9 @@ pub(super) fn rows(report: &ChangeReport) -> Vec<ReportRow> {
     rows.extend(report.files.as_ref().map(files::all));
     rows.extend(report.saved.as_ref().and_then(|saved| files::saved(saved, now)));
     rows.extend(report.worktree.as_ref().map(files::worktree));
+    // With another HEAD the index is another as well.
+    let same_head = report.branch.as_ref().is_none_or(|branch| branch.head.is_same());
+    rows.extend(report.worktree.as_ref().filter(|_| same_head).and_then(files::index));
     rows.extend(report.upstream.as_ref().and_then(history::upstream));
     rows.extend(report.operation.as_ref().and_then(operation));
     rows.extend(report.stash.as_ref().and_then(stash));
@@ -125,7 +128,7 @@ fn stash(line: &Stash) -> Option<ReportRow> {
 
 fn failure(failure: &PartFailure) -> ReportRow {
     let piece = TextLine::new().with(Slot::Bad, format!("not known: {}", failure.reason));
-    ReportRow::new(failure.part.word(), ReportVerdict::Check, vec![piece])
+    ReportRow::new(failure.part.word(), ReportVerdict::Unknown, vec![piece])
 }
 
 /// A count as the noun helper takes it.

@@ -103,6 +103,7 @@ fn quiet() -> ChangeReport {
             untracked: bounded(0),
             conflicted: bounded(0),
             renamed: bounded(0),
+            then: crate::model::report::UncommittedCounts::default(),
             not_in_checkpoint: bounded(0),
             index_same: Some(true),
         }),
@@ -221,9 +222,9 @@ fn a_quiet_report_is_short() {
     let shown = text(&quiet(), 80).to_string();
     let wanted = "\
 Since then                                                             verdict
-  branch     main at aaaaaaaa                                          same
-  files      as saved                                                  same
-  worktree   nothing uncommitted                                       same
+  branch     main at aaaaaaaa                                          unchanged
+  files      as saved                                                  unchanged
+  worktree   nothing uncommitted                                       unchanged
 ";
     assert_eq!(shown, wanted);
 }
@@ -233,16 +234,17 @@ fn a_busy_report() {
     let shown = text(&busy(), 80).to_string();
     let wanted = "\
 Since then                                                             verdict
-  place      saved on laptop-17, this is here                          differs
-  branch     main moved aaaaaaaa -> bbbbbbbb                           moved
-  commits    at least 10000 commits, 2 authors                         moved
+  place      saved on laptop-17, this is here                          changed
+  branch     main moved aaaaaaaa -> bbbbbbbb                           changed
+  commits    at least 10000 commits, 2 authors                         changed
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                ... 9995 more
-  files      13 differ from the saved state, 12 changed by commits     moved
+  files      13 differ from the saved state, 12 changed by commits     changed
+               ... 12 more: git checkpoint diff --name-status
   saved      of 12 saved changes, 1 in conflict, 1 missing,            conflict
              9 changed since, 1 as saved
                conflict  src/parser.rs                                 +12 -3
@@ -257,10 +259,12 @@ Since then                                                             verdict
                changed   f3
                changed   f4
                ... 3 more
-  worktree   1 untracked, 1 not in the checkpoint                      kept
+  worktree   1 untracked, 1 not in the checkpoint                      changed
+               ... 1 more: git checkpoint diff --name-status
   upstream   origin/main is gone                                       missing
-  operation  rebase of topic, step 2 of 5 in progress                  CHECK
-  stash      not known: cannot read\\nit                                CHECK
+  operation  rebase of topic, step 2 of 5 in progress                  changed
+  stash      not known: cannot read\\nit                                unknown
+  Look at first: saved, upstream, operation, stash
 ";
     assert_eq!(shown, wanted);
 }
@@ -281,7 +285,7 @@ fn lines_fit_at_every_width() {
 #[test]
 fn every_verdict_is_shown_in_a_narrow_terminal() {
     let shown = text(&busy(), 40).to_string();
-    for word in ["differs", "moved", "conflict", "kept", "missing", "CHECK"] {
+    for word in ["changed", "conflict", "missing", "unknown"] {
         assert!(shown.lines().any(|line| line.trim() == word), "{word}\n{shown}");
     }
 }
@@ -290,7 +294,7 @@ fn every_verdict_is_shown_in_a_narrow_terminal() {
 fn markdown_takes_foreign_text_for_text() {
     let shown = markdown(&busy());
     assert!(shown.starts_with(
-        "| Since then | | Verdict |\n|---|---|---|\n| place | saved on laptop-17, this is here | differs |\n"
+        "| Since then | | Verdict |\n|---|---|---|\n| place | saved on laptop-17, this is here | changed |\n"
     ));
     assert!(
         shown.contains("- bbbbbbbb parse v2\\\\x1b\\[2J tokens \\| and \\`more\\` (Tom, yesterday)\n"),

@@ -5,70 +5,90 @@
 //! are in `common.json`; what is printed holds those it needs, so that each schema is complete by itself. The tests run
 //! every command and hold its output against these files.
 
+mod made;
+
 use serde_json::{Map, Value};
+
+use super::{
+    checkpoint::CheckpointView,
+    resume::Resume,
+    sessions::{CheckpointLog, SessionTable},
+};
+use crate::model::document::Document;
+use made::made;
 
 /// Definitions that several schemas use.
 const COMMON: &str = include_str!("common.json");
 
-/// The name and text of each schema, by name.
-const FILES: &[(&str, &str)] = &[
-    ("clear", include_str!("clear.json")),
-    ("compact", include_str!("compact.json")),
-    ("compare", include_str!("compare.json")),
-    ("delete", include_str!("delete.json")),
-    ("diff", include_str!("diff.json")),
-    ("document", include_str!("document.json")),
-    ("draft", include_str!("draft.json")),
-    ("error", include_str!("error.json")),
-    ("export", include_str!("export.json")),
-    ("exported", include_str!("exported.json")),
-    ("fetch", include_str!("fetch.json")),
-    ("fork", include_str!("fork.json")),
-    ("help", include_str!("help.json")),
-    ("hooks", include_str!("hooks.json")),
-    ("import", include_str!("import.json")),
-    ("items", include_str!("items.json")),
-    ("iteration", include_str!("iteration.json")),
-    ("list", include_str!("list.json")),
-    ("log", include_str!("log.json")),
-    ("message", include_str!("message.json")),
-    ("message-import", include_str!("message-import.json")),
-    ("messages", include_str!("messages.json")),
-    ("notes", include_str!("notes.json")),
-    ("partitions", include_str!("partitions.json")),
-    ("phase", include_str!("phase.json")),
-    ("pin", include_str!("pin.json")),
-    ("prune", include_str!("prune.json")),
-    ("pull", include_str!("pull.json")),
-    ("purge", include_str!("purge.json")),
-    ("push", include_str!("push.json")),
-    ("range", include_str!("range.json")),
-    ("receipt", include_str!("receipt.json")),
-    ("remote-status", include_str!("remote-status.json")),
-    ("rename", include_str!("rename.json")),
-    ("repair", include_str!("repair.json")),
-    ("replay", include_str!("replay.json")),
-    ("replay-run", include_str!("replay-run.json")),
-    ("request", include_str!("request.json")),
-    ("restore", include_str!("restore.json")),
-    ("resume", include_str!("resume.json")),
-    ("setup", include_str!("setup.json")),
-    ("show", include_str!("show.json")),
-    ("state", include_str!("state.json")),
-    ("status", include_str!("status.json")),
-    ("step", include_str!("step.json")),
-    ("steps", include_str!("steps.json")),
-    ("switch", include_str!("switch.json")),
-    ("text", include_str!("text.json")),
-    ("tokens", include_str!("tokens.json")),
-    ("verify", include_str!("verify.json")),
-    ("warning", include_str!("warning.json")),
-    ("watch", include_str!("watch.json")),
+/// Where a schema comes from.
+enum Source {
+    /// The text of a file, for outputs that are no typed view yet.
+    File(&'static str),
+    /// The type that is printed.
+    Type(fn() -> Value),
+}
+
+use Source::{File, Type};
+
+/// The source of each schema, by name.
+const SOURCES: &[(&str, Source)] = &[
+    ("clear", File(include_str!("clear.json"))),
+    ("compact", File(include_str!("compact.json"))),
+    ("compare", File(include_str!("compare.json"))),
+    ("delete", File(include_str!("delete.json"))),
+    ("diff", File(include_str!("diff.json"))),
+    ("document", Type(made::<Document>)),
+    ("draft", File(include_str!("draft.json"))),
+    ("error", File(include_str!("error.json"))),
+    ("export", File(include_str!("export.json"))),
+    ("exported", File(include_str!("exported.json"))),
+    ("fetch", File(include_str!("fetch.json"))),
+    ("fork", File(include_str!("fork.json"))),
+    ("help", File(include_str!("help.json"))),
+    ("hooks", File(include_str!("hooks.json"))),
+    ("import", File(include_str!("import.json"))),
+    ("items", File(include_str!("items.json"))),
+    ("iteration", File(include_str!("iteration.json"))),
+    ("list", Type(made::<SessionTable>)),
+    ("log", Type(made::<CheckpointLog>)),
+    ("message", File(include_str!("message.json"))),
+    ("message-import", File(include_str!("message-import.json"))),
+    ("messages", File(include_str!("messages.json"))),
+    ("notes", File(include_str!("notes.json"))),
+    ("partitions", File(include_str!("partitions.json"))),
+    ("phase", File(include_str!("phase.json"))),
+    ("pin", File(include_str!("pin.json"))),
+    ("prune", File(include_str!("prune.json"))),
+    ("pull", File(include_str!("pull.json"))),
+    ("purge", File(include_str!("purge.json"))),
+    ("push", File(include_str!("push.json"))),
+    ("range", File(include_str!("range.json"))),
+    ("receipt", File(include_str!("receipt.json"))),
+    ("remote-status", File(include_str!("remote-status.json"))),
+    ("rename", File(include_str!("rename.json"))),
+    ("repair", File(include_str!("repair.json"))),
+    ("replay", File(include_str!("replay.json"))),
+    ("replay-run", File(include_str!("replay-run.json"))),
+    ("request", File(include_str!("request.json"))),
+    ("restore", File(include_str!("restore.json"))),
+    ("resume", Type(made::<Resume<'_>>)),
+    ("setup", File(include_str!("setup.json"))),
+    ("show", Type(made::<CheckpointView<'_>>)),
+    ("state", File(include_str!("state.json"))),
+    ("status", File(include_str!("status.json"))),
+    ("step", File(include_str!("step.json"))),
+    ("steps", File(include_str!("steps.json"))),
+    ("switch", File(include_str!("switch.json"))),
+    ("text", File(include_str!("text.json"))),
+    ("tokens", File(include_str!("tokens.json"))),
+    ("verify", File(include_str!("verify.json"))),
+    ("warning", File(include_str!("warning.json"))),
+    ("watch", File(include_str!("watch.json"))),
 ];
 
 /// The names of all schemas, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, _)| *name)
+    SOURCES.iter().map(|(name, _)| *name)
 }
 
 /// Title of a schema.
@@ -84,27 +104,29 @@ pub fn of(member: &str) -> Option<&str> {
 
 /// The member of an output that `--json=lines` prints, an object of it a line; `None` where nothing is listed.
 pub fn lines(name: &str) -> Option<String> {
-    let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
-    parse(text)["x-lines"].as_str().map(str::to_owned)
+    read(name)?["x-lines"].as_str().map(str::to_owned)
 }
 
 /// The members of a record that this version knows.
 pub fn record_members() -> Vec<String> {
-    let common = parse(COMMON);
-    let members = common["$defs"]["record"]["properties"].as_object();
+    let record = made::<crate::model::record::Record>();
+    let members = record["properties"].as_object();
     members.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
 /// A schema, complete with the definitions it uses; None when there is none of that name.
 pub fn schema(name: &str) -> Option<Value> {
-    let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
-    let mut schema = parse(text);
-    let common = parse(COMMON);
+    let mut schema = read(name)?;
+    let common = definitions();
     let mut wanted = Vec::new();
     references(&schema, &mut wanted);
-    let mut defs = Map::new();
+    let own = schema.as_object_mut().and_then(|members| members.remove("$defs"));
+    let mut defs = match own {
+        Some(Value::Object(defs)) => defs,
+        _ => Map::new(),
+    };
     while let Some(name) = wanted.pop() {
-        if let Some(definition) = common["$defs"].get(&name).filter(|_| !defs.contains_key(&name)) {
+        if let Some(definition) = common.get(&name).filter(|_| !defs.contains_key(&name)) {
             references(definition, &mut wanted);
             defs.insert(name, definition.clone());
         }
@@ -114,6 +136,25 @@ pub fn schema(name: &str) -> Option<Value> {
         members.insert("$defs".to_owned(), Value::Object(defs));
     }
     Some(schema)
+}
+
+fn read(name: &str) -> Option<Value> {
+    let (_, source) = SOURCES.iter().find(|(known, _)| *known == name)?;
+    Some(match source {
+        File(text) => parse(text),
+        Type(schema) => schema(),
+    })
+}
+
+/// The definitions that files refer to: those of the stored document from its types, and those written by hand.
+fn definitions() -> Map<String, Value> {
+    let mut all = Map::new();
+    for value in [made::definitions(), parse(COMMON)["$defs"].take()] {
+        if let Value::Object(definitions) = value {
+            all.extend(definitions);
+        }
+    }
+    all
 }
 
 fn parse(text: &str) -> Value {
@@ -142,7 +183,7 @@ mod tests {
 
     #[test]
     fn each_is_complete_and_says_what_it_is() {
-        assert!(FILES.is_sorted_by(|one, other| one.0 < other.0));
+        assert!(SOURCES.is_sorted_by(|one, other| one.0 < other.0));
         for name in names() {
             let schema = schema(name).expect("it is in the list");
             let mut wanted = Vec::new();
@@ -169,7 +210,8 @@ mod tests {
             .filter(|name| name != "common")
             .collect();
         files.sort();
-        assert_eq!(files, names().collect::<Vec<_>>());
+        let of_files = SOURCES.iter().filter(|(_, source)| matches!(source, File(_)));
+        assert_eq!(files, of_files.map(|(name, _)| *name).collect::<Vec<_>>());
         let all: Vec<Value> = names().filter_map(schema).collect();
         for name in parse(COMMON)["$defs"].as_object().expect("definitions").keys() {
             let used = all.iter().any(|schema| !schema["$defs"][name].is_null());

@@ -194,6 +194,13 @@ pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> 
     }
 }
 
+/// When the reflog of a ref was written last, as the file system knows it: finer than the seconds in it. `None` where
+/// there is no such file.
+pub fn reflog_moved(repo: &Repository, name: &str) -> Option<std::time::SystemTime> {
+    let file = repo.common_dir().join("logs").join(name);
+    file.metadata().ok()?.modified().ok()
+}
+
 /// Forgets what refs were before: of each reflog one line is left, with what the ref is.
 ///
 /// A kill leaves each log as it was or as it is to be.

@@ -150,9 +150,9 @@ fn nothing_changed() {
         "operation",
         "stash",
     ] {
-        assert_eq!(report[part]["verdict"], "same", "{part}");
+        assert_eq!(report[part]["verdict"], "unchanged", "{part}");
     }
-    assert_eq!(report["saved"]["same"], 1);
+    assert_eq!(report["saved"]["unchanged"], 1);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_fast_forward() {
     let commits = &report["commits"];
     assert_eq!(
         (&commits["how"], &commits["verdict"]),
-        (&"forward".into(), &"moved".into())
+        (&"forward".into(), &"changed".into())
     );
     let count = world.git_line(["rev-list", "--count", &format!("{old}..HEAD")]);
     assert_eq!(commits["since"]["count"].to_string(), count);
@@ -221,7 +221,7 @@ fn a_rebase_is_matched_by_patch_id() {
     let commits = &report["commits"];
     assert_eq!(
         (&commits["how"], &commits["verdict"]),
-        (&"rebased".into(), &"moved".into()),
+        (&"rebased".into(), &"changed".into()),
         "{report:#}"
     );
     assert_eq!(cherry(&world, "HEAD", &old), "---");
@@ -242,7 +242,7 @@ fn a_rebase_is_matched_by_patch_id() {
         Some(&*world.git_line(["merge-base", "HEAD", &old]))
     );
     assert_eq!(report["branch"]["fate"], "rewritten");
-    assert_eq!(report["branch"]["verdict"], "moved");
+    assert_eq!(report["branch"]["verdict"], "changed");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn amended_commits() {
         let commits = &report["commits"];
         assert_eq!(
             (&commits["how"], &commits["verdict"]),
-            (&"amended".into(), &"moved".into()),
+            (&"amended".into(), &"changed".into()),
             "{report:#}"
         );
         let by = if content { "author" } else { "patch" };
@@ -308,7 +308,7 @@ fn a_squash_merge_and_the_branch_deleted() {
     let commits = &report["commits"];
     assert_eq!(
         (&commits["how"], &commits["verdict"]),
-        (&"squashed".into(), &"moved".into()),
+        (&"squashed".into(), &"changed".into()),
         "{report:#}"
     );
     assert_eq!(commits["matched"]["count"], 3);
@@ -324,7 +324,7 @@ fn a_squash_merge_and_the_branch_deleted() {
     let branch = &report["branch"];
     assert_eq!(
         (&branch["fate"], &branch["verdict"]),
-        (&"deleted".into(), &"moved".into())
+        (&"deleted".into(), &"changed".into())
     );
     assert_eq!(branch["merged_into"], Value::Null);
 }
@@ -355,7 +355,7 @@ fn cherry_picked_commits() {
     let commits = &report["commits"];
     assert_eq!(
         (&commits["how"], &commits["verdict"]),
-        (&"cherry-picked".into(), &"moved".into()),
+        (&"cherry-picked".into(), &"changed".into()),
         "{report:#}"
     );
     assert_eq!(cherry(&world, "HEAD", &old), "---");
@@ -373,7 +373,7 @@ fn cherry_picked_commits() {
     let commits = &report["commits"];
     assert_eq!(
         (&commits["how"], &commits["verdict"]),
-        (&"diverged".into(), &"CHECK".into()),
+        (&"diverged".into(), &"changed".into()),
         "{report:#}"
     );
     assert_eq!(cherry(&world, "HEAD", &old), "--+");
@@ -392,7 +392,7 @@ fn a_merged_branch() {
     let branch = &report["branch"];
     assert_eq!(
         (&branch["fate"], &branch["verdict"]),
-        (&"same".into(), &"moved".into()),
+        (&"same".into(), &"changed".into()),
         "{report:#}"
     );
     let ours: BTreeSet<_> = branch["merged_into"]
@@ -424,7 +424,7 @@ fn a_renamed_branch() {
         (&"renamed".into(), &"renamed".into()),
         "{report:#}"
     );
-    assert_eq!(branch["verdict"], "moved");
+    assert_eq!(branch["verdict"], "changed");
     commit(&world, "later", "x\n");
     let text = world.checkpoint(["resume"]);
     assert!(
@@ -459,7 +459,7 @@ fn head_went_back() {
     let report = whole(&world);
     assert_eq!(
         (&report["commits"]["how"], &report["commits"]["verdict"]),
-        (&"rewound".into(), &"CHECK".into())
+        (&"rewound".into(), &"changed".into())
     );
     assert_eq!(
         (&report["branch"]["fate"], &report["commits"]["lost"]["count"]),
@@ -476,7 +476,7 @@ fn an_unrelated_history() {
     let report = whole(&world);
     assert_eq!(
         (&report["commits"]["how"], &report["commits"]["verdict"]),
-        (&"unrelated".into(), &"CHECK".into()),
+        (&"unrelated".into(), &"changed".into()),
         "{report:#}"
     );
 }
@@ -630,11 +630,11 @@ fn every_fate_of_a_saved_change() {
             file["merge"].as_str().unwrap_or("-")
         )
     };
-    assert_eq!(shown("same"), "same same -");
-    assert_eq!(shown("committed"), "moved committed -");
-    assert_eq!(shown("new-committed"), "moved committed -");
-    assert_eq!(shown("included"), "moved included clean");
-    assert_eq!(shown("reverted"), "CHECK reverted clean");
+    assert_eq!(shown("same"), "unchanged unchanged -");
+    assert_eq!(shown("committed"), "changed committed -");
+    assert_eq!(shown("new-committed"), "changed committed -");
+    assert_eq!(shown("included"), "changed included clean");
+    assert_eq!(shown("reverted"), "changed reverted clean");
     assert_eq!(shown("missing"), "missing missing modify-delete");
     assert_eq!(shown("new-gone"), "missing missing clean");
     assert_eq!(shown("deleted-then"), "conflict conflict modify-delete");
@@ -653,7 +653,7 @@ fn every_fate_of_a_saved_change() {
         .map(|file| file["verdict"].as_str().unwrap())
         .collect();
     assert_eq!(order[..2], ["conflict", "conflict"]);
-    assert_eq!(order.last(), Some(&"same"));
+    assert_eq!(order.last(), Some(&"unchanged"));
 }
 
 #[test]
@@ -681,7 +681,7 @@ fn uncommitted_changes_now() {
     assert_eq!(tree["untracked"]["count"], of(&|line| line.starts_with("? ")));
     assert_eq!(
         (&tree["verdict"], &tree["not_in_checkpoint"]["count"]),
-        (&"kept".into(), &5.into())
+        (&"changed".into(), &5.into())
     );
     assert_eq!(tree["index_same"], false);
     assert_eq!(report["drift"]["reasons"], serde_json::json!(["files", "index"]));
@@ -702,7 +702,7 @@ fn a_skipped_file_is_not_a_missing_one() {
     );
     assert_eq!(
         (&report["files"]["verdict"], &report["saved"]["count"]),
-        (&"same".into(), &0.into())
+        (&"unchanged".into(), &0.into())
     );
 }
 
@@ -729,7 +729,7 @@ fn elsewhere(world: &World, change: impl FnOnce(&World)) {
 fn the_upstream_moved() {
     let world = with_remote();
     save(&world);
-    assert_eq!(whole(&world)["upstream"]["verdict"], "same");
+    assert_eq!(whole(&world)["upstream"]["verdict"], "unchanged");
     elsewhere(&world, |world| {
         commit(world, "x", "x\n");
         commit(world, "y", "y\n");
@@ -740,7 +740,7 @@ fn the_upstream_moved() {
     let upstream = &report["upstream"];
     assert_eq!(
         (&upstream["fate"], &upstream["verdict"], &upstream["gained"]["count"]),
-        (&"forward".into(), &"moved".into(), &2.into())
+        (&"forward".into(), &"changed".into(), &2.into())
     );
     let status = world.git_line(["status", "--porcelain=v2", "--branch"]);
     let ab = format!(
@@ -761,7 +761,7 @@ fn the_upstream_was_force_pushed() {
     let upstream = &whole(&world)["upstream"];
     assert_eq!(
         (&upstream["fate"], &upstream["verdict"]),
-        (&"rewritten".into(), &"CHECK".into())
+        (&"rewritten".into(), &"changed".into())
     );
     assert_eq!(
         (&upstream["gained"]["count"], &upstream["dropped"]["count"]),
@@ -832,14 +832,14 @@ fn an_operation_was_begun() {
     let operation = &report["operation"];
     assert_eq!(
         (&operation["now"]["kind"], &operation["verdict"]),
-        (&"merge".into(), &"CHECK".into())
+        (&"merge".into(), &"changed".into())
     );
     assert_eq!(report["worktree"]["verdict"], "conflict");
     assert_eq!(report["worktree"]["conflicted"]["first"], serde_json::json!(["file"]));
     save(&world);
-    assert_eq!(whole(&world)["operation"]["verdict"], "same");
+    assert_eq!(whole(&world)["operation"]["verdict"], "unchanged");
     world.git(["merge", "--abort"]).success();
-    assert_eq!(whole(&world)["operation"]["verdict"], "moved");
+    assert_eq!(whole(&world)["operation"]["verdict"], "changed");
 }
 
 #[test]
@@ -856,7 +856,7 @@ fn another_work_tree_and_another_clone() {
     let place = output.success().stdout_json()["report"]["place"].clone();
     assert_eq!(
         (&place["is"], &place["verdict"]),
-        (&"other-worktree".into(), &"differs".into()),
+        (&"other-worktree".into(), &"changed".into()),
         "{place:#}"
     );
     assert_eq!(
@@ -886,7 +886,7 @@ fn the_stash_is_counted() {
             &report["stash"]["now"],
             &report["stash"]["verdict"]
         ),
-        (&0.into(), &1.into(), &"moved".into())
+        (&0.into(), &1.into(), &"changed".into())
     );
 }
 

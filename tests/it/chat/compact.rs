@@ -187,11 +187,9 @@ fn a_program_summarises_and_its_secrets_do_not_stay() {
 }
 
 #[test]
-fn whatever_a_program_does_wrong_everything_stays_as_it_was() {
+fn a_program_that_fails_is_replaced_by_the_built_in_rules() {
     let world = session();
-    long_chat(&world, 30);
     world.checkpoint(["save"]).success();
-    let before = world.git_line(["rev-parse", "checkpoints/s"]);
     let cases = [
         ("fails", "exit 3", "status 3"),
         ("is missing", "no-such-program", "status 127"),
@@ -214,13 +212,15 @@ fn whatever_a_program_does_wrong_everything_stays_as_it_was() {
     ];
     for (what, script, why) in cases {
         summarizer(&world, script);
+        long_chat(&world, 30);
         let out = world.checkpoint(["compact", "--force", "--events"]);
-        out.code(128);
+        out.success();
+        let told = out.stderr();
         assert!(
-            out.stderr().contains(why) && out.stderr().contains("compaction:error"),
+            told.contains(why) && told.contains("compaction:error") && told.contains("built-in rules"),
             "{what}: {out}"
         );
-        assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), before, "{what}");
+        assert_eq!(document(&world)["compaction"]["by"], "extractive", "{what}");
     }
     world.checkpoint(["save"]).success();
     let names = world.git_line(["ls-tree", "--name-only", "checkpoints/s:log"]);
@@ -229,16 +229,21 @@ fn whatever_a_program_does_wrong_everything_stays_as_it_was() {
         .map(|name| world.git_line(["show", &format!("checkpoints/s:log/{name}")]))
         .collect();
     assert_eq!(log.matches("compaction failed").count(), cases.len(), "{log}");
-    // Where it is done by itself, the save succeeds without it.
+    // Where it is done automatically as well: by a save, and before a request.
     world.git(["config", "checkpoint.compactAt", "1000"]).success();
     summarizer(&world, "exit 1");
-    say(&world, "user", "x");
-    world
-        .checkpoint(["save"])
-        .success()
-        .stderr_has("the chat was not compacted");
-    assert_eq!(document(&world)["compaction"], Value::Null);
-    assert_eq!(document(&world)["chat"]["messages"], 31);
+    for command in [&["save"][..], &["request", "go on"]] {
+        long_chat(&world, 30);
+        let before = document(&world)["compaction"]["version"].as_u64();
+        world.checkpoint(command).success().stderr_has("built-in rules");
+        assert!(
+            document(&world)["compaction"]["version"].as_u64() > before,
+            "{command:?}"
+        );
+    }
+    // The history of the compactions can be looked at.
+    let shown = world.checkpoint(["show", "--all"]).success().stdout().to_owned();
+    assert!(shown.matches("  compaction ").count() > 3, "{shown}");
 }
 
 #[test]
@@ -251,21 +256,24 @@ fn a_slow_program_is_ended_when_its_time_is_over() {
     let started = std::time::Instant::now();
     world
         .checkpoint(["compact", "--force"])
-        .code(128)
+        .success()
         .stderr_has("took longer than checkpoint.compactTimeout, 400ms");
     assert!(started.elapsed() < Duration::from_secs(15));
-    assert_eq!(document(&world)["kind"], "start");
+    assert_eq!(document(&world)["compaction"]["by"], "extractive");
     assert_eq!(messages(&world).len(), 30);
     std::thread::sleep(Duration::from_millis(2500));
     assert!(!world.repo().join("late").exists());
     // A save goes on without it, and a quick program is taken afterwards.
     world.git(["config", "checkpoint.compactAt", "1000"]).success();
-    world
-        .checkpoint(["save"])
-        .success()
-        .stderr_has("the chat was not compacted");
-    summarizer(&world, "cat > /dev/null; echo '{\"completed\":[\"x\"]}'");
+    long_chat(&world, 30);
+    world.checkpoint(["save"]).success().stderr_has("built-in rules");
+    long_chat(&world, 30);
+    summarizer(
+        &world,
+        "cat > /dev/null; printf '```json\\n{\"completed\":[\"x\"]}\\n```\\n'",
+    );
     world.checkpoint(["compact"]).success().stdout_has("Compacted");
+    assert_eq!(document(&world)["compaction"]["by"], "command");
 }
 
 #[test]

@@ -90,7 +90,15 @@ fn a_session_checkpoint_has_all_its_tables() {
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }
-    assert!(!shown.contains("answered already"), "{shown}");
+    let open = shown
+        .split("## Pending approvals")
+        .nth(1)
+        .unwrap()
+        .split("## ")
+        .next()
+        .unwrap();
+    assert!(!open.contains("answered already"), "{shown}");
+    assert!(shown.contains("- answered already (approve)\n"), "{shown}");
     // The same bytes at any time.
     world.advance(86_400);
     world
@@ -106,7 +114,7 @@ fn a_session_checkpoint_has_all_its_tables() {
         .to_owned();
     let headings = |text: &str| {
         text.lines()
-            .filter(|l| l.starts_with("## ") && *l != "## Checks")
+            .filter(|l| l.starts_with("## ") && !["## Checks", "## Approvals", "## Fork points"].contains(l))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
@@ -140,7 +148,7 @@ fn everything_as_json_and_into_a_file() {
         .stderr_has("1 change of the draft not in it")
         .stdout_has("# Hand-off: move login \\| to tokens")
         .stdout_has("1. finish the lexer")
-        .stdout_has("no staging (needs ops)")
+        .stdout_has("no staging (needs ops; see DLQ-3)")
         .stdout_has("- [ ] `git checkpoint resume auth`");
     world
         .checkpoint(["export", "--format", "yaml"])

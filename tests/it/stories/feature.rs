@@ -61,7 +61,7 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["replay", "--correction", "give Token an impl block"])
         .success()
-        .stdout_has("Try 2 of step 2 'tests'")
+        .stdout_has("Try 2 of step 2 of session 'tokens'")
         .stdout_has("no impl")
         .stdout_has("Token holds the claims")
         .stdout_has("give Token an impl block");

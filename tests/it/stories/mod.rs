@@ -30,6 +30,7 @@ mod record_more;
 mod record_seen;
 mod record_session;
 mod restore;
+mod resume;
 mod save;
 mod session;
 mod steps;

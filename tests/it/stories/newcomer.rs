@@ -19,7 +19,7 @@ fn the_task_and_the_last_message_are_where_one_looks() {
     world
         .checkpoint(["resume"])
         .success()
-        .stdout_has("Task: move login to tokens");
+        .stdout_has("  task: move login to tokens");
     world
         .checkpoint(["pause", "--message", "login page half done", "-n", "wire it"])
         .success()
@@ -28,14 +28,19 @@ fn the_task_and_the_last_message_are_where_one_looks() {
     world.file("src/main.txt", "changed\n");
     world.checkpoint(["save"]).success().stdout_has("1 modified");
     let resumed = world.checkpoint(["resume"]).success().stdout().to_owned();
-    let said = resumed.find("    login page half done").expect("the message");
-    assert!(resumed[said..].contains("main: 1 modified"), "{resumed}");
+    assert!(resumed.contains("\n    login page half done\n"), "{resumed}");
     let json = world.checkpoint(["resume", "--json"]).success().stdout_json();
-    assert_eq!(json["last_message"]["summary"], "login page half done");
-    assert_eq!(
-        json["last_message"]["id"],
-        world.git_line(["rev-parse", "checkpoints/auth~1"]).as_str()
+    assert_eq!(json["document"]["record"]["summary"], "login page half done");
+    assert!(
+        json["document"]["subject"]
+            .as_str()
+            .unwrap()
+            .starts_with("main: 1 modified"),
+        "{json}"
     );
+    // The log has the subject of each checkpoint, the list the summary of the session.
+    world.checkpoint(["log"]).success().stdout_has("main: 1 modified");
+    world.checkpoint(["list"]).success().stdout_has("login page half done");
     world.checkpoint(["save", "-m", "done"]).success();
     let json = world.checkpoint(["resume", "--json"]).success().stdout_json();
     assert!(json["last_message"].is_null());

@@ -212,8 +212,9 @@ fn a_fork_point_its_forks_and_the_decision() {
     world
         .checkpoint(["show", "s"])
         .success()
-        .stdout_has("nom  combinators  -> try-nom")
-        .stdout_has("winnow  its successor  -> try-winnow");
+        .stdout_has("    nom: combinators (")
+        .stdout_has("sessions try-nom")
+        .stdout_has("sessions try-winnow");
     world
         .checkpoint(["show", "try-nom"])
         .success()

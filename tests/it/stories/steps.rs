@@ -359,7 +359,8 @@ fn a_replay_shows_what_is_known_and_warns() {
     ]);
     let text = replay.success().stdout();
     for part in [
-        "Try 2 of step 2 'parser' of session 'auth'",
+        "Try 2 of step 2 of session 'auth'",
+        "2 parser",
         "parse tokens",
         "Write it.",
         "count",

@@ -68,12 +68,35 @@ pub(super) fn ask(scene: &Scene<'_>, command: &str, prompt: &SummaryPrompt) -> R
             )));
         }
         QueryOutcome::TooLong => return Err(fail(format!("'{command}' gave more than {ANSWER} bytes"))),
-        QueryOutcome::Interrupted => return Err(fail("it was interrupted".to_owned())),
+        QueryOutcome::Interrupted => return Err(Error::SummarizerInterrupted),
     };
     if text.iter().all(u8::is_ascii_whitespace) {
         return Err(fail(format!("'{command}' gave nothing")));
     }
-    json::parse_input(&text).map_err(|error| fail(format!("'{command}' gave what cannot be used: {error}")))
+    json::parse_input(unfenced(&text)).map_err(|error| fail(format!("'{command}' gave what cannot be used: {error}")))
+}
+
+/// The content of the first code fence of an answer, as many models write one around their JSON; without a fence the
+/// whole answer.
+fn unfenced(text: &[u8]) -> &[u8] {
+    const FENCE: &[u8] = b"```";
+    let find = |from: usize| {
+        text[from..]
+            .windows(FENCE.len())
+            .position(|part| part == FENCE)
+            .map(|at| from + at)
+    };
+    let begins_plain = text.trim_ascii_start().starts_with(b"{");
+    let Some(open) = find(0).filter(|_| !begins_plain) else {
+        return text;
+    };
+    // The rest of its line names a language.
+    let Some(line) = text[open..].iter().position(|byte| *byte == b'\n') else {
+        return text;
+    };
+    let start = open + line + 1;
+    let end = find(start).unwrap_or(text.len());
+    &text[start..end]
 }
 
 /// Reads the five lists. Each may be missing, but what is there is a list of texts; further members are not taken.
@@ -131,6 +154,20 @@ mod tests {
             json!({"completed": {}}),
         ] {
             assert!(read(value.clone()).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_answer_may_stand_in_a_code_fence() {
+        for (answer, wanted) in [
+            ("{\"a\":1}", "{\"a\":1}"),
+            ("```json\n{\"a\":1}\n```\n", "{\"a\":1}\n"),
+            ("Here it is:\n\n```\n{\"a\":1}\n```\nDone.", "{\"a\":1}\n"),
+            ("  {\"a\":\"```x\\n```\"}", "  {\"a\":\"```x\\n```\"}"),
+            ("```json\n{\"a\":1}", "{\"a\":1}"),
+            ("```", "```"),
+        ] {
+            assert_eq!(unfenced(answer.as_bytes()), wanted.as_bytes(), "{answer}");
         }
     }
 

@@ -43,6 +43,8 @@ pub struct PreparedSummary {
     base: u64,
     /// Secrets found in the answer of a program.
     pub redactions: Vec<RedactedSecret>,
+    /// Why the summarizing program was replaced by the built-in rules.
+    pub replaced: Option<String>,
 }
 
 impl PreparedSummary {
@@ -174,7 +176,21 @@ pub fn prepare(scene: &Scene<'_>, request: &mut CompactionRequest<'_>) -> Result
     };
     let whom = json!({ "session": chat.session, "messages": plan.covered, "tokens": plan.tokens });
     (request.events)(("compaction:start", whom));
-    match summarize(scene, &chat, &plan) {
+    let program = scene.settings.compact_command.as_deref();
+    let made = match summarize(scene, &chat, &plan, program) {
+        // A program that fails must not leave the chat without a summary; one that was interrupted is not wanted any more.
+        Err(error @ Error::Summarizer { .. }) if program.is_some() => {
+            note(scene, &chosen.name, &error)?;
+            let whom = json!({ "session": chat.session, "error": error.to_string() });
+            (request.events)(("compaction:error", whom));
+            summarize(scene, &chat, &plan, None).map(|prepared| PreparedSummary {
+                replaced: Some(error.to_string()),
+                ..prepared
+            })
+        }
+        made => made,
+    };
+    match made {
         Ok(prepared) => Ok(Some(prepared)),
         Err(error) => {
             let whom = json!({ "session": chat.session, "error": error.to_string() });
@@ -224,7 +240,13 @@ pub fn complete(session: &str, document: &Document) -> CompactionEvent {
     )
 }
 
-fn summarize(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -> Result<PreparedSummary, Error> {
+/// Makes the summary: by a program, or by the built-in rules.
+fn summarize(
+    scene: &Scene<'_>,
+    chat: &SessionChat<'_>,
+    plan: &CompactionPlan,
+    program: Option<&str>,
+) -> Result<PreparedSummary, Error> {
     let watch = Stopwatch::start();
     let before = chat.compaction.as_ref();
     let mut edges: Option<(Timestamp, Timestamp)> = before.map(|before| (before.oldest, before.latest));
@@ -238,7 +260,7 @@ fn summarize(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -
     let earlier = before.map(|before| &before.summary);
     let limit = if plan.limit == 0 { plan.tokens } else { plan.limit };
     let mut redactor = Redactor::new(scene)?;
-    let (summary, by) = if let Some(line) = &scene.settings.compact_command {
+    let (summary, by) = if let Some(line) = program {
         let mut prompt = command::SummaryPrompt::new(earlier);
         covered(chat, live, plan.covered, |message| {
             each(&message);
@@ -280,6 +302,7 @@ fn summarize(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -
         last,
         base,
         redactions: redactor.found,
+        replaced: None,
     })
 }
 

@@ -1,0 +1,68 @@
+//! Schemas made from the types that are printed.
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
+use serde_json::{Map, Value};
+
+use crate::model::{document::Document, report::ChangeReport};
+
+/// The schema of a type, complete with the definitions it uses.
+pub(super) fn made<T: JsonSchema>() -> Value {
+    generator().into_root_schema_for::<T>().to_value()
+}
+
+/// The definitions of the stored document and of the change report, for schemas that are still written by hand.
+pub(super) fn definitions() -> Value {
+    let mut generator = generator();
+    generator.subschema_for::<Document>();
+    generator.subschema_for::<ChangeReport>();
+    Value::Object(generator.take_definitions(true))
+}
+
+fn generator() -> SchemaGenerator {
+    let plain = RecursiveTransform(|schema: &mut schemars::Schema| {
+        if let Some(members) = schema.as_object_mut() {
+            plain(members);
+        }
+    });
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(plain)
+        .into_generator()
+}
+
+/// Uses fewer keywords: alternatives of fixed words become `enum`, with the meaning of each in the description, and
+/// numbers lose the names of machine types.
+fn plain(schema: &mut Map<String, Value>) {
+    schema.remove("default");
+    if schema
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| format != "date-time")
+    {
+        schema.remove("format");
+    }
+    let Some(Value::Array(choices)) = schema.get("oneOf").cloned() else {
+        return;
+    };
+    let mut words = Vec::new();
+    let mut meanings = Vec::new();
+    for choice in &choices {
+        let fixed = choice.get("const").map(|word| vec![word.clone()]);
+        let Some(found) = fixed.or_else(|| choice["enum"].as_array().cloned()) else {
+            schema.shift_remove("oneOf");
+            schema.insert("anyOf".to_owned(), Value::Array(choices));
+            return;
+        };
+        if let (Some(word), Some(meaning)) = (found[0].as_str(), choice["description"].as_str()) {
+            meanings.push(format!("`{word}`: {meaning}"));
+        }
+        words.extend(found);
+    }
+    let begin = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+    let lines: Vec<String> = begin.into_iter().chain(meanings).collect();
+    schema.shift_remove("oneOf");
+    if !lines.is_empty() {
+        schema.insert("description".to_owned(), lines.join("\n").into());
+    }
+    schema.insert("enum".to_owned(), Value::Array(words));
+}
