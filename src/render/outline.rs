@@ -35,7 +35,13 @@ fn one(section: &Section, columns: usize, all: bool) -> Text {
     }
     heading.push(Slot::Plain, format!(" ({})", section.total));
     text.push(heading);
-    let shown = if all { entries.len() } else { entries.len().min(SHOWN) };
+    // The facts of a session are few, and of a kind of their own each.
+    let most = if all || section.member == "session" {
+        usize::MAX
+    } else {
+        SHOWN
+    };
+    let shown = entries.len().min(most);
     for (entry, number) in entries[..shown].iter().zip(1..) {
         let slot = slot(section, entry);
         for (line, at) in entry.lines().iter().zip(0..) {

@@ -131,7 +131,10 @@ impl RecordEditor {
             let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
             if let Some(at) = self.places(list).get(id).copied() {
                 json::merge_patch(&mut self.items(list)[at], item.clone());
-            } else if missing == MissingItemRule::IsAdded || is_whole(item) || is_new(list, item) {
+            } else if missing == MissingItemRule::IsAdded
+                || is_whole(item)
+                || (self.stamp.is_some() && is_new(list, item))
+            {
                 let at = self.items(list).len();
                 let item = self.completed(item);
                 self.items(list).push(item);

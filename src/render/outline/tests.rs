@@ -216,7 +216,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         document,
         contents,
         lists: &crate::model::list::Lists::default(),
-        all: false,
+        all: true,
     };
     let source = DocumentSource {
         id: &id,
@@ -228,7 +228,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
     };
     let dates = crate::render::age::DateStyle::parse("iso").expect("a style");
     vec![
-        ("resume", view.text(false, false, 10_000).to_string()),
+        ("resume", view.text(false, true, 10_000).to_string()),
         ("resume --format markdown", view.markdown()),
         ("resume --format prompt", prompt.text(100_000)),
         ("show", shown.text(10_000, &dates, now).to_string()),
