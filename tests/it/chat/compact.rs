@@ -186,6 +186,17 @@ fn a_program_summarises_and_its_secrets_do_not_stay() {
     );
 }
 
+/// Some messages that were not there before.
+fn more(world: &World, what: &str) {
+    for n in 0..8 {
+        say(
+            world,
+            "user",
+            &format!("{what} {n}: {}", "some words on the lexer ".repeat(60)),
+        );
+    }
+}
+
 #[test]
 fn a_program_that_fails_is_replaced_by_the_built_in_rules() {
     let world = session();
@@ -212,7 +223,7 @@ fn a_program_that_fails_is_replaced_by_the_built_in_rules() {
     ];
     for (what, script, why) in cases {
         summarizer(&world, script);
-        long_chat(&world, 30);
+        more(&world, what);
         let out = world.checkpoint(["compact", "--force", "--events"]);
         out.success();
         let told = out.stderr();
@@ -233,7 +244,7 @@ fn a_program_that_fails_is_replaced_by_the_built_in_rules() {
     world.git(["config", "checkpoint.compactAt", "1000"]).success();
     summarizer(&world, "exit 1");
     for command in [&["save"][..], &["request", "go on"]] {
-        long_chat(&world, 30);
+        more(&world, command[0]);
         let before = document(&world)["compaction"]["version"].as_u64();
         world.checkpoint(command).success().stderr_has("built-in rules");
         assert!(
@@ -265,9 +276,9 @@ fn a_slow_program_is_ended_when_its_time_is_over() {
     assert!(!world.repo().join("late").exists());
     // A save goes on without it, and a quick program is taken afterwards.
     world.git(["config", "checkpoint.compactAt", "1000"]).success();
-    long_chat(&world, 30);
+    more(&world, "again");
     world.checkpoint(["save"]).success().stderr_has("built-in rules");
-    long_chat(&world, 30);
+    more(&world, "once more");
     summarizer(
         &world,
         "cat > /dev/null; printf '```json\\n{\"completed\":[\"x\"]}\\n```\\n'",

@@ -191,7 +191,7 @@ fn json_that_cannot_be_used() {
     world
         .checkpoint(["save", "--attach", "src"])
         .code(128)
-        .stderr_has("not a file");
+        .stderr_has("it is a directory");
     world.git(["for-each-ref", "refs/checkpoints"]).success().no_stdout();
 }
 

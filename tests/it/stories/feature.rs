@@ -157,10 +157,12 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["show", "storage"])
         .success()
-        .stdout_has("decided: disk")
+        .stdout_has("(decided; ")
+        .stdout_has("chosen disk")
         .stdout_has("because a restart loses nothing")
-        .stdout_has("memory  in memory  -> storage-memory")
-        .stdout_has("*  disk  on disk  -> storage-disk");
+        .stdout_has("memory: in memory (")
+        .stdout_has("storage-memory)")
+        .stdout_has("sessions storage-disk)");
     world
         .checkpoint(["log", "storage", "--graph"])
         .success()

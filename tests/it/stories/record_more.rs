@@ -213,8 +213,8 @@ fn a_fork_point_its_forks_and_the_decision() {
         .checkpoint(["show", "s"])
         .success()
         .stdout_has("    nom: combinators (")
-        .stdout_has("sessions try-nom")
-        .stdout_has("sessions try-winnow");
+        .stdout_has("sessions try-nom)")
+        .stdout_has("try-winnow)");
     world
         .checkpoint(["show", "try-nom"])
         .success()
