@@ -45,6 +45,27 @@ const CLEARED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// The variables that speak of one repository alone, with the settings of `git -c`: no program that works on another
+/// repository may see them.
+pub const OF_ONE_REPOSITORY: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ATTR_SOURCE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// Why a git child gave no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -107,6 +128,7 @@ pub struct Git {
     input: Vec<u8>,
     cwd: Option<PathBuf>,
     codes: Vec<i32>,
+    own_settings: bool,
     user_hooks: bool,
     interactive: bool,
     network: bool,
@@ -132,6 +154,7 @@ impl Git {
             input: Vec::new(),
             cwd: None,
             codes: vec![0],
+            own_settings: false,
             user_hooks: false,
             interactive: false,
             network: false,
@@ -202,6 +225,12 @@ impl Git {
     /// Takes these exit statuses for an answer as well as 0.
     pub fn accept(mut self, codes: impl IntoIterator<Item = i32>) -> Self {
         self.codes.extend(codes);
+        self
+    }
+
+    /// Withholds the settings of `git -c`, which were given for another repository.
+    pub fn own_settings(mut self) -> Self {
+        self.own_settings = true;
         self
     }
 
@@ -282,6 +311,9 @@ impl Git {
         let mut command = Command::new(program);
         for name in CLEARED {
             command.env_remove(name);
+        }
+        if self.own_settings {
+            command.env_remove("GIT_CONFIG_PARAMETERS");
         }
         command.env("LC_ALL", "C").env_remove("LANGUAGE");
         command.env("GIT_NO_REPLACE_OBJECTS", "1");

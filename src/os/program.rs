@@ -17,13 +17,16 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts a command line of the shell in `folder`.
+    /// Starts a command line of the shell in `folder`, without the variables in `cleared`.
     #[expect(
         clippy::disallowed_methods,
         reason = "a filter is the user's own program, to be run as git runs it"
     )]
-    pub fn start(command: &OsStr, directory: &Path) -> io::Result<Self> {
+    pub fn start(command: &OsStr, directory: &Path, cleared: &[&str]) -> io::Result<Self> {
         let mut shell = Command::new("sh");
+        for name in cleared {
+            shell.env_remove(name);
+        }
         shell
             .arg("-c")
             .arg(command)

@@ -57,11 +57,11 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{OpenEnvironment, open, open_beside, with_memory};
+pub use open::{BESIDE, OpenEnvironment, open, open_beside, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{
-    git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing, uses_reftable,
-    work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
+    foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,
+    uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own

@@ -117,7 +117,8 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         });
     }
     set_work_tree(&mut repo, environment)?;
-    if found.searched && environment.get("GIT_WORK_TREE").is_none() && is_within(&environment.cwd, repo.git_dir()) {
+    let elsewhere = environment.get("GIT_WORK_TREE").is_some() || configured_work_tree(&repo).is_some();
+    if found.searched && !elsewhere && is_within(&environment.cwd, repo.git_dir()) {
         // As for git: within the repository itself there is no working tree.
         repo.set_workdir(None).map_err(Error::gix("leave the work tree"))?;
     }
@@ -128,11 +129,20 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     Ok(repo)
 }
 
-/// Opens a working tree of the same repository, with the settings that this one was opened with.
-pub fn open_beside(repo: &Repository, root: &Path) -> Result<Repository, Error> {
-    let opened = repo
-        .open_options()
-        .clone()
+/// The mark of a repository that [`open_beside`] opened; only a section that was given by ourselves counts.
+pub const BESIDE: &str = "gitcheckpoint.beside=true";
+
+/// Opens another repository than the one that the environment names: another working tree of it, a submodule.
+///
+/// Nothing that the environment or the command line says about the first repository holds here, as `git submodule`
+/// and `git worktree` clear it as well: a working tree, an index, an object directory or a setting of the first would be
+/// read, or written, in place of its own.
+pub fn open_beside(root: &Path) -> Result<Repository, Error> {
+    let opened = gix::open::Options::default()
+        .cli_overrides(["core.useReplaceRefs=false"])
+        .config_overrides([BESIDE])
+        .filter_config_section(is_its_own)
+        .object_store_slots(slots(root))
         .open(root)
         .map_err(|source| explain(root, source))?;
     let mut opened = opened.to_thread_local();
@@ -141,9 +151,26 @@ pub fn open_beside(repo: &Repository, root: &Path) -> Result<Repository, Error> 
             path: shown_root(&opened),
         });
     }
+    check_format(&opened)?;
+    if let Some(root) = configured_work_tree(&opened) {
+        use_work_tree(&mut opened, &root)?;
+    }
     opened.refs.namespace = None;
     opened.object_cache_size(OBJECT_CACHE);
     Ok(opened)
+}
+
+/// Whether a section of settings may say where working tree and index of a second repository are: not when gix made it
+/// from `GIT_WORK_TREE` or `GIT_INDEX_FILE`.
+fn is_its_own(meta: &gix::config::file::Metadata) -> bool {
+    meta.trust == gix::sec::Trust::Full && meta.source != gix::config::Source::EnvOverride
+}
+
+/// Whether [`open_beside`] opened it.
+pub(super) fn is_beside(repo: &Repository) -> bool {
+    let config = repo.config_snapshot();
+    let by_us = |meta: &gix::config::file::Metadata| meta.source == gix::config::Source::Api;
+    config.plumbing().string_filter("gitcheckpoint.beside", by_us).is_some()
 }
 
 /// A handle on the same repository that keeps what is written through it in memory.
@@ -207,7 +234,13 @@ fn here(environment: &OpenEnvironment) -> Option<RepositoryLocation> {
 
 fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
     if let Some(path) = environment.path("GIT_DIR") {
-        return Ok(RepositoryLocation { path, searched: false });
+        // `..` is for the file system: after a symlink it leads elsewhere than the text says.
+        let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
+        let real = climbs.then(|| path.canonicalize().ok()).flatten();
+        return Ok(RepositoryLocation {
+            path: real.unwrap_or(path),
+            searched: false,
+        });
     }
     let options = gix::discover::upwards::Options {
         // Whom to trust is decided after opening, with the settings at hand.
@@ -359,7 +392,8 @@ fn check_work_tree(repo: &Repository, environment: &OpenEnvironment) -> Result<(
     if environment.get("GIT_WORK_TREE").is_some() || repo.config_snapshot().string("core.worktree").is_none() {
         return Ok(());
     }
-    match repo.workdir() {
+    let configured = configured_work_tree(repo);
+    match configured.as_deref().or(repo.workdir()) {
         Some(path) if !path.is_dir() => Err(Error::WorkTreeMissing { path: path.to_owned() }),
         _ => Ok(()),
     }
@@ -376,6 +410,7 @@ fn is_within(directory: &Path, other: &Path) -> bool {
 /// With `GIT_DIR` alone the current directory is the root of the working tree, as in git (so it is in every hook).
 fn set_work_tree(repo: &mut Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     let named = environment.path("GIT_WORK_TREE");
+    let configured = || configured_work_tree(repo);
     let implied = || {
         let configured = repo.config_snapshot().string("core.worktree").is_some();
         let bare = repo.config_snapshot().boolean("core.bare") == Some(true);
@@ -383,14 +418,39 @@ fn set_work_tree(repo: &mut Repository, environment: &OpenEnvironment) -> Result
         let applies = environment.get("GIT_DIR").is_some() && !configured && !bare && wanted;
         applies.then(|| environment.cwd.clone())
     };
-    let Some(root) = named.or_else(implied) else {
+    let Some(root) = named.or_else(configured).or_else(implied) else {
         return Ok(());
     };
-    let root = root.canonicalize().map_err(Error::io("use as work tree", &root))?;
+    use_work_tree(repo, &root)
+}
+
+fn use_work_tree(repo: &mut Repository, root: &Path) -> Result<(), Error> {
+    let root = root.canonicalize().map_err(Error::io("use as work tree", root))?;
     if repo.workdir() != Some(&root) {
         repo.set_workdir(root).map_err(Error::gix("set the work tree"))?;
     }
     Ok(())
+}
+
+/// The directory that `core.worktree` of the repository's own configuration names, the way git gets there: from the
+/// repository's real directory, each `..` taken by the file system. (gix drops the name before a `..` from the text,
+/// which leads elsewhere when that name is a symlink, and overlooks the setting when `..` is in the path to the
+/// repository.) `None` where git does not look at it: in linked working trees, and without a working tree.
+fn configured_work_tree(repo: &Repository) -> Option<PathBuf> {
+    let real = repo.git_dir().canonicalize().ok()?;
+    let config = repo.config_snapshot();
+    if repo.git_dir() != repo.common_dir() || config.boolean("core.bare") == Some(true) {
+        return None;
+    }
+    // Not what an included file says, nor the command line: git reads the format of a repository before those.
+    let files = [real.join("config"), real.join("config.worktree")];
+    let own = |meta: &gix::config::file::Metadata| {
+        let path = meta.path.as_ref().and_then(|path| path.canonicalize().ok());
+        path.is_some_and(|path| files.contains(&path))
+    };
+    let value = config.plumbing().string_filter("core.worktree", own)?;
+    let path = gix::path::from_bstr(value.as_bstr()).ok()?;
+    (!path.as_os_str().is_empty()).then(|| real.join(path))
 }
 
 /// Lets gix read from other object directories. It knows none but the repository's and those named in

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use super::{Error, OpenEnvironment, Repository};
-use crate::git::Git;
+use super::{Error, OpenEnvironment, Repository, open};
+use crate::git::{Git, OF_ONE_REPOSITORY};
 use crate::os::{self, Sharing};
 
 /// The object directory that new objects go to.
@@ -40,6 +40,9 @@ pub fn git(repo: &Repository) -> Git {
     if let Some(root) = repo.workdir() {
         git = git.work_tree(absolute(root));
     }
+    if open::is_beside(repo) {
+        git = git.own_settings();
+    }
     let (objects, alternates) = object_dirs(repo);
     if objects != repo.common_dir().join("objects") {
         git = git.objects(absolute(&objects));
@@ -50,6 +53,11 @@ pub fn git(repo: &Repository) -> Git {
         git = git.alternates(list);
     }
     git
+}
+
+/// The variables of the environment that a program of the user's must not see when it works on this repository.
+pub fn foreign_variables(repo: &Repository) -> &'static [&'static str] {
+    if open::is_beside(repo) { OF_ONE_REPOSITORY } else { &[] }
 }
 
 /// The repository's own directory: of a linked working tree its private one.

@@ -87,7 +87,7 @@ pub(super) fn work_tree(
         git = git.arg(head.as_str());
     }
     git.run().map_err(store::Error::from)?;
-    let repo = store::open_beside(scene.repo, path)?;
+    let repo = store::open_beside(path)?;
     let there = Scene {
         repo: &repo,
         index: None,

@@ -271,7 +271,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         held_blobs,
         umask: options.umask,
         status: std::mem::take(&mut found.tally).finish(),
-        submodules: submodule::unsaved(repo, root, std::mem::take(&mut found.submodules)),
+        submodules: submodule::unsaved(root, std::mem::take(&mut found.submodules)),
         extent: Extent::default(),
     };
     if let (Some((path, _)), Some(around)) = (kept, around) {

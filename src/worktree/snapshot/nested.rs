@@ -52,7 +52,10 @@ pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &WalkCo
         Ok(None) => return Nested::No { empty: false },
         Err(_) => return Nested::Unknown,
     };
-    let Ok(nested) = gix::open_opts(git_dir, gix::open::Options::isolated()) else {
+    let Ok(nested) = gix::open_opts(
+        git_dir,
+        gix::open::Options::isolated().config_overrides([store::BESIDE]),
+    ) else {
         return Nested::Unknown;
     };
     if nested.object_hash() != repo.object_hash() {

@@ -50,13 +50,13 @@ enum SubmoduleState {
     Unknown,
 }
 
-/// Looks into the submodules at these paths of `repo`; gives those that are not clean, sorted.
-pub(super) fn unsaved(repo: &Repository, root: &Path, mut paths: Vec<Box<[u8]>>) -> Vec<UnsavedSubmodule> {
+/// Looks into the submodules at these paths below `root`; gives those that are not clean, sorted.
+pub(super) fn unsaved(root: &Path, mut paths: Vec<Box<[u8]>>) -> Vec<UnsavedSubmodule> {
     paths.sort_unstable();
     let mut work = WORK;
     let mut found = Vec::new();
     for path in paths {
-        let state = state_at(repo, root, &path, &mut work);
+        let state = state_at(root, &path, &mut work);
         if state != SubmoduleState::Clean {
             found.push(UnsavedSubmodule {
                 path: RepoPath::from(&*path),
@@ -67,11 +67,11 @@ pub(super) fn unsaved(repo: &Repository, root: &Path, mut paths: Vec<Box<[u8]>>)
     found
 }
 
-fn state_at(repo: &Repository, root: &Path, path: &[u8], work: &mut usize) -> SubmoduleState {
+fn state_at(root: &Path, path: &[u8], work: &mut usize) -> SubmoduleState {
     let Ok(relative) = gix::path::from_byte_slice(path) else {
         return SubmoduleState::Unknown;
     };
-    store::open_beside(repo, &root.join(relative))
+    store::open_beside(&root.join(relative))
         .ok()
         .and_then(|inner| state(&inner, work).ok())
         .unwrap_or(SubmoduleState::Unknown)
@@ -177,7 +177,7 @@ fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
     }
     let mut state = SubmoduleState::Clean;
     for path in found.submodules {
-        match state_at(repo, root, &path, work) {
+        match state_at(root, &path, work) {
             SubmoduleState::Clean => {}
             SubmoduleState::Changed => return Ok(SubmoduleState::Changed),
             SubmoduleState::Unknown => state = SubmoduleState::Unknown,

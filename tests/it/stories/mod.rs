@@ -6,6 +6,7 @@ mod autosave;
 #[cfg(target_os = "linux")]
 mod autosave_loop;
 mod bad_input;
+mod beside;
 mod branches;
 mod broken;
 mod concurrency;

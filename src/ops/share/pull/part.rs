@@ -208,10 +208,14 @@ fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &ShortName) {
         let Some(path) = store::worktree_path(scene.repo, &id) else {
             continue;
         };
-        let Ok(repo) = store::open_beside(scene.repo, &path) else {
+        let Ok(repo) = store::open_beside(&path) else {
             continue;
         };
-        let there = Scene { repo: &repo, ..*scene };
+        let there = Scene {
+            repo: &repo,
+            index: None,
+            ..*scene
+        };
         if let Ok((before, after)) = follow(&there, old, new, name)
             && before != after
         {

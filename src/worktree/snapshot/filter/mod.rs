@@ -14,7 +14,7 @@ use gix::filter::plumbing::Driver;
 
 use super::Error;
 use crate::os::Program;
-use crate::store::Repository;
+use crate::store::{self, Repository};
 use process::FilterProcess;
 
 /// The filter gave no content.
@@ -41,6 +41,8 @@ impl FilterOperation {
 pub(in crate::worktree) struct Filters {
     /// Where they run.
     root: PathBuf,
+    /// The variables that they must not see.
+    cleared: &'static [&'static str],
     /// Long-running ones by their commands; one that failed to start is not tried again.
     processes: HashMap<Vec<u8>, Option<FilterProcess>>,
 }
@@ -52,6 +54,7 @@ impl Filters {
         })?;
         Ok(Self {
             root: root.to_owned(),
+            cleared: store::foreign_variables(repo),
             processes: HashMap::new(),
         })
     }
@@ -109,7 +112,7 @@ impl Filters {
         let given = |command: &Option<gix::bstr::BString>| command.clone().filter(|command| !command.is_empty());
         if let Some(command) = given(&driver.process) {
             let known = self.processes.entry(command.to_vec());
-            let slot = known.or_insert_with(|| FilterProcess::start(&command, &self.root).ok());
+            let slot = known.or_insert_with(|| FilterProcess::start(&command, &self.root, self.cleared).ok());
             let Some(process) = slot else {
                 return Err(FilterFailure);
             };
@@ -134,7 +137,7 @@ impl Filters {
         let Some(command) = command else {
             return without_program(driver);
         };
-        match one_shot(&with_path(&command, path), &self.root, source, sink) {
+        match one_shot(&with_path(&command, path), (&self.root, self.cleared), source, sink) {
             Ok(true) => Ok(true),
             _ => Err(FilterFailure),
         }
@@ -147,12 +150,12 @@ fn without_program(driver: &Driver) -> Result<bool, FilterFailure> {
 
 fn one_shot(
     command: &[u8],
-    root: &Path,
+    (root, cleared): (&Path, &[&str]),
     source: &mut (dyn Read + Send),
     sink: &mut dyn Write,
 ) -> std::io::Result<bool> {
     let command = gix::path::from_byte_slice(command).map_err(std::io::Error::other)?;
-    Program::start(command.as_os_str(), root)?.pass(source, sink)
+    Program::start(command.as_os_str(), root, cleared)?.pass(source, sink)
 }
 
 /// Puts the quoted path in place of `%f`, and a percent sign in place of two.

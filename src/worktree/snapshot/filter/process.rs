@@ -18,10 +18,10 @@ pub(super) struct FilterProcess {
 
 impl FilterProcess {
     /// Starts it and agrees on version 2 and what it can do.
-    pub(super) fn start(command: &[u8], root: &Path) -> io::Result<Self> {
+    pub(super) fn start(command: &[u8], root: &Path, cleared: &[&str]) -> io::Result<Self> {
         let command = gix::path::from_byte_slice(command).map_err(io::Error::other)?;
         let mut this = Self {
-            program: Program::start(command.as_os_str(), root)?,
+            program: Program::start(command.as_os_str(), root, cleared)?,
             capabilities: HashSet::new(),
         };
         this.lines(&["git-filter-client".to_owned(), "version=2".to_owned()])?;
