@@ -25,6 +25,81 @@ pub struct Lists {
     pub conflicts: Vec<IndexConflict>,
     /// Working tree files left out of the tree because a server's `git fsck` would reject the push; kept in `held/<n>`.
     pub held: Vec<HeldFile>,
+    /// Index entries with flags that keep git from looking at the disk, and where the snapshot has each from.
+    pub origin: Vec<Origin>,
+}
+
+/// An index entry that is flagged, or a directory in which all of them are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The path; that of a directory ends with a slash and speaks of everything that the index has below it.
+    pub path: RepoPath,
+    /// Where the snapshot has it from.
+    pub source: Source,
+    /// The flags.
+    pub flags: IndexFlags,
+}
+
+/// Where a snapshot has a tracked path from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// It was on disk and was read, whatever the flags say.
+    Disk,
+    /// It was not on disk and counts as left out of the working tree, as by a sparse checkout: the tree has what the index
+    /// has.
+    Index,
+    /// It was not on disk, and the tree does not have it either: deleted, or something else is in its place.
+    Absent,
+}
+
+impl Source {
+    const ALL: [Self; 3] = [Self::Disk, Self::Index, Self::Absent];
+
+    /// The word that is in the list.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Index => "index",
+            Self::Absent => "absent",
+        }
+    }
+}
+
+/// Flags of an index entry that keep git from looking at the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IndexFlags {
+    /// `git update-index --skip-worktree`, and what a sparse checkout sets.
+    pub skip_worktree: bool,
+    /// `git update-index --assume-unchanged`.
+    pub assume_unchanged: bool,
+}
+
+impl IndexFlags {
+    const SKIP: &'static str = "skip-worktree";
+    const ASSUME: &'static str = "assume-unchanged";
+
+    /// Whether none is set.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    fn words(self) -> String {
+        let words = [(self.skip_worktree, Self::SKIP), (self.assume_unchanged, Self::ASSUME)];
+        let set: Vec<_> = words.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect();
+        set.join(",")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut flags = Self::default();
+        for word in text.split(',') {
+            match word {
+                Self::SKIP => flags.skip_worktree = true,
+                Self::ASSUME => flags.assume_unchanged = true,
+                _ => return None,
+            }
+        }
+        Some(flags)
+    }
 }
 
 /// A path that a snapshot does not hold, and why. A restore never touches it.
@@ -147,12 +222,13 @@ pub struct InvalidLine {
 }
 
 /// The names of all lists, in the order [`Lists::encode`] gives them.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "conflicts",
     "empty-dirs",
     "held",
     "intent-to-add",
     "modes",
+    "origin",
     "raw",
     "skipped",
 ];
@@ -171,6 +247,11 @@ impl Lists {
             lines(self.held.iter().map(|h| (format!("{} ", h.n), &h.path))),
             plain(&self.intent_to_add),
             lines(self.modes.iter().map(|(p, mode)| (format!("{mode:04o} "), p))),
+            lines(
+                self.origin
+                    .iter()
+                    .map(|o| (format!("{} {} ", o.source.word(), o.flags.words()), &o.path)),
+            ),
             plain(&self.raw),
             lines(self.skipped.iter().map(|s| (format!("{} ", s.reason), &s.path))),
         ];
@@ -219,6 +300,12 @@ impl Lists {
                 let ([mode], path) = fields(line)?;
                 self.modes.push((path, octal(mode)?));
             }
+            "origin" => {
+                let ([word, flags], path) = fields(line)?;
+                let source = Source::ALL.into_iter().find(|source| source.word() == word)?;
+                let flags = IndexFlags::parse(flags)?;
+                self.origin.push(Origin { path, source, flags });
+            }
             "raw" => self.raw.push(only_path(line)?),
             _ => {
                 let ([word], path) = fields(line)?;
@@ -239,6 +326,20 @@ impl Lists {
         self.conflicts
             .sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
         self.held.sort_by(|a, b| a.path.cmp(&b.path));
+        self.origin.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// The flags of a path and where the snapshot has it from; `None` for one that the index did not flag.
+    pub fn origin_of(&self, path: &[u8]) -> Option<&Origin> {
+        let find = |wanted: &[u8]| {
+            let at = self
+                .origin
+                .binary_search_by(|origin| origin.path.as_bytes().cmp(wanted));
+            at.ok().map(|at| &self.origin[at])
+        };
+        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let above = above.map(|(slash, _)| &path[..=slash]);
+        std::iter::once(path).chain(above).find_map(find)
     }
 
     /// Whether something that should have been captured was not.
@@ -302,6 +403,7 @@ mod tests {
             skipped in proptest::collection::vec((any_path(), 0usize..10), 0..5),
             conflicts in proptest::collection::vec((any_path(), 0u32..9, 0u8..4), 0..5),
             raw in proptest::collection::vec(any_path(), 0..5),
+            origin in proptest::collection::vec((any_path(), 0usize..3, 1u8..4), 0..5),
         ) {
             let mut lists = Lists {
                 modes,
@@ -313,6 +415,12 @@ mod tests {
                     .map(|(path, r)| SkippedEntry { path, reason: SkipReason::ALL[r] }).collect(),
                 conflicts: conflicts.into_iter()
                     .map(|(path, n, stage)| IndexConflict { path, n, stage, mode: 0o100_644 }).collect(),
+                origin: origin.into_iter()
+                    .map(|(path, source, flags)| Origin {
+                        path,
+                        source: Source::ALL[source],
+                        flags: IndexFlags { skip_worktree: flags & 1 != 0, assume_unchanged: flags & 2 != 0 },
+                    }).collect(),
             };
             lists.sort();
             let mut back = Lists::default();
@@ -323,9 +431,26 @@ mod tests {
         }
 
         #[test]
-        fn decoding_never_panics(name in 0usize..7, bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+        fn decoding_never_panics(name in 0usize..8, bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             let _ = Lists::default().decode(NAMES[name], &bytes);
         }
+    }
+
+    #[test]
+    fn the_origin_of_a_path_is_that_of_a_directory_above_it() {
+        let mut lists = Lists::default();
+        let text = b"disk skip-worktree a\nindex skip-worktree d/e/\nabsent skip-worktree,assume-unchanged d/f\n";
+        lists.decode("origin", text).expect("valid");
+        let source = |path: &[u8]| lists.origin_of(path).map(|origin| origin.source);
+        assert_eq!(source(b"a"), Some(Source::Disk));
+        assert_eq!(source(b"d/e/x"), Some(Source::Index));
+        assert_eq!(source(b"d/e/x/y"), Some(Source::Index));
+        assert_eq!(source(b"d/f"), Some(Source::Absent));
+        for other in [&b"b"[..], b"d", b"d/e", b"d/f/x", b"d/ee", b"a/b", b""] {
+            assert_eq!(source(other), None, "{other:?}");
+        }
+        assert!(Lists::default().decode("origin", b"disk other a\n").is_err());
+        assert!(Lists::default().decode("origin", b"moon skip-worktree a\n").is_err());
     }
 
     #[test]

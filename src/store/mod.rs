@@ -57,7 +57,7 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{BESIDE, OpenEnvironment, open, open_beside, with_memory};
+pub use open::{OpenEnvironment, open, open_beside, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{
     foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,

@@ -130,7 +130,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
 }
 
 /// The mark of a repository that [`open_beside`] opened; only a section that was given by ourselves counts.
-pub const BESIDE: &str = "gitcheckpoint.beside=true";
+const BESIDE: &str = "gitcheckpoint.beside=true";
 
 /// Opens another repository than the one that the environment names: another working tree of it, a submodule.
 ///

@@ -384,6 +384,7 @@ impl<'a> Rewriter<'a> {
         new.modes.retain(|(path, _)| !without.takes(path));
         new.raw.retain(|path| !without.takes(path));
         new.intent_to_add.retain(|path| !without.takes(path));
+        new.origin.retain(|origin| !without.takes(&origin.path));
         if let (Some(snapshot), Some(_)) = (&checkpoint.document.snapshot, files.trees) {
             for tree in [&snapshot.tree, &snapshot.index] {
                 let (_, removed) = without

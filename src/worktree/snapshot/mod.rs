@@ -25,6 +25,7 @@ pub(in crate::worktree) mod lfs;
 mod memory;
 pub(in crate::worktree) mod names;
 mod nested;
+mod origin;
 mod queue;
 mod reachable;
 pub(in crate::worktree) mod settings;
@@ -263,6 +264,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         .map(|(path, n)| HeldFile { path, n })
         .collect();
     lists.sort();
+    found.flagged.sort_unstable();
+    lists.origin = origin::list(repo, writer, &index, (tree, index_tree), &found.flagged, &lists);
     let mut made = Snapshot {
         tree,
         index_tree,

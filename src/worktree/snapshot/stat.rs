@@ -92,7 +92,7 @@ pub(super) fn compare(entry: &Entry, meta: &Meta, ground: &WalkContext<'_>) -> S
     // git marks an entry that it cannot trust by a size of zero.
     let smudged = entry.stat.size == 0 && !entry.id.is_empty_blob();
     let clean = same_kind && !smudged && !entry.is_pending() && same_stat(&entry.stat, meta, ground);
-    if clean && !is_racy(&entry.stat, ground.index.written) {
+    if clean && !is_racy(&entry.stat, meta, ground) {
         StatVerdict::Clean
     } else {
         StatVerdict::Unknown
@@ -114,11 +114,17 @@ fn same_stat(stat: &entry::Stat, meta: &Meta, ground: &WalkContext<'_>) -> bool 
 }
 
 /// Whether the file may have been changed after the entry was made without a change of its time.
-fn is_racy(stat: &entry::Stat, written: FileTime) -> bool {
-    let modified = i64::from(stat.mtime.secs);
-    match modified.cmp(&(written.seconds & 0xffff_ffff)) {
+///
+/// git judges by whole seconds. Nanoseconds count here only if they were compared, so that a later edit would have shown.
+fn is_racy(stat: &entry::Stat, meta: &Meta, ground: &WalkContext<'_>) -> bool {
+    let written = ground.index.written;
+    let fine = ground.settings.check_stat
+        && [stat.mtime.nsecs, meta.mtime.nanos, written.nanos]
+            .iter()
+            .all(|n| *n != 0);
+    match i64::from(stat.mtime.secs).cmp(&(written.seconds & 0xffff_ffff)) {
         std::cmp::Ordering::Less => false,
-        std::cmp::Ordering::Equal if stat.mtime.nsecs != 0 && written.nanos != 0 => stat.mtime.nsecs >= written.nanos,
+        std::cmp::Ordering::Equal if fine => stat.mtime.nsecs >= written.nanos,
         std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => true,
     }
 }

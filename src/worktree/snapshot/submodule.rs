@@ -71,7 +71,11 @@ fn state_at(root: &Path, path: &[u8], work: &mut usize) -> SubmoduleState {
     let Ok(relative) = gix::path::from_byte_slice(path) else {
         return SubmoduleState::Unknown;
     };
-    store::open_beside(&root.join(relative))
+    let place = root.join(relative);
+    if !nested::may_be_opened(&place) {
+        return SubmoduleState::Unknown;
+    }
+    store::open_beside(&place)
         .ok()
         .and_then(|inner| state(&inner, work).ok())
         .unwrap_or(SubmoduleState::Unknown)

@@ -218,6 +218,8 @@ pub(super) struct WalkResult {
     pub tally: Tally,
     /// Submodules of the index that are checked out.
     pub submodules: Vec<Box<[u8]>>,
+    /// Index entries on disk that have flags by which git would not look at them.
+    pub flagged: Vec<usize>,
     /// How much was met that can change without a trace in the directories of the walk.
     pub elsewhere: usize,
 }
@@ -234,7 +236,7 @@ impl WalkResult {
     pub(super) fn noted(&self) -> usize {
         let lists = &self.lists;
         let listed = lists.modes.len() + lists.skipped.len() + lists.empty_dirs.len();
-        listed + self.tally.count() + self.submodules.len() + self.elsewhere
+        listed + self.tally.count() + self.submodules.len() + self.flagged.len() + self.elsewhere
     }
 
     /// Lists the permission bits of a file if a checkout would give others.
@@ -268,6 +270,7 @@ impl WalkResult {
         self.lists.empty_dirs.extend(other.lists.empty_dirs);
         self.tally.merge(other.tally);
         self.submodules.extend(other.submodules);
+        self.flagged.extend(other.flagged);
         self.elsewhere += other.elsewhere;
     }
 }

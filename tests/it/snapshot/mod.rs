@@ -1,6 +1,9 @@
 //! Snapshots of the working tree, checked with git's own word for what the files are.
 
 mod child;
+mod coarse;
+mod flags;
+mod foreign;
 mod held_files;
 mod hooks;
 mod large;

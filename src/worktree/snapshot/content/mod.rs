@@ -300,11 +300,15 @@ impl<'a> Thread<'a> {
 
     /// A digest of what the form of a file depends on beside its bytes.
     fn basis(&self, candidate: &FileToRead, conversion: &Conversion<'_>) -> u64 {
-        if conversion.is_identity() {
+        let ground = self.reader.ground;
+        // Where the disk does not show the mode, the index does.
+        let of_disk = ground.settings.file_mode && ground.settings.symlinks;
+        if conversion.is_identity() && of_disk {
             return 0;
         }
         // Whether CRLF is converted depends on the blob in the index, and a pointer of git-lfs is kept if it is there.
-        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
+        let entry = candidate.entry.map(|at| ground.index.entry(at));
+        let entry = entry.map(|entry| (entry.id, entry.mode.bits()));
         cache::digest((conversion.digest(), entry))
     }
 

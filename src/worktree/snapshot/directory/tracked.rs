@@ -11,6 +11,7 @@ use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, FileKind, Meta};
 use crate::worktree::snapshot::index::{EntryExt, Group};
 use crate::worktree::snapshot::nested::{self, Nested};
+use crate::worktree::snapshot::origin;
 use crate::worktree::snapshot::stat::{self, StatVerdict};
 use crate::worktree::snapshot::walk::{PathState, ReadReason, WalkMode};
 
@@ -131,6 +132,7 @@ impl<'a> Visit<'a, '_> {
         self.found.elsewhere += usize::from(meta.links > 1);
         let entry = self.ground.index.entry(at);
         let path = self.ground.index.path(at);
+        self.note_flags(at);
         self.found.note_mode(self.ground, path, meta, Some(entry));
         if !group.below.is_empty() {
             // An unmerged index may have both. Put there whatever it is, or what is below would represent the name.
@@ -148,10 +150,18 @@ impl<'a> Visit<'a, '_> {
         }
     }
 
+    /// Notes that an entry at which git would not look is on disk.
+    fn note_flags(&mut self, at: usize) {
+        if !origin::flags(self.ground.index.entry(at)).is_empty() {
+            self.found.flagged.push(at);
+        }
+    }
+
     /// A gitlink of the index with a directory on disk.
     pub(super) fn submodule(&mut self, dir: &Dir, group: &Group<'_>, path: &[u8]) {
         self.found.elsewhere += 1;
         self.unsure = true;
+        self.note_flags(self.entry_at(group));
         match nested::look(self.repo, dir, group.name, path, self.ground) {
             Nested::At(id) => {
                 self.found.submodules.push(path.into());
