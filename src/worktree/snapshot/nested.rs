@@ -72,29 +72,27 @@ fn read(repo: &Repository, dot_git: &Path) -> Option<Nested> {
         return None;
     }
     if config.reftable {
-        let tables = small(&git_dir.join("reftable").join("tables.list"), SMALL)??;
+        let tables = small(&git_dir.join("reftable").join("tables.list"), SMALL).ok()??;
         let tables = tables.lines().filter_map(|name| gix::path::from_byte_slice(name).ok());
         let directories = [git_dir.join("reftable"), common.join("reftable")];
         let mut files = tables.flat_map(|name| directories.iter().map(move |directory| directory.join(name)));
         let plain = files.all(|file| is_plain(&file, LARGE)) && is_sound(&git_dir, &common);
         return plain.then(|| head_by_git(&git_dir))?;
     }
-    let mut name = match parse_ref(&small(&git_dir.join("HEAD"), SMALL)??, config.hash)? {
+    let mut name = match parse_ref(&small(&git_dir.join("HEAD"), SMALL).ok()??, config.hash)? {
         Target::Commit(id) => return Some(Nested::At(id)),
         Target::Name(name) => name,
     };
     for _ in 0..SYMREFS {
         let file = common.join(gix::path::from_byte_slice(&name).ok()?);
-        match small(&file, SMALL)? {
-            Some(content) => match parse_ref(&content, config.hash)? {
-                Target::Commit(id) => return Some(Nested::At(id)),
-                Target::Name(next) => name = next,
-            },
-            None => {
-                let packed = small(&common.join("packed-refs"), LARGE)?.unwrap_or_default();
-                let id = find_packed(&packed, &name);
-                return Some(id.map_or(Nested::Without, Nested::At));
-            }
+        let Some(content) = small(&file, SMALL).ok()? else {
+            let packed = small(&common.join("packed-refs"), LARGE).ok()?.unwrap_or_default();
+            let id = find_packed(&packed, &name);
+            return Some(id.map_or(Nested::Without, Nested::At));
+        };
+        match parse_ref(&content, config.hash)? {
+            Target::Commit(id) => return Some(Nested::At(id)),
+            Target::Name(next) => name = next,
         }
     }
     None
@@ -107,18 +105,22 @@ const LARGE: u64 = 64 << 20;
 /// As many refs as git follows until it gives up.
 const SYMREFS: usize = 5;
 
-/// The content of a file that may be missing; `None` when it is no regular file, larger than `limit`, or cannot be read.
+/// The content of a file that may be missing; an error when it is no regular file, larger than `limit`, or cannot be read.
 /// Never waits.
-fn small(path: &Path, limit: u64) -> Option<Option<Vec<u8>>> {
-    let missing = |error: &io::Error| is_absence(error) || error.kind() == io::ErrorKind::IsADirectory;
+fn small(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let (file, length) = match os::open_regular_sized(path) {
         Ok(opened) => opened,
-        Err(error) => return missing(&error).then_some(None),
+        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::IsADirectory => return Ok(None),
+        Err(error) => return Err(error),
     };
     let mut content = Vec::new();
-    (length <= limit).then_some(())?;
-    file.take(limit + 1).read_to_end(&mut content).ok()?;
-    (content.len() as u64 <= limit).then_some(Some(content))
+    if length <= limit {
+        file.take(limit + 1).read_to_end(&mut content)?;
+    }
+    if length > limit || content.len() as u64 > limit {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(Some(content))
 }
 
 /// Whether a file may be opened by others: it is regular and not larger than `limit`, or missing.
@@ -150,7 +152,7 @@ fn is_sound(git_dir: &Path, common: &Path) -> bool {
     while let Some(directory) = objects.get(at) {
         at += 1;
         let file = directory.join("info").join("alternates");
-        let Some(list) = small(&file, SMALL) else {
+        let Ok(list) = small(&file, SMALL) else {
             return false;
         };
         // As deep as git follows them, and no more than anybody has.
@@ -168,7 +170,7 @@ fn is_sound(git_dir: &Path, common: &Path) -> bool {
             }
         }
     }
-    let head_ref = small(&git_dir.join("HEAD"), SMALL).flatten();
+    let head_ref = small(&git_dir.join("HEAD"), SMALL).ok().flatten();
     let head_ref = head_ref.and_then(|content| {
         let name = content.trim().strip_prefix(b"ref:")?.trim();
         Some(common.join(gix::path::from_byte_slice(name).ok()?))
@@ -189,7 +191,7 @@ pub(super) fn may_be_opened(root: &Path) -> bool {
 
 /// The directory that a linked working tree's repository shares with others, else its own.
 fn common_dir(git_dir: &Path) -> Option<PathBuf> {
-    let Some(content) = small(&git_dir.join("commondir"), SMALL)? else {
+    let Some(content) = small(&git_dir.join("commondir"), SMALL).ok()? else {
         return Some(git_dir.to_owned());
     };
     let path = content.trim_end_with(|end| end == '\n' || end == '\r');
@@ -204,9 +206,11 @@ struct Config {
 
 impl Config {
     fn read(common: &Path) -> Option<Self> {
-        let bytes = small(&common.join("config"), SMALL)?.unwrap_or_default();
+        let bytes = small(&common.join("config"), SMALL).ok()?.unwrap_or_default();
         let meta = gix::config::file::Metadata::from(gix::config::Source::Local);
-        let config = gix::config::File::from_bytes_no_includes(&bytes, meta, Default::default()).ok()?;
+        let config =
+            gix::config::File::from_bytes_no_includes(&bytes, meta, gix::config::file::init::Options::default())
+                .ok()?;
         let hash = match config.string("extensions.objectFormat") {
             None => gix::hash::Kind::Sha1,
             Some(name) if name == "sha1" => gix::hash::Kind::Sha1,
@@ -276,7 +280,7 @@ fn git_dir(dot_git: &Path) -> io::Result<Option<PathBuf>> {
         return Ok(None);
     }
     std::fs::File::open(dot_git)?;
-    let content = small(dot_git, SMALL).flatten().unwrap_or_default();
+    let content = small(dot_git, SMALL).ok().flatten().unwrap_or_default();
     let Some(path) = content.strip_prefix(b"gitdir: ") else {
         return Ok(None);
     };

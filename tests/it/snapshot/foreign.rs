@@ -48,7 +48,7 @@ const SPOILED: &[Spoiled] = &[
     }),
     ("alternates a FIFO", |w| fifo(w, "f/.git/objects/info/alternates")),
     ("alternates a device", |w| {
-        link(w, "/dev/zero", "f/.git/objects/info/alternates")
+        link(w, "/dev/zero", "f/.git/objects/info/alternates");
     }),
     ("alternates of alternates", |w| {
         fs::create_dir_all(w.path("f/more/info")).unwrap();
@@ -130,7 +130,7 @@ fn the_commit_of_a_sound_one_is_what_git_adds() {
         ("as it is", |_| {}),
         ("packed refs", |w| drop(w.git(["-C", "f", "pack-refs", "--all"]))),
         ("detached", |w| {
-            drop(w.git(["-C", "f", "checkout", "--quiet", "--detach"]))
+            drop(w.git(["-C", "f", "checkout", "--quiet", "--detach"]));
         }),
         ("a symbolic branch", |w| {
             w.git(["-C", "f", "symbolic-ref", "refs/heads/alias", "refs/heads/main"])
