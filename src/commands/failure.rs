@@ -154,6 +154,9 @@ impl From<Error> for CommandError {
                 of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
+            Error::Claimed { ref session, .. } => {
+                of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
+            }
             Error::Summarizer { .. } | Error::SummarizerInterrupted => of(FailureKind::Fatal)
                 .hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand"),
             Error::RequestTooLong { .. } => of(FailureKind::Invalid)

@@ -8,6 +8,7 @@ use clap::Command;
 macro_rules! page_lines {
     () => {
         "  tutorial         from the first save to two ways at once
+  record           everything that a record can hold, in one JSON
   architecture     how it works, and why it can be trusted
   recovery         what to do when something went wrong
   compaction       long chats, and how they fit
@@ -76,8 +77,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Everyday",
         &[
-            "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "finish", "switch", "rename",
-            "delete", "pin", "unpin",
+            "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "finish", "claim", "release",
+            "switch", "rename", "delete", "pin", "unpin",
         ],
     ),
     ("Time travel", &["restore", "apply", "undo", "redo", "fork", "compare"]),

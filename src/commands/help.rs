@@ -67,6 +67,12 @@ pub(super) const GUIDES: &[Guide] = &[
         source: include_str!("guides/tutorial.md"),
     },
     Guide {
+        name: "record",
+        about: "everything that a record can hold, in one JSON",
+        section: 7,
+        source: include_str!("guides/record.md"),
+    },
+    Guide {
         name: "architecture",
         about: "how it works, and why it can be trusted",
         section: 7,

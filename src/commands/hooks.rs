@@ -188,10 +188,10 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
             "commit-msg does nothing yet; switch it on: git config checkpoint.commitTrailer on",
         );
     }
-    if opened.scene().session.is_none() && !work::is_wanted(&opened.scene()) {
+    if opened.scene().session.is_none() && !work::is_wanted(&opened.scene(), Hook::PostCheckout) {
         context.ui.hint(
             "Hooks",
-            "they save to the current session; there is none yet: git checkpoint start",
+            "they save to the current session; without one the next commit starts a session named after the branch",
         );
     }
     Ok(())
@@ -475,7 +475,7 @@ fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), Comman
     }
     // A rebase makes hundreds of commits: not even a process for each.
     let ends = hook == Hook::PostRewrite && args.first().is_some_and(|arg| arg == "rebase");
-    if !work::is_wanted(&opened.scene()) || (hooks::is_rebasing(opened.scene().repo) && !ends) {
+    if !work::is_wanted(&opened.scene(), hook) || (hooks::is_rebasing(opened.scene().repo) && !ends) {
         return Ok(());
     }
     let reads = hook == Hook::PostRewrite;
@@ -515,6 +515,16 @@ fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) 
     }
 }
 
+/// Rewrites the files that `checkpoint.exportTo` names, after a hook saved to the current session.
+fn kept_up_to_date(scene: &Scene<'_>) {
+    let current = crate::store::current::read(scene.repo)
+        .ok()
+        .and_then(|current| current.session);
+    if let Some(name) = scene.session.cloned().or(current.map(|session| session.name)) {
+        let _ = super::export::after_save(scene, &name);
+    }
+}
+
 /// The worker: saves, and notes how it went.
 fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &OpenedRepository) -> Result<(), CommandError> {
     let begun = Instant::now();
@@ -525,7 +535,11 @@ fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &OpenedRepository)
     };
     hooks::note(scene.repo, &note(hook, scene.now, "running", String::new(), begun))?;
     let (outcome, what) = match work::run(&scene, hook, args, input) {
-        Ok(HookOutcome::Saved(id)) => ("saved", oid(id).to_string()),
+        Ok(HookOutcome::Saved(id)) => {
+            // A file that could not be written is reported by the next save, too.
+            kept_up_to_date(&scene);
+            ("saved", oid(id).to_string())
+        }
         Ok(HookOutcome::SavedOnly(id, why)) => (
             "failed",
             format!(

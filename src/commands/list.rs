@@ -37,9 +37,18 @@ pub(super) struct Args {
     /// Only sessions with this status
     #[arg(long, value_parser = ["active", "paused", "completed", "failed", "interrupted"])]
     status: Option<String>,
-    /// Only sessions with this task
-    #[arg(long, value_name = "TEXT")]
+    /// Only sessions with this task, in words or by id; a task of the record counts by its id, issue or title
+    #[arg(long, value_name = "TASK")]
     task: Option<String>,
+    /// Only sessions whose task, or one of whose tasks, is in this state, such as 'blocked' or 'in_progress'
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Only sessions for this feature, by name or id
+    #[arg(long, value_name = "FEATURE")]
+    feature: Option<String>,
+    /// Only sessions, or sessions with a task, for this issue
+    #[arg(long, value_name = "ISSUE")]
+    issue: Option<String>,
     /// Only sessions saved last on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
@@ -138,6 +147,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         agent: args.agent,
         status: args.status.and_then(|s| s.parse::<SessionStanding>().ok()),
         task: args.task,
+        state: args.state,
+        feature: args.feature,
+        issue: args.issue,
         branch: args.branch,
         grep: args.grep,
         since: args.since,

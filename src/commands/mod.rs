@@ -8,6 +8,7 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod claim;
 mod compact;
 mod context;
 mod delete;
@@ -172,6 +173,8 @@ commands! {
     "diff" Diff(diff::Args) => diff::run,
     "status" Status(status::Args) => status::run,
     "finish" Finish(finish::Args) => finish::run,
+    "claim" Claim(claim::Args) => claim::claim,
+    "release" Release(claim::ReleaseArgs) => claim::release,
     "switch" Switch(switch::Args) => switch::run,
     "rename" Rename(rename::Args) => rename::run,
     "restore" Restore(restore::Args) => restore::run,

@@ -236,6 +236,11 @@ fn ask_for_session(context: &Context, opened: &OpenedRepository) -> Result<(), C
     Ok(())
 }
 
+/// Whom a checkpoint of this command is by: the agent, else the git user.
+pub(super) fn author(scene: &crate::ops::Scene<'_>) -> String {
+    save::author(scene)
+}
+
 /// Makes the checkpoint and reports it; also what other commands that end in a checkpoint do.
 pub(super) fn report(
     context: &mut Context,
@@ -299,6 +304,9 @@ fn report_and(
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
+        for trouble in super::export::after_save(&opened.scene(), &receipt.session) {
+            context.ui.warning(&trouble);
+        }
     }
     if push {
         // The save is reported whether the push works or not.

@@ -48,6 +48,9 @@ pub struct Session {
     /// Where a fork came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkSource>,
+    /// Who works on it alone for now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
     /// Anything else the caller wants kept.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
@@ -79,6 +82,7 @@ impl Session {
             task: None,
             created_at: Timestamp::from_unix(0, 0),
             forked_from: None,
+            claim: None,
             metadata: Map::new(),
             unknown: Map::new(),
         };
@@ -101,6 +105,28 @@ impl Session {
             member: "session".into(),
             reason: json::words(&e),
         })
+    }
+}
+
+/// A session claimed by somebody who works on it alone: automatic checkpoints of others leave it alone, and others who save
+/// to it are warned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    /// An agent's name or the git user's.
+    pub by: String,
+    /// The machine.
+    pub host: String,
+    /// Since when.
+    pub at: Timestamp,
+    /// Until when; for good without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl Claim {
+    /// Whether it holds at a time against somebody else.
+    pub fn holds_against(&self, by: &str, now: Timestamp) -> bool {
+        self.by != by && self.until.is_none_or(|until| now < until)
     }
 }
 

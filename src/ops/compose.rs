@@ -158,6 +158,7 @@ pub(super) fn new_session(scene: &Scene<'_>, name: ShortName) -> Result<Session,
         task: None,
         created_at: scene.now,
         forked_from: None,
+        claim: None,
         metadata: Map::new(),
         unknown: Map::new(),
     })

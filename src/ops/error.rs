@@ -313,6 +313,18 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// Somebody else has claimed the session.
+    #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
+    Claimed {
+        /// The session.
+        session: ShortName,
+        /// Who.
+        by: String,
+        /// Where.
+        host: String,
+        /// Until when.
+        until: Option<Timestamp>,
+    },
     /// The program that summarizes the chat was interrupted: nobody wants a summary any more.
     #[error("cannot summarise the chat: it was interrupted")]
     SummarizerInterrupted,

@@ -1,7 +1,7 @@
-//! What git's hooks do here: a checkpoint for what just happened, on the session that is current on this branch.
+//! The work of git's hooks: a checkpoint for what just happened, on the session that is current on this branch.
 //!
-//! Where no session is in use nothing is done. A commit on a branch without a session starts one while another branch
-//! has a current one, so that no session gets what belongs to another branch. During a rebase nothing is done either; one checkpoint comes at
+//! Without one, a commit goes into the session that was paused last on this branch, which stays paused, else starts a
+//! session named after the branch; a checkout or a push starts none. During a rebase nothing is done either; one checkpoint comes at
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
@@ -11,7 +11,7 @@ use crate::{
         document::{CheckpointKind, SessionStatus},
         hook::Hook,
     },
-    store::{ObjectId, current, facts, hooks},
+    store::{self, ObjectId, current, facts, hooks},
 };
 
 /// Outcome of a hook.
@@ -28,17 +28,20 @@ pub enum HookOutcome {
 }
 
 /// Whether a hook has anything to do here at all; looks at one small file.
-pub fn is_wanted(scene: &Scene<'_>) -> bool {
-    scene.session.is_some() || current::is_any(scene.repo)
+pub fn is_wanted(scene: &Scene<'_>, hook: Hook) -> bool {
+    makes_commit(hook) || scene.session.is_some() || current::is_any(scene.repo)
+}
+
+/// Whether git ran the hook because there is a new commit.
+fn makes_commit(hook: Hook) -> bool {
+    matches!(hook, Hook::PostCommit | Hook::PostMerge | Hook::PostRewrite)
 }
 
 /// Does what a hook is for. `args` and `input` are what git gave it.
 pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<HookOutcome, Error> {
-    let chosen =
-        session_choice::session_for_command(scene)?.filter(|chosen| !chosen.tip.document.session.status.is_finished());
-    let is_commit = matches!(hook, Hook::PostCommit | Hook::PostRewrite | Hook::PostMerge);
-    let starts = chosen.is_none() && is_commit && current::read(scene.repo)?.elsewhere.is_some();
-    if chosen.is_none() && !starts {
+    let chosen = session_choice::session_for_command(scene)?;
+    let open = chosen.filter(|chosen| !chosen.tip.document.session.status.is_finished());
+    if open.is_none() && (scene.session.is_some() || !makes_commit(hook)) {
         return Ok(HookOutcome::Skipped("no session is current on this branch"));
     }
     let arg = |at: usize| args.get(at).map(String::as_str);
@@ -49,8 +52,17 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     let facts = facts::git_facts(scene.repo, None)?;
     let subject = facts.head_subject.clone();
     let mut request = save::SaveRequest::new(CheckpointKind::Commit);
-    request.start = starts;
-    request.status = chosen.map_or(SessionStatus::Active, |chosen| chosen.tip.document.session.status);
+    if let Some(chosen) = &open {
+        request.start = false;
+        request.status = chosen.tip.document.session.status;
+    } else {
+        let here = store::worktree_id(scene.repo);
+        let (paused, _) = session_choice::paused_here(scene, facts.branch.as_deref(), &here)?;
+        if paused.is_some() {
+            request.status = SessionStatus::Paused;
+            request.leave = true;
+        }
+    }
     request.trigger = Some(hook.name().to_owned());
     let commit = facts.head.clone();
     match hook {
@@ -92,7 +104,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
             let Some(id) = receipt.id else {
                 return Ok(HookOutcome::Unchanged);
             };
-            if let (true, true, Some(commit)) = (is_commit, scene.settings.commit_notes, &commit)
+            if let (true, true, Some(commit)) = (makes_commit(hook), scene.settings.commit_notes, &commit)
                 && let Err(error) = link::note(scene, commit, id, &receipt.session)
             {
                 return Ok(HookOutcome::SavedOnly(id, error.to_string()));

@@ -3,7 +3,8 @@
 use super::{Error, Scene, select, session_choice};
 use crate::{
     model::{
-        document::{CheckpointKind, SessionStatus},
+        document::{CheckpointKind, Document, SessionStatus},
+        item,
         selector::Selector,
     },
     store::{
@@ -22,8 +23,14 @@ pub struct SessionFilter {
     pub agent: Option<String>,
     /// In this status; `interrupted` counts as a status of its own.
     pub status: Option<SessionStanding>,
-    /// With this task.
+    /// With this task: the session's, in words or by its id elsewhere, or one of the record, by id, issue or title.
     pub task: Option<String>,
+    /// In this state: that of the session's task elsewhere, or with a task of this status; `blocked` also with a blocker.
+    pub state: Option<String>,
+    /// For this feature, by name or id.
+    pub feature: Option<String>,
+    /// For this issue: the session's, or of a task.
+    pub issue: Option<String>,
     /// Saved last on this branch.
     pub branch: Option<String>,
     /// Whose name or subject holds this text, whatever its case.
@@ -120,7 +127,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
             tip,
             current,
         };
-        if keeps(filter, since, &row) {
+        if keeps(scene, filter, since, &row) {
             rows.push(row);
         }
     }
@@ -153,7 +160,7 @@ fn standing_of_each(scene: &Scene<'_>, tip: &CheckpointCommit, watchers: &[Watch
 }
 
 /// Whether a filter lets a row through; damaged sessions pass every filter, so that they are not overlooked.
-fn keeps(filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) -> bool {
+fn keeps(scene: &Scene<'_>, filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) -> bool {
     let Ok((entry, standing)) = &row.tip else { return true };
     let trailers = &entry.trailers;
     let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
@@ -163,11 +170,48 @@ fn keeps(filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) ->
         row.name.contains(&text) || entry.subject.to_lowercase().contains(&text) || summary.contains(&text)
     };
     equal(&filter.agent, &trailers.agent)
-        && equal(&filter.task, &trailers.task)
         && equal(&filter.branch, &trailers.branch)
         && filter.status.is_none_or(|wanted| wanted == *standing)
         && filter.grep.as_ref().is_none_or(holds)
         && since.is_none_or(|since| entry.time.unix() >= since)
+        && (!filter.needs_document()
+            || (filter.task.is_some() && filter.only_task() && filter.task == trailers.task)
+            || checkpoint::load(scene.repo, entry.id).is_ok_and(|found| filter.fits(&found.document)))
+}
+
+impl SessionFilter {
+    /// Whether it asks for what only the document says.
+    fn needs_document(&self) -> bool {
+        self.task.is_some() || !self.only_task()
+    }
+
+    /// Whether the task is all that it asks of the document.
+    fn only_task(&self) -> bool {
+        self.state.is_none() && self.feature.is_none() && self.issue.is_none()
+    }
+
+    /// Whether a document is what is asked for.
+    fn fits(&self, document: &Document) -> bool {
+        let (session, record) = (&document.session, &document.record);
+        let any = |wanted: &Option<String>, found: &[Option<&str>]| {
+            wanted.as_deref().is_none_or(|wanted| found.contains(&Some(wanted)))
+        };
+        let tasks = || record.tasks.iter();
+        let mut of_task = vec![session.task.as_deref(), session.task_id.as_deref()];
+        of_task.extend(tasks().flat_map(|task| [Some(&*task.id), task.issue.as_deref(), Some(&*task.title)]));
+        let mut states = vec![session.task_state.as_deref()];
+        states.extend(tasks().map(|task| Some(item::status_word(task.status))));
+        states.push((!record.blockers.is_empty()).then_some("blocked"));
+        let mut issues: Vec<_> = session.issues.iter().map(|issue| Some(issue.as_str())).collect();
+        issues.extend(tasks().map(|task| task.issue.as_deref()));
+        any(&self.task, &of_task)
+            && any(&self.state, &states)
+            && any(
+                &self.feature,
+                &[session.feature.as_deref(), session.feature_id.as_deref()],
+            )
+            && any(&self.issue, &issues)
+    }
 }
 
 /// Session of a log, with its checkpoints.

@@ -142,7 +142,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         session,
         damaged,
         interrupted: super::restore::interrupted(scene)?,
-        watcher: watch::here(scene.repo)?,
+        watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::change_stamp::mirrors(scene.repo),
     })
@@ -178,4 +178,12 @@ fn same_place(tip: &Checkpoint, present: &CurrentSnapshot) -> bool {
     saved.head == now.head
         && saved.branch == now.branch
         && (saved_index.is_none() || saved_index == index(present.snapshot.as_ref().map(|s| s.index_tree)))
+}
+
+/// Whether what a watcher says is still news: one that was cut off is not, once its session was saved after that.
+fn is_news(scene: &Scene<'_>, watcher: &Watcher) -> bool {
+    let Watcher::Gone(state) = watcher else { return true };
+    let Some(session) = &state.session else { return true };
+    let tip = store::session::tip(scene.repo, &session.name).ok().flatten();
+    tip.is_none() || tip.map(checkpoint::oid) == state.tip
 }

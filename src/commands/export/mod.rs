@@ -1,5 +1,6 @@
 //! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
 
+mod keep;
 mod multi_file;
 mod omissions;
 mod receipt;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+pub(super) use self::keep::after_save;
 use self::receipt::ExportReceipt;
 use super::{
     Context,
@@ -295,6 +297,18 @@ fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bo
         write(context, path, &after)?;
     }
     Ok(true)
+}
+
+/// The bytes of a format that is one file.
+fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> {
+    match make {
+        ExportWriter::Note(make) => with_source(exported, make).into_bytes(),
+        ExportWriter::Json => everything(exported),
+        ExportWriter::File(system) | ExportWriter::Folder(system, _) => {
+            let files = foreign(exported, system).0.0.into_iter();
+            files.map(|(_, bytes)| bytes).next().unwrap_or_default()
+        }
+    }
 }
 
 fn with_source(exported: &ExportedCheckpoint, make: fn(&DocumentSource<'_>) -> String) -> String {

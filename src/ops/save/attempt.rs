@@ -11,7 +11,7 @@ use super::{
         record,
         session_choice::{self, SessionChoice},
     },
-    SaveRequest, SaveTarget,
+    OverClaim, SaveRequest, SaveTarget,
 };
 use crate::{
     model::{
@@ -127,6 +127,7 @@ impl SaveAttempt<'_> {
         let mut subject = session_choice::carried(tip, &chosen.name);
         let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         let stood = subject.session.status;
+        self.refuse_claimed(chosen, &subject.session)?;
         for operation in self.operations {
             subject.apply(operation)?;
         }
@@ -174,6 +175,30 @@ impl SaveAttempt<'_> {
             draft::clear(scene.repo, id, last, scene.wait)?;
         }
         Ok(current::write(scene.repo, &current::read(scene.repo)?.left(id))?)
+    }
+
+    /// Refuses a session that somebody else has claimed. The tip was read under the lock of the session, and the ref moves
+    /// by compare-and-swap from it: of two that claim at once one is refused.
+    fn refuse_claimed(&self, chosen: &SessionChoice, session: &crate::model::document::Session) -> Result<(), Error> {
+        let by = compose::by(self.scene, self.people);
+        let Some(claim) = session
+            .claim
+            .as_ref()
+            .filter(|claim| claim.holds_against(&by, self.scene.now))
+        else {
+            return Ok(());
+        };
+        let automatic = matches!(self.request.kind, CheckpointKind::Commit | CheckpointKind::Event);
+        match self.request.claim {
+            OverClaim::Forced => Ok(()),
+            OverClaim::Automatic if !automatic => Ok(()),
+            _ => Err(Error::Claimed {
+                session: chosen.name.clone(),
+                by: claim.by.clone(),
+                host: claim.host.clone(),
+                until: claim.until,
+            }),
+        }
     }
 
     fn refuse_taken(&self, chosen: &SessionChoice, name: &ShortName) -> Result<(), Error> {
@@ -269,6 +294,12 @@ impl SaveAttempt<'_> {
             receipt.trouble.push(format!(
                 "a {operation} was interrupted before, and the files are between two states; see: git checkpoint restore --continue or --abort"
             ));
+        }
+        let by = compose::by(scene, self.people);
+        let claim = receipt.document.session.claim.as_ref();
+        if let Some(claim) = claim.filter(|claim| claim.holds_against(&by, scene.now)) {
+            let warning = format!("the session is claimed by {} on {}", claim.by, claim.host);
+            receipt.trouble.push(warning);
         }
         receipt.parent = composed.parent.or(composed.start);
         receipt.id = Some(composed.written.id);

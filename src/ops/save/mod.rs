@@ -69,12 +69,26 @@ pub struct SaveRequest {
     pub leave: bool,
     /// Whether a session is started when there is none to continue.
     pub start: bool,
+    /// Whether a claim of somebody else is overridden; without it a claim, and what is saved automatically, is refused.
+    pub claim: OverClaim,
     /// Change of the chat.
     pub chat: chat::ChatChange,
     /// Autosave made before this save, which undo reverts as well.
     pub(in crate::ops) first: Option<First>,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,
+}
+
+/// What a save does where somebody else has claimed the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OverClaim {
+    /// A checkpoint that is made automatically is refused; a person's is made, and the claim is reported.
+    #[default]
+    Automatic,
+    /// It is refused.
+    Refused,
+    /// It is made.
+    Forced,
 }
 
 /// A checkpoint that was made for another one, of what waited.
@@ -104,6 +118,7 @@ impl SaveRequest {
             dry_run: false,
             leave: false,
             start: true,
+            claim: OverClaim::Automatic,
             chat: chat::ChatChange::Keep,
             first: None,
             operation_ends: false,
@@ -180,6 +195,11 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         .cloned()
         .unwrap_or_else(|| ShortName::slug("session", "current"));
     Err(Error::Contended { session, tries: TRIES })
+}
+
+/// Whom a checkpoint is by: the agent, else the git user.
+pub fn author(scene: &Scene<'_>) -> String {
+    compose::by(scene, &compose::people(scene))
 }
 
 /// Refuses what is no project: a bare repository, the home directory, the root of the file system.

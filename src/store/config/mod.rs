@@ -36,6 +36,8 @@ pub struct Settings {
     pub compact_command: Option<String>,
     pub compact_timeout: Duration,
     pub exclude: Vec<String>,
+    /// Files that each save rewrites, as `<format>:<path>`.
+    pub export_to: Vec<String>,
     pub interrupted_after: Duration,
     pub keep_completed: Option<bool>,
     pub keep_failed: Option<bool>,
@@ -82,6 +84,7 @@ impl Settings {
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             compact_timeout: found.last("compactTimeout", |value, _| span(value))?,
             exclude: found.list("exclude")?,
+            export_to: found.list("exportTo")?,
             interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
             keep_completed: kept(&found.last("keepCompleted", word)?),
             keep_failed: kept(&found.last("keepFailed", word)?),

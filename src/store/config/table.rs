@@ -83,6 +83,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
     },
     Setting {
+        name: "exportTo",
+        kind: SettingKind::List,
+        default: "",
+        doc: "files that each save rewrites, as <format>:<path> below the top of the working tree, such as handoff:HANDOFF.md",
+    },
+    Setting {
         name: "graph",
         kind: SettingKind::Word(&["auto", "ascii", "unicode"]),
         default: "auto",

@@ -44,6 +44,9 @@ fork auth --name try2
 diff --range auth try
 compare try try2
 compare auth try
+claim auth --for 1h
+release auth
+list --state blocked
 switch auth --dry-run
 switch auth
 step start design --objective 'types first'

@@ -220,11 +220,18 @@ fn hooks_and_watch_save_to_the_session_of_the_branch_or_start_one() {
     world.file("README.md", "again\n");
     world.checkpoint(["watch", "--once"]).success();
     assert_eq!(sessions(), "feature-token-auth\nmain\nother");
-    // Where the work was put aside, it stays so.
+    // Where the work was put aside, it stays so, and has the commit.
     world.checkpoint(["pause"]).success();
     let paused = world.git_line(["rev-parse", "refs/checkpoints/other"]);
     world.git(["commit", "-qam", "after the pause"]).success();
-    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/other"]), paused);
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/other~1"]), paused);
+    let json = world.checkpoint(["list", "--json"]).success().stdout_json();
+    let row = &json["sessions"][0];
+    assert_eq!((&row["session"], &row["status"]), (&"other".into(), &"paused".into()));
+    assert_eq!(
+        (&row["subject"], &row["current"]),
+        (&"after the pause".into(), &false.into())
+    );
 }
 
 #[test]

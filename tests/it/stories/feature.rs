@@ -159,7 +159,7 @@ fn a_feature_over_three_sessions() {
         .success()
         .stdout_has("(decided; ")
         .stdout_has("chosen disk")
-        .stdout_has("because a restart loses nothing")
+        .stdout_has("because a restart")
         .stdout_has("memory: in memory (")
         .stdout_has("storage-memory)")
         .stdout_has("sessions storage-disk)");

@@ -134,7 +134,7 @@ fn a_summary_that_somebody_wrote_stays() {
         assert!(out.contains("where I really am, and why"), "{command:?}: {out}");
     }
     let log = world.checkpoint(["log", "s"]).success().stdout().to_owned();
-    for subject in ["fix typo", "Done: task", "compacted", "switched to branch other"] {
+    for subject in ["fix typo", "Done: task", "compacted"] {
         assert!(log.contains(subject), "{subject}: {log}");
     }
     assert_eq!(
@@ -411,16 +411,14 @@ fn text_of_others_stands_between_delimiters() {
             let out = run.success().stdout().to_owned();
             assert!(out.contains("written by others"), "{place} {command:?}: {out}");
             assert!(out.contains("EVIL"), "{out}");
+            let token = out.split("BEGIN ").nth(1).unwrap().split_whitespace().next().unwrap();
+            let (begin, end) = (format!("BEGIN {token}"), format!("END {token}"));
             let mut inside = false;
             for line in out.lines() {
-                if line.starts_with("BEGIN ") {
-                    inside = true;
-                }
+                inside |= line.starts_with(&begin);
                 assert!(inside || !line.contains("EVIL"), "{place} {command:?}: {line}\n{out}");
-                assert!(!line.starts_with("BEGIN ") || !line.contains("EVIL"), "{line}");
-                if line.starts_with("END ") && line != "END x" {
-                    inside = false;
-                }
+                assert!(!line.starts_with(&begin) || !line.contains("EVIL"), "{line}");
+                inside &= !line.starts_with(&end);
             }
         }
     }
@@ -509,4 +507,190 @@ fn a_pipe_is_read_like_a_file() {
         .checkpoint(["save", "-m", "x", "--record", "src"])
         .code(128)
         .stderr_has("it is a directory");
+}
+
+#[test]
+fn the_guide_to_the_record_has_json_that_works() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    let guide = include_str!("../../../src/commands/guides/record.md");
+    let json = guide.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let given: serde_json::Value = serde_json::from_str(json).unwrap();
+    for _ in 0..2 {
+        let run = world
+            .command(crate::support::PROGRAM, ["save", "--record", "-"])
+            .input(json.to_owned())
+            .run();
+        run.success().stderr_lacks("warning");
+    }
+    let shown = world.checkpoint(["show", "--json"]).success().stdout_json();
+    let record = &shown["document"]["record"];
+    for (member, value) in given.as_object().unwrap() {
+        assert!(!record[member].is_null(), "{member}");
+        let Some(first) = value.as_array().and_then(|items| items[0].as_object()) else {
+            continue;
+        };
+        for (name, value) in first {
+            assert_eq!(&record[member][0][name], value, "{member}.{name}");
+        }
+    }
+    // Every list of the record is in it.
+    let schema = world
+        .checkpoint(["help", "schemas", "document"])
+        .success()
+        .stdout_json();
+    for member in schema["$defs"]["record"]["properties"].as_object().unwrap().keys() {
+        let own = ["auto_summary", "error", "attachments"].contains(&member.as_str());
+        assert!(own || given[member] != serde_json::Value::Null, "{member}");
+    }
+}
+
+#[test]
+fn a_commit_without_a_session_starts_one() {
+    let world = World::with_commit();
+    world.checkpoint(["hooks", "install"]).success();
+    world.file("src/main.txt", "two\n");
+    world.git(["commit", "-qam", "second"]).success();
+    let json = world.checkpoint(["list", "--json"]).success().stdout_json();
+    assert!(
+        json["sessions"][0]["session"].as_str().unwrap().starts_with("main"),
+        "{json}"
+    );
+    world.checkpoint(["log"]).success().stdout_has("second");
+    // One that was paused here gets the commit and stays paused.
+    world.checkpoint(["pause", "-m", "aside"]).success();
+    world.file("src/main.txt", "three\n");
+    world.git(["commit", "-qam", "third"]).success();
+    let json = world.checkpoint(["list", "--json"]).success().stdout_json();
+    assert_eq!(json["sessions"].as_array().unwrap().len(), 1);
+    let row = &json["sessions"][0];
+    assert_eq!((&row["status"], &row["current"]), (&"paused".into(), &false.into()));
+    assert_eq!((&row["summary"], &row["subject"]), (&"aside".into(), &"third".into()));
+    // Switching and pushing start none.
+    let other = World::with_commit();
+    other.checkpoint(["hooks", "install"]).success();
+    other.git(["switch", "-qc", "side"]).success();
+    let json = other.checkpoint(["list", "--json"]).success().stdout_json();
+    assert_eq!(json["sessions"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn sessions_are_found_by_task_state_feature_and_issue() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["start", "a", "--feature", "login", "--issue", "I-1"])
+        .success();
+    world.checkpoint(["task", "add", "port it", "--issue", "I-2"]).success();
+    world.checkpoint(["task", "block", "1"]).success();
+    world.checkpoint(["save", "-m", "a"]).success();
+    world.checkpoint(["start", "b", "--task", "read it"]).success();
+    world.checkpoint(["blocker", "add", "no access"]).success();
+    world.checkpoint(["save", "-m", "b"]).success();
+    world.checkpoint(["start", "c"]).success();
+    world.checkpoint(["save", "-m", "c"]).success();
+    let found = |args: &[&str]| -> Vec<String> {
+        let json = world
+            .checkpoint([&["list", "--json"], args].concat())
+            .success()
+            .stdout_json();
+        let rows = json["sessions"].as_array().unwrap().iter();
+        rows.map(|row| row["session"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(found(&["--task", "port it"]), ["a"]);
+    assert_eq!(found(&["--task", "I-2"]), ["a"]);
+    assert_eq!(found(&["--task", "read it"]), ["b"]);
+    assert_eq!(found(&["--state", "blocked"]), ["b", "a"]);
+    assert_eq!(found(&["--feature", "login"]), ["a"]);
+    assert_eq!(found(&["--issue", "I-1"]), ["a"]);
+    assert_eq!(found(&["--issue", "I-2", "--state", "blocked"]), ["a"]);
+    assert!(found(&["--issue", "I-2", "--state", "done"]).is_empty());
+}
+
+#[test]
+fn a_claimed_session_is_left_alone() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "x"]).success();
+    world.checkpoint(["claim", "--agent", "ana", "--for", "1h"]).success();
+    world.checkpoint(["resume"]).success().stdout_has("claim: by ana");
+    world
+        .checkpoint(["claim", "--agent", "ben"])
+        .code(4)
+        .stderr_has("session 's' is claimed by ana")
+        .stderr_has("claim s --force");
+    world.checkpoint(["release", "--agent", "ben"]).code(4);
+    // It may be renewed by who has it, and ends by itself.
+    world
+        .checkpoint(["claim", "s", "--agent", "ana", "--for", "2h"])
+        .success();
+    world.advance(3 * 3600);
+    world.checkpoint(["claim", "--agent", "ben"]).success();
+    world.checkpoint(["claim", "--agent", "ana"]).code(4);
+    world.checkpoint(["claim", "--agent", "ana", "--force"]).success();
+    // What is saved automatically by others leaves it alone; a person may save.
+    world.git(["config", "checkpoint.saveOn", "task-complete"]).success();
+    world.checkpoint(["task", "add", "t"]).success();
+    let before = world.git_line(["rev-parse", "checkpoints/s"]);
+    world
+        .checkpoint(["task", "done", "1"])
+        .success()
+        .stderr_has("claimed by ana");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), before);
+    world
+        .checkpoint(["save", "-m", "mine"])
+        .success()
+        .stderr_has("claimed by ana");
+    world.checkpoint(["release", "--agent", "ana"]).success();
+    world.checkpoint(["resume"]).success().stdout_lacks("claim:");
+}
+
+#[test]
+fn a_file_is_kept_up_to_date() {
+    let world = World::with_commit();
+    for value in ["handoff:docs/HANDOFF.md", "markdown:SESSION.md"] {
+        world.git(["config", "--add", "checkpoint.exportTo", value]).success();
+    }
+    fs::create_dir(world.path("docs")).unwrap();
+    world
+        .checkpoint(["save", "-m", "first words", "--session", "s"])
+        .success();
+    let read = |path: &str| fs::read_to_string(world.path(path)).unwrap();
+    assert!(read("docs/HANDOFF.md").contains("first words") && read("SESSION.md").contains("first words"));
+    world.checkpoint(["save", "-m", "second words"]).success();
+    assert!(read("docs/HANDOFF.md").contains("second words"));
+    // Files that nothing changed in are not written, and there is nothing to save for ever.
+    world.checkpoint(["save"]).success();
+    world.checkpoint(["save"]).success();
+    let before = fs::metadata(world.path("SESSION.md")).unwrap().modified().unwrap();
+    let tip = world.git_line(["rev-parse", "checkpoints/s"]);
+    world.checkpoint(["save"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), tip);
+    assert_eq!(
+        fs::metadata(world.path("SESSION.md")).unwrap().modified().unwrap(),
+        before
+    );
+    // Never through a symlink, nor out of the working tree.
+    #[cfg(unix)]
+    {
+        fs::write(world.root().join("outside"), "mine\n").unwrap();
+        fs::remove_file(world.path("SESSION.md")).unwrap();
+        std::os::unix::fs::symlink("../outside", world.path("SESSION.md")).unwrap();
+        world
+            .checkpoint(["save", "-m", "third"])
+            .success()
+            .stderr_has("is a symlink");
+        assert_eq!(fs::read_to_string(world.root().join("outside")).unwrap(), "mine\n");
+    }
+    world
+        .git(["config", "--add", "checkpoint.exportTo", "handoff:../out.md"])
+        .success();
+    world
+        .git(["config", "--add", "checkpoint.exportTo", "nosuch:x"])
+        .success();
+    world
+        .checkpoint(["save", "-m", "fourth"])
+        .success()
+        .stderr_has("must lead down")
+        .stderr_has("no such format");
+    assert!(!world.root().join("out.md").exists());
 }

@@ -1,0 +1,121 @@
+//! `checkpoint.exportTo`: files that are kept up to date, rewritten after each save.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{ExportWriter, FORMATS, contents_bytes, failure};
+use crate::{
+    model::{name::ShortName, time::Timestamp},
+    ops::{Scene, export},
+    os, store,
+};
+
+/// Rewrites the files that `checkpoint.exportTo` names with the latest checkpoint of a session. Returns a line for each
+/// that could not be written.
+pub(in crate::commands) fn after_save(scene: &Scene<'_>, session: &ShortName) -> Vec<String> {
+    let entries = scene.settings.export_to.iter();
+    let failed = entries.filter_map(|entry| {
+        let why = one(scene, session, entry).err()?;
+        Some(format!("checkpoint.exportTo '{entry}' was not written: {why}"))
+    });
+    failed.collect()
+}
+
+fn one(scene: &Scene<'_>, session: &ShortName, entry: &str) -> Result<(), String> {
+    let (format, path) = entry.split_once(':').ok_or("it is not <format>:<path>")?;
+    let format = FORMATS
+        .iter()
+        .find(|known| known.name == format)
+        .ok_or("there is no such format")?;
+    if matches!(format.make, ExportWriter::Folder(..)) {
+        return Err("this format is a directory, not a file".to_owned());
+    }
+    let top = store::work_tree(scene.repo).map_err(|error| error.to_string())?;
+    let full = place(top, Path::new(path))?;
+    if export::is_in_git_dir(scene, &full) {
+        return Err("it is in the git directory".to_owned());
+    }
+    let selector = failure::selector(session.as_str()).map_err(|error| error.to_string())?;
+    let scope = if matches!(format.make, ExportWriter::Json) {
+        export::ExportScope::Files
+    } else {
+        export::ExportScope::Note
+    };
+    let exported = export::export(scene, &selector, scope).map_err(|error| error.to_string())?;
+    let bytes = contents_bytes(&exported, format.make);
+    let before = match os::read_regular(&full) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(os::reason(&error)),
+    };
+    // The file itself is among the files that are saved: were it rewritten for a new id or time alone, there would be
+    // something new to save for ever.
+    if before
+        .as_deref()
+        .is_some_and(|before| without_ids(before) == without_ids(&bytes))
+    {
+        return Ok(());
+    }
+    os::replace_users(&full, &bytes).map_err(|error| os::reason(&error))
+}
+
+/// The path below the top of the working tree, which no symlink may lead away from.
+fn place(top: &Path, path: &Path) -> Result<PathBuf, String> {
+    let mut full = top.to_owned();
+    for part in path.components() {
+        let Component::Normal(name) = part else {
+            return Err("the path must lead down from the top of the working tree".to_owned());
+        };
+        full.push(name);
+        if full.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(format!("'{}' is a symlink", full.display()));
+        }
+    }
+    Ok(full)
+}
+
+/// A text without ids of objects, digests and times.
+fn without_ids(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let volatile = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let word = word.strip_prefix("sha256:").unwrap_or(word);
+        let is_id = matches!(word.len(), 8 | 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        !is_id && Timestamp::parse(word).is_err()
+    };
+    text.split([' ', '\n', '"', '`', ','])
+        .filter(volatile)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_times_are_no_difference() {
+        let with = |id: &str, at: &str, text: &str| {
+            format!(
+                "- **Saved:** {at} on vm\n- `{id}` `sha256:{}`\n{text}\n",
+                id.repeat(2).split_at(64).0
+            )
+        };
+        let one = with(&"a".repeat(40), "2026-01-02T03:04:05+00:00", "text");
+        let two = with(&"b".repeat(40), "2026-01-02T03:04:06.500+00:00", "text");
+        assert_eq!(without_ids(one.as_bytes()), without_ids(two.as_bytes()));
+        let other = with(&"a".repeat(40), "2026-01-02T03:04:05+00:00", "other");
+        assert_ne!(without_ids(one.as_bytes()), without_ids(other.as_bytes()));
+    }
+
+    #[test]
+    fn a_path_leads_down() {
+        let top = Path::new("/nowhere");
+        assert_eq!(
+            place(top, Path::new("docs/a.md")),
+            Ok(PathBuf::from("/nowhere/docs/a.md"))
+        );
+        for bad in ["../a", "/a", "docs/../../a"] {
+            assert!(place(top, Path::new(bad)).is_err(), "{bad}");
+        }
+    }
+}
