@@ -21,7 +21,11 @@ use crate::os::{reason, terminal};
 const KEPT: &[&str] = &[
     "ACCESSIBLE",
     "CI",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
     "COLUMNS",
+    "COPILOT_CLI",
+    "COPILOT_HOME",
     "EDITOR",
     "HOME",
     "LANG",
@@ -158,6 +162,30 @@ impl Environment {
             columns: None,
         };
         Self::given([], PathBuf::new(), Timestamp::from_unix(0, 0), &|_| 0, terminals)
+    }
+
+    /// The same surroundings in another directory: without the variables that name a repository, a working tree or an
+    /// index, which are of the place where this process was started.
+    #[must_use]
+    pub fn elsewhere(&self, cwd: PathBuf) -> Self {
+        const STAYS: &[&str] = &[
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_SYSTEM",
+            "GIT_CONFIG_NOSYSTEM",
+            "GIT_CEILING_DIRECTORIES",
+        ];
+        let stays = |name: &OsStr| {
+            let name = name.to_string_lossy();
+            !name.starts_with("GIT_")
+                || STAYS.contains(&name.as_ref())
+                || name.starts_with("GIT_AUTHOR_")
+                || name.starts_with("GIT_COMMITTER_")
+                || name.starts_with("GIT_TRACE")
+        };
+        let mut out = self.clone();
+        out.cwd = cwd;
+        out.variables.retain(|name, _| stays(name));
+        out
     }
 
     /// The value of a variable that is set and not empty. Only the variables named in this file are known; for any other

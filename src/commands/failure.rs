@@ -147,6 +147,9 @@ impl From<Error> for CommandError {
             | Error::Json { .. }
             | Error::Attachment { .. }
             | Error::Secrets(_) => of(FailureKind::Invalid),
+            Error::AgentSettings { .. } => {
+                of(FailureKind::Invalid).hint("the file was left as it is; mend it, then try again")
+            }
             Error::TooBroad { .. } => of(FailureKind::Fatal)
                 .hint("make a repository of the folder you work in, or if you mean it:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
@@ -203,7 +206,9 @@ impl From<Error> for CommandError {
             Error::NoCommits { .. } | Error::Unrelated { .. } => {
                 of(FailureKind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
             }
-            Error::PathTaken { .. } | Error::Random(_) | Error::Journal { .. } => of(FailureKind::Fatal),
+            Error::PathTaken { .. } | Error::AgentFile { .. } | Error::Random(_) | Error::Journal { .. } => {
+                of(FailureKind::Fatal)
+            }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::NoFiles { .. } => {

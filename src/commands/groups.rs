@@ -109,6 +109,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Chat", &["message", "tokens", "request", "compact", "clear"]),
+    ("Agents", &["enable", "disable", "agents"]),
     (
         "Sharing and automation",
         &["push", "fetch", "pull", "remote", "hooks", "watch"],

@@ -8,6 +8,7 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agents;
 mod claim;
 mod compact;
 mod context;
@@ -21,6 +22,7 @@ mod finish;
 mod fork;
 mod groups;
 mod help;
+mod hook;
 mod hooks;
 mod import;
 mod list;
@@ -216,6 +218,10 @@ commands! {
     "fork-point" ForkPoint(record::ForkPointArgs) => record::fork_point,
     "watch" Watch(watch::Args) => watch::run,
     "prune" Prune(prune::Args) => prune::run,
+    "enable" Enable(agents::EnableArgs) => agents::enable,
+    "disable" Disable(agents::DisableArgs) => agents::disable,
+    "agents" Agents(agents::Args) => agents::run,
+    "hook" Hook(hook::Args) => hook::run,
     "hooks" Hooks(hooks::Args) => hooks::run,
     "purge" Purge(purge::Args) => purge::run,
     "verify" Verify(verify::Args) => verify::run,

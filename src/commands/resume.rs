@@ -10,10 +10,13 @@ use super::{
 };
 use crate::{
     model::{
+        document::CheckpointKind,
+        name::ShortName,
         selector::{Base, Selector},
         time::Timestamp,
     },
     ops::{
+        Scene,
         autosave::Offer,
         list::{SessionStanding, SessionSummaryRow},
         resume::{self, ChoiceReason, ResumeOutcome},
@@ -291,6 +294,29 @@ fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, Comman
         )
         .hint("see the numbers: git checkpoint resume --list")),
     }
+}
+
+/// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it
+/// has no times and no random words. `None` while there is nothing to say.
+pub(super) fn prompt_of(
+    scene: &Scene<'_>,
+    session: &ShortName,
+    limit: usize,
+) -> Result<Option<(String, String)>, CommandError> {
+    let resumed = resume::preview(scene, session)?;
+    let checkpoint = &resumed.checkpoint;
+    if checkpoint.document.kind == CheckpointKind::Start && resumed.draft == 0 {
+        return Ok(None);
+    }
+    let text = prompt(&resumed, scene.now, limit)?;
+    let mut report = serde_json::to_value(&resumed.report).unwrap_or_default();
+    if let Some(report) = report.as_object_mut() {
+        report.shift_remove("age");
+    }
+    Ok(Some((
+        text,
+        format!("{} {} {report}", checkpoint.digest, resumed.draft),
+    )))
 }
 
 fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::DateStyle) -> Result<(), CommandError> {

@@ -17,6 +17,7 @@ use super::{
     name::ShortName,
     record::{Record, UnknownMembers},
     time::Timestamp,
+    turn::Turn,
 };
 
 /// The schema written by this version.
@@ -43,6 +44,9 @@ pub struct Document {
     /// The occasion, in the caller's word, such as `before-delegation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// The turn of a coding agent that it was saved for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     /// When it was made.
     pub created_at: Timestamp,
     /// The program that made it.
@@ -119,11 +123,15 @@ pub enum CheckpointKind {
     Compact,
     /// `clear`.
     Clear,
+    /// The end of an agent's turn.
+    Turn,
+    /// Changes that were made between two turns of an agent.
+    Edit,
 }
 
 impl CheckpointKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Start,
         Self::Save,
         Self::Pause,
@@ -136,6 +144,8 @@ impl CheckpointKind {
         Self::Import,
         Self::Compact,
         Self::Clear,
+        Self::Turn,
+        Self::Edit,
     ];
 
     /// The word that is stored and shown.
@@ -153,6 +163,8 @@ impl CheckpointKind {
             Self::Import => "import",
             Self::Compact => "compact",
             Self::Clear => "clear",
+            Self::Turn => "turn",
+            Self::Edit => "edit",
         }
     }
 }
@@ -308,6 +320,7 @@ pub(crate) mod tests {
             name: None,
             kind: CheckpointKind::Start,
             trigger: None,
+            turn: None,
             created_at: at,
             tool: Tool {
                 name: "git-checkpoint".into(),

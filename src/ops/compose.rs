@@ -172,6 +172,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         name: None,
         kind,
         trigger: None,
+        turn: None,
         created_at: scene.now,
         tool: tool(),
         host: scene.host.to_owned(),

@@ -42,6 +42,24 @@ pub enum Error {
     /// Files could not be changed.
     #[error(transparent)]
     Restore(#[from] restore::Error),
+    /// An agent's settings cannot be edited safely.
+    #[error("cannot edit '{path}': {reason}")]
+    AgentSettings {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// An agent's file of hooks cannot be read or written.
+    #[error("cannot {action} '{path}': {}", crate::os::reason(source))]
+    AgentFile {
+        /// `read`, `write` or `remove`.
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The checkpoint was made without files.
     #[error("checkpoint '{subject}' has no files: it begins its session, or was saved with --no-files")]
     NoFiles {

@@ -4,6 +4,7 @@
 //! prints, asks, or reads the clock or the environment; it passes the repository along and calls the store and the
 //! working tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
+pub mod agent;
 pub mod apply;
 pub mod autosave;
 pub mod autosave_loop;

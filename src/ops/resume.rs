@@ -170,6 +170,24 @@ pub fn resume(
     selector: Option<&Selector>,
     max_age: Option<std::time::Duration>,
 ) -> Result<ResumeOutcome, Error> {
+    gather(scene, selector, max_age, true)
+}
+
+/// What a resume of the session would report. Nothing is changed: neither its status nor which session is current.
+pub fn preview(scene: &Scene<'_>, session: &ShortName) -> Result<ResumeOutcome, Error> {
+    let selector = Selector {
+        base: Base::Word(session.to_string()),
+        steps: Vec::new(),
+    };
+    gather(scene, Some(&selector), None, false)
+}
+
+fn gather(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    max_age: Option<std::time::Duration>,
+    begin: bool,
+) -> Result<ResumeOutcome, Error> {
     let (selector, chosen) = if let Some(selector) = selector {
         (selector.clone(), ChoiceReason::Named)
     } else {
@@ -210,13 +228,16 @@ pub fn resume(
         Ok(present) => changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age),
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
-    if lost.is_none() {
-        activate(scene, &checkpoint)?;
+    if begin {
+        if lost.is_none() {
+            activate(scene, &checkpoint)?;
+        }
+        start::make_current(scene, &checkpoint.document, &session)?;
     }
-    start::make_current(scene, &checkpoint.document, &session)?;
     let id = &checkpoint.document.session.id;
     let watcher = watch::here(scene.repo)?;
-    if let Some(Watcher::Gone(state)) = &watcher
+    if begin
+        && let Some(Watcher::Gone(state)) = &watcher
         && state.session.as_ref().is_some_and(|s| s.id == *id)
     {
         watch::forget(scene.repo)?;

@@ -12,6 +12,7 @@ mod cleanup;
 pub mod dir;
 mod directory;
 mod file;
+mod input;
 pub mod interrupt;
 #[cfg(target_os = "linux")]
 mod local;
@@ -40,6 +41,7 @@ pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir, private_file,
     read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
+pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};

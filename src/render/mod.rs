@@ -2,6 +2,7 @@
 //! terminal; width, time and style come in.
 
 pub mod age;
+pub mod agents;
 pub mod chat;
 pub mod checkpoint;
 pub mod count;

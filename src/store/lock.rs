@@ -35,6 +35,11 @@ pub fn draft(repo: &Repository, id: &str, wait: Duration) -> Result<HeldLock, Er
     )
 }
 
+/// The lock of one session of a coding agent, by the name of its binding.
+pub fn agent(repo: &Repository, name: &str, wait: Duration) -> Result<HeldLock, Error> {
+    common(repo, &format!("agent-{name}"), "this session of an agent", wait)
+}
+
 /// The lock that whoever compacts the chat of a session holds; nobody waits for it.
 pub fn compaction(repo: &Repository, id: &str) -> Result<HeldLock, Error> {
     let what = format!("a compaction of session '{id}'");

@@ -101,7 +101,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "ops",
         layers: &[
-            "model", "store", "worktree", "formats", "secrets", "tokens", "git", "os",
+            "agents", "model", "store", "worktree", "formats", "secrets", "tokens", "git", "os",
         ],
         crates: &["serde", "serde_json", "chrono", "sha2", "getrandom", "thiserror"],
         system: false,

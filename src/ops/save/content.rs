@@ -16,12 +16,14 @@ use crate::{
         json,
         operation::{LogLine, Subject},
         record::Attachment,
+        turn::{FILES_LISTED, Turn},
     },
     store::{
         Kind as ObjectKind,
         checkpoint::{self, Siblings},
         objects::Writer,
         restored, steps,
+        tree::{self, Renames},
     },
 };
 
@@ -45,6 +47,11 @@ impl SaveAttempt<'_> {
         }
         document.name.clone_from(&request.name);
         document.trigger.clone_from(&request.trigger);
+        document.turn = request
+            .turn
+            .as_ref()
+            .map(|turn| self.with_files(writer, turn, before))
+            .transpose()?;
         document.record = subject.record;
         document.previous = Some(before.digest.clone());
         document.folded = folded;
@@ -77,6 +84,26 @@ impl SaveAttempt<'_> {
         Ok((document, written))
     }
 
+    /// A turn with the files that changed since the checkpoint before.
+    fn with_files(&self, writer: &Writer, turn: &Turn, before: &Predecessor<'_>) -> Result<Turn, Error> {
+        let mut turn = turn.clone();
+        let old = before
+            .checkpoint
+            .and_then(|tip| tip.document.snapshot.as_ref())
+            .map(|snapshot| checkpoint::object_id(&snapshot.tree));
+        if let (Some(snapshot), Some(old)) = (&self.present.snapshot, old) {
+            let overlay = writer.overlay(self.scene.repo);
+            let changes = tree::diff(&overlay, Some(old), Some(snapshot.tree), Renames::Exact)?;
+            turn.files = changes
+                .iter()
+                .take(FILES_LISTED)
+                .map(|change| change.path.quoted())
+                .collect();
+            turn.files_omitted = changes.len().saturating_sub(FILES_LISTED) as u64;
+        }
+        Ok(turn)
+    }
+
     /// Fills in the summary of the session and the subject of the checkpoint. A text that was given is the summary; for an
     /// automatic checkpoint it is the subject, and the summary that somebody wrote stays. Without either, git's facts
     /// give a text.
@@ -84,7 +111,12 @@ impl SaveAttempt<'_> {
         let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
         let automatic = matches!(
             self.request.kind,
-            CheckpointKind::Commit | CheckpointKind::Event | CheckpointKind::Compact | CheckpointKind::Clear
+            CheckpointKind::Commit
+                | CheckpointKind::Event
+                | CheckpointKind::Compact
+                | CheckpointKind::Clear
+                | CheckpointKind::Turn
+                | CheckpointKind::Edit
         );
         let record = &mut document.record;
         if !automatic && given.is_some() {

@@ -25,6 +25,7 @@ use crate::{
         operation::Operation,
         patch::{self, PatchStamp},
         record::SessionFailure,
+        turn::Turn,
     },
     store::{
         self, ObjectId, checkpoint,
@@ -49,6 +50,8 @@ pub struct SaveRequest {
     pub name: Option<ShortName>,
     /// The occasion.
     pub trigger: Option<String>,
+    /// The turn of a coding agent; its changed files are filled in.
+    pub turn: Option<Turn>,
     /// The summary; without one it is made from git's facts.
     pub summary: Option<String>,
     /// Patches of the record, in order, as given.
@@ -108,6 +111,7 @@ impl SaveRequest {
             status: SessionStatus::Active,
             name: None,
             trigger: None,
+            turn: None,
             summary: None,
             changes: Vec::new(),
             session: None,
@@ -235,6 +239,9 @@ fn redact(request: &mut SaveRequest, redactor: &mut Redactor) {
     }
     if let Some(session) = &mut request.session {
         redactor.json(session, "session");
+    }
+    if let Some(turn) = &mut request.turn {
+        redactor.text(&mut turn.subject, "turn/subject");
     }
     if let Some(summary) = &mut request.summary {
         redactor.text(summary, "summary");

@@ -28,6 +28,7 @@ pub enum Redact {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the table says what each is")]
 pub struct Settings {
+    pub agents: bool,
     pub allow_home: bool,
     pub auto_prune: bool,
     pub commit_notes: bool,
@@ -76,6 +77,7 @@ impl Settings {
             _ => Redact::On,
         };
         Ok(Self {
+            agents: found.last("agents", word)? == "on",
             allow_home: found.last("allowHome", word)? == "on",
             auto_prune: found.last("autoPrune", word)? == "on",
             commit_notes: found.last("commitNotes", word)? == "on",

@@ -35,6 +35,12 @@ pub struct Setting {
 /// All settings, by name.
 pub const SETTINGS: &[Setting] = &[
     Setting {
+        name: "agents",
+        kind: SettingKind::Word(&["off", "on"]),
+        default: "off",
+        doc: "save a checkpoint for each turn of the coding agents that 'git checkpoint enable' set up",
+    },
+    Setting {
         name: "allowHome",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",

@@ -1,0 +1,309 @@
+//! `enable`, `disable`, `agents`: the hooks of coding agents in the user's settings.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    opening::{self, IdentityArgs},
+};
+use crate::{
+    agents::hooks::adapter::{ADAPTERS, Adapter},
+    ops::agent::{
+        self,
+        enrollment::{self, Extent},
+        setup::{self, HooksEdit, HooksState},
+    },
+    render::{
+        agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentsView, diff},
+        text::TextLine,
+    },
+    store::agents::Binding,
+};
+
+/// Save a checkpoint for each turn of your coding agents
+///
+/// Adds hooks to the agents' own settings in your home directory, after the hooks that are there, and switches
+/// checkpoint.agents on in this repository. In any other repository the hooks do nothing. Without a name: every agent
+/// that is found here.
+///
+/// From then on each prompt and each answer is saved with the exact files, the next session starts with what the last
+/// one left, and nothing has to be remembered.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Every agent that is installed:
+    git checkpoint enable
+  One agent, in all your repositories:
+    git checkpoint enable claude-code --all-repos
+  See the change of the settings first:
+    git checkpoint enable codex --dry-run")]
+pub(super) struct EnableArgs {
+    /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi
+    #[arg(value_name = "AGENT", value_parser = adapter)]
+    agents: Vec<&'static Adapter>,
+    /// Take part in all your repositories, not in this one alone
+    #[arg(long)]
+    all_repos: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Remove the hooks of coding agents
+///
+/// With a name, takes exactly our hooks out of that agent's settings. Without one, only switches checkpoint.agents off
+/// here: the hooks stay for your other repositories and do nothing in this one.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Save nothing in this repository any more:
+    git checkpoint disable
+  Take the hooks out of an agent's settings:
+    git checkpoint disable claude-code
+  Out of all of them:
+    git checkpoint disable --all")]
+pub(super) struct DisableArgs {
+    /// The agents
+    #[arg(value_name = "AGENT", value_parser = adapter, conflicts_with = "all")]
+    agents: Vec<&'static Adapter>,
+    /// Take the hooks out of the settings of all agents
+    #[arg(long)]
+    all: bool,
+    /// Switch checkpoint.agents off for all your repositories
+    #[arg(long)]
+    all_repos: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Show the coding agents, their hooks and their last events
+///
+/// Ends with 1 if this repository takes part and an agent that is installed has no working hooks.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Whether the hooks are in place, and what they did last:
+    git checkpoint agents")]
+pub(super) struct Args {}
+
+fn adapter(name: &str) -> Result<&'static Adapter, String> {
+    crate::agents::hooks::adapter::named(name).ok_or_else(|| {
+        let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
+        format!("agents: {}", names.join(", "))
+    })
+}
+
+pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let program = program(context)?;
+    let chosen: Vec<&Adapter> = if args.agents.is_empty() {
+        let found = |adapter: &&Adapter| is_found(context, adapter);
+        ADAPTERS.iter().filter(found).collect()
+    } else {
+        args.agents.clone()
+    };
+    if chosen.is_empty() {
+        return Err(
+            CommandError::new(FailureKind::NotFound, "no coding agent was found here")
+                .hint("name one: git checkpoint enable claude-code"),
+        );
+    }
+    let mut edits = Vec::new();
+    for adapter in chosen {
+        let path = path(context, adapter)?;
+        edits.push((adapter, setup::enable(adapter, &path, &program, args.dry_run)?));
+    }
+    let extent = if args.all_repos {
+        Extent::User
+    } else {
+        Extent::Repository
+    };
+    if !args.dry_run {
+        enrollment::set(&opened.scene(), extent, true)?;
+    }
+    report(context, "enable", &edits, args.dry_run, Some(extent))
+}
+
+pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let chosen: Vec<&Adapter> = if args.all {
+        ADAPTERS.iter().collect()
+    } else {
+        args.agents.clone()
+    };
+    let mut edits = Vec::new();
+    for adapter in &chosen {
+        let path = path(context, adapter)?;
+        edits.push((*adapter, setup::disable(adapter, &path, args.dry_run)?));
+    }
+    let extent = match (args.all_repos, chosen.is_empty()) {
+        (true, _) => Some(Extent::User),
+        (false, true) => Some(Extent::Repository),
+        (false, false) => None,
+    };
+    if let (Some(extent), false) = (extent, args.dry_run) {
+        enrollment::set(&opened.scene(), extent, false)?;
+    }
+    report(context, "disable", &edits, args.dry_run, extent)?;
+    if edits.is_empty() && !args.dry_run {
+        context
+            .ui
+            .receipt(TextLine::plain("Agents save nothing in this repository any more."));
+    }
+    Ok(())
+}
+
+fn report(
+    context: &Context,
+    action: &'static str,
+    edits: &[(&Adapter, HooksEdit)],
+    dry_run: bool,
+    extent: Option<Extent>,
+) -> Result<(), CommandError> {
+    let row = |(adapter, edit): &(&Adapter, HooksEdit)| {
+        let file = edit.path.display().to_string();
+        let shown = dry_run && edit.changes();
+        AgentHooksRow {
+            agent: adapter.name,
+            title: adapter.title,
+            changed: edit.changes(),
+            diff: shown.then(|| diff(&file, edit.before.as_deref(), edit.after.as_deref())),
+            trust: adapter.trust.filter(|_| action == "enable"),
+            file,
+        }
+    };
+    let view = AgentHooksView {
+        schema: "git-checkpoint.agent-hooks/1",
+        action,
+        dry_run,
+        extent: extent.map(|extent| match extent {
+            Extent::Repository => "repository",
+            Extent::User => "user",
+        }),
+        agents: edits.iter().map(row).collect(),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    Ok(())
+}
+
+pub(super) fn run(_args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let scene = opened.scene();
+    let bindings = agent::bindings(&scene)?;
+    let program = program(context)?;
+    let mut rows = Vec::new();
+    for adapter in ADAPTERS {
+        rows.push(row(context, adapter, &program, &bindings)?);
+    }
+    let enabled = scene.settings.agents;
+    let view = AgentsView {
+        schema: "git-checkpoint.agents/1",
+        enabled: Some(enabled),
+        agents: rows,
+    };
+    let works = |row: &AgentRow| row.program.is_none() || row.hooks == "installed";
+    let is_well = !enabled || view.agents.iter().all(works);
+    if context.ui.options().json {
+        context.ui.json(&view)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(view.text(scene.now));
+        if !enabled {
+            context.ui.hint("Agents", "switch it on: git checkpoint enable");
+        }
+    }
+    if is_well {
+        Ok(())
+    } else {
+        Err(CommandError::silent(FailureKind::Negative))
+    }
+}
+
+fn row(context: &Context, adapter: &Adapter, program: &str, bindings: &[Binding]) -> Result<AgentRow, CommandError> {
+    let path = path(context, adapter)?;
+    let (hooks, reason) = match setup::state(adapter, &path, program) {
+        HooksState::Installed => ("installed", None),
+        HooksState::Incomplete(reason) => ("incomplete", Some(reason)),
+        HooksState::Absent => ("absent", None),
+        HooksState::Broken(reason) => ("broken", Some(reason)),
+    };
+    let binding = bindings.iter().find(|binding| binding.agent == adapter.name);
+    let last = binding.and_then(|binding| {
+        let last = binding.last.clone()?;
+        Some(AgentEventRow {
+            occasion: last.occasion,
+            at: last.at,
+            outcome: last.outcome,
+            detail: last.detail,
+            took_ms: last.took,
+            session: binding.session.as_ref().map(|session| session.name.to_string()),
+        })
+    });
+    Ok(AgentRow {
+        agent: adapter.name,
+        title: adapter.title,
+        program: find_program(context, adapter.program).map(|path| path.display().to_string()),
+        file: path.display().to_string(),
+        hooks,
+        reason,
+        // An event shows that the agent runs the hooks.
+        trust: adapter.trust.filter(|_| hooks == "installed" && last.is_none()),
+        last,
+    })
+}
+
+/// The agent's file of hooks.
+fn path(context: &Context, adapter: &Adapter) -> Result<PathBuf, CommandError> {
+    let Some(home) = context.env.home() else {
+        return Err(CommandError::new(
+            FailureKind::Fatal,
+            "HOME is not set, so the agents' settings cannot be found",
+        ));
+    };
+    let moved = adapter.variable.and_then(|name| context.env.text(name));
+    Ok(adapter.path(home, moved.as_deref()))
+}
+
+/// Whether the agent is there: its program in PATH, or its directory of settings.
+fn is_found(context: &Context, adapter: &Adapter) -> bool {
+    let directory = || {
+        let path = path(context, adapter).ok()?;
+        let directory = path.ancestors().nth(Path::new(adapter.file).components().count())?;
+        Some(directory.is_dir())
+    };
+    find_program(context, adapter.program).is_some() || directory() == Some(true)
+}
+
+fn find_program(context: &Context, name: &str) -> Option<PathBuf> {
+    let path = context.env.variable("PATH")?;
+    std::env::split_paths(path)
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+}
+
+/// The path of this program for the hooks: the name in PATH that leads to it, since that one stays when the program is
+/// updated; else its own path.
+fn program(context: &Context) -> Result<String, CommandError> {
+    let Some(own) = context.env.program.clone() else {
+        return Err(CommandError::new(
+            FailureKind::Fatal,
+            "the system does not tell where this program is",
+        ));
+    };
+    let own = own.canonicalize().unwrap_or(own);
+    let in_path = find_program(context, "git-checkpoint")
+        .filter(|path| path.is_absolute() && path.canonicalize().is_ok_and(|found| found == own));
+    let path = in_path.unwrap_or(own);
+    path.into_os_string().into_string().map_err(|path| {
+        CommandError::new(
+            FailureKind::Fatal,
+            format!("the path of this program is not UTF-8: {}", path.display()),
+        )
+    })
+}

@@ -1,0 +1,155 @@
+//! `hook`: the one program that the hooks of coding agents call.
+//!
+//! It must never disturb the agent: it ends with success whatever happens, prints nothing but the JSON that the agent
+//! reads, and does not keep the agent waiting. The work is done by a worker, this program started anew, which is waited
+//! for briefly and then goes on alone. Only what the agent injects into its context is computed here, since the agent
+//! reads it from this process. How it went is in the binding of the agent's session, for `agents` and `status`.
+
+use std::{
+    ffi::OsString,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::{
+    Context,
+    environment::Environment,
+    error::CommandError,
+    opening::{self, IdentityArgs, OpenedRepository},
+    resume,
+};
+use crate::{
+    agents::hooks::{
+        adapter::{self, Adapter},
+        event::{self, HookEvent, Occasion},
+    },
+    ops::{Scene, agent},
+    os,
+};
+
+/// How long the agent waits for the worker. What a worker is saving then goes on.
+const BUDGET: Duration = Duration::from_millis(45);
+/// How long the worker waits for a lock: another event of the same agent session may be at work.
+const WAIT: Duration = Duration::from_secs(20);
+/// How long the agent may take to write its JSON document.
+const INPUT_TIME: Duration = Duration::from_secs(3);
+/// The largest payload that is read. A plug-in hands over a whole conversation.
+const INPUT_SIZE: u64 = 256 << 20;
+/// The longest context that is injected, in characters.
+const CONTEXT_SIZE: usize = 6_000;
+/// The variable that shows the worker that it is one.
+const GUARD: &str = "CHECKPOINT_AGENT_HOOK";
+
+/// Handle an event of a coding agent
+///
+/// The hooks that 'git checkpoint enable' sets up call this. It reads one JSON document from standard input. It always
+/// succeeds, and prints nothing but the JSON that the agent reads.
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub(super) struct Args {
+    /// The agent
+    agent: String,
+    /// The event, in the agent's own word
+    event: String,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of every command")]
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    // Whatever goes wrong, the agent must not be reported to stop or to try again.
+    let _ = handle(&args, context);
+    Ok(())
+}
+
+fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
+    let Some(adapter) = adapter::named(&args.agent) else {
+        return Ok(());
+    };
+    let Some(occasion) = adapter.occasion(&args.event) else {
+        return Ok(());
+    };
+    // Copilot also runs hooks that a project configures for Claude Code, under session ids of its own.
+    if adapter.name == "claude-code" && context.env.variable("COPILOT_CLI").is_some() {
+        return Ok(());
+    }
+    let Some(input) = read_input(context) else {
+        return Ok(());
+    };
+    let Ok(payload) = serde_json::from_slice::<Value>(&input) else {
+        return Ok(());
+    };
+    let Some(event) = event::read(occasion, &payload) else {
+        return Ok(());
+    };
+    let env = surroundings(&context.env, &event);
+    let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;
+    if !opened.scene().settings.agents {
+        return Ok(());
+    }
+    if context.env.text(GUARD).as_deref() == Some("worker") {
+        return work(&opened, adapter, &event);
+    }
+    if occasion == Occasion::SessionStart {
+        // Binding a session is quick, and the context below is that of the bound one.
+        work(&opened, adapter, &event)?;
+    } else if let Some(program) = &context.env.program {
+        let line: Vec<OsString> = vec!["hook".into(), args.agent.clone().into(), args.event.clone().into()];
+        // A worker that cannot be started saves nothing; the next event saves what it would have.
+        let _ = os::run_for(program, &line, &[(GUARD, "worker")], input, BUDGET);
+    }
+    if adapter.injects_at(&args.event) {
+        inject(&opened, adapter, &event, args, context)?;
+    }
+    Ok(())
+}
+
+fn work(opened: &OpenedRepository, adapter: &Adapter, event: &HookEvent) -> Result<(), CommandError> {
+    let begun = Instant::now();
+    let scene = opened.scene();
+    let scene = Scene {
+        wait: WAIT,
+        index: None,
+        ..scene
+    };
+    let took = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    agent::handle(&scene, adapter, event, &took)?;
+    Ok(())
+}
+
+/// Prints the context of the bound session, unless the agent has it already or there is nothing to say yet.
+fn inject(
+    opened: &OpenedRepository,
+    adapter: &Adapter,
+    event: &HookEvent,
+    args: &Args,
+    context: &Context,
+) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let Some(name) = agent::session_of(&scene, adapter, event)? else {
+        return Ok(());
+    };
+    let Some((text, state)) = resume::prompt_of(&scene, &name, CONTEXT_SIZE)? else {
+        return Ok(());
+    };
+    if agent::is_news(&scene, adapter, event, &state)?
+        && let Some(answer) = adapter.injected(&args.event, &text)
+    {
+        context.ui.json(&answer)?;
+    }
+    Ok(())
+}
+
+/// The environment of the directory that the agent works in. A hook may run in a daemon that was started elsewhere, or
+/// in a shell with variables of git's, so only the payload says which repository is meant.
+fn surroundings(env: &Environment, event: &HookEvent) -> Environment {
+    let cwd = event.cwd.as_ref().map(std::path::PathBuf::from);
+    env.elsewhere(cwd.filter(|path| path.is_absolute()).unwrap_or_else(|| env.cwd.clone()))
+}
+
+/// The whole of standard input, if it ends in time.
+fn read_input(context: &Context) -> Option<Vec<u8>> {
+    if context.ui.terminals().input {
+        return None;
+    }
+    os::input_within(INPUT_SIZE, INPUT_TIME).ok()?
+}

@@ -1,0 +1,118 @@
+//! One turn of a coding agent: a prompt and everything the agent did until it answered.
+
+use serde::{Deserialize, Serialize};
+
+use super::{record::UnknownMembers, time::Timestamp};
+
+/// The most changed files that a turn names; the rest is counted.
+pub const FILES_LISTED: usize = 200;
+
+/// The turn that a checkpoint of kind `turn` was saved for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The agent's name on the command line, such as `claude-code`.
+    pub agent: String,
+    /// The agent's own id of its session.
+    pub agent_session: String,
+    /// The identity of the turn in that session: a second report of the same turn saves nothing.
+    pub key: String,
+    /// The first line of the prompt.
+    pub subject: String,
+    /// The time of the prompt, where it was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// The time of the report that the turn ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How it ended.
+    pub outcome: TurnOutcome,
+    /// The model that answered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The tokens it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TurnTokens>,
+    /// The paths that changed between the checkpoint before and this one, C-quoted as git does where they must be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How many more paths changed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files_omitted: u64,
+    /// Members of a later version.
+    #[serde(flatten)]
+    pub unknown: UnknownMembers,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnOutcome {
+    /// The agent answered.
+    #[default]
+    Done,
+    /// The user or a signal interrupted it.
+    Interrupted,
+    /// The model or the agent failed.
+    Failed,
+}
+
+impl TurnOutcome {
+    /// The word that is stored and shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Tokens as the agent recorded them, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnTokens {
+    /// Sent to the model and not read from its cache.
+    pub input: u64,
+    /// Read from the model's cache.
+    #[serde(default)]
+    pub cached: u64,
+    /// Written by the model, reasoning included.
+    pub output: u64,
+    /// Spent on reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The first line of a prompt that has something on it, cut to what a commit's subject line takes.
+pub fn subject_of(prompt: &str) -> String {
+    let line = prompt.lines().map(str::trim).find(|line| !line.is_empty());
+    let mut line: String = line.unwrap_or("(no prompt)").chars().take(120).collect();
+    if prompt.trim().chars().count() > line.chars().count() && line.chars().count() == 120 {
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_one_line() {
+        assert_eq!(subject_of("\n\n  fix the lexer  \nand more"), "fix the lexer");
+        assert_eq!(subject_of(" \n"), "(no prompt)");
+        assert_eq!(subject_of(&"ü".repeat(300)).chars().count(), 121);
+    }
+
+    #[test]
+    fn a_turn_comes_back() {
+        let text = r#"{"agent":"codex","agent_session":"s","key":"k","subject":"x","outcome":"interrupted","files":["a"],"files_omitted":3,"later":1.50}"#;
+        let turn: Turn = serde_json::from_str(text).expect("a turn");
+        assert_eq!((turn.outcome, turn.files_omitted), (TurnOutcome::Interrupted, 3));
+        assert_eq!(serde_json::to_string(&turn).expect("JSON"), text);
+    }
+}

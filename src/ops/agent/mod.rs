@@ -1,0 +1,350 @@
+//! Coding agents at work: what each event of their hooks does here.
+//!
+//! An agent's session is bound to a session here by the agent's own id. Its prompt saves what changed since the last
+//! turn, which is also the exact state before the turn; the end of a turn saves the files and the new part of the
+//! conversation. Events come doubled, late, concurrently and out of order: one lock for each agent session orders them,
+//! and a turn has a key, so that a second report of it saves nothing.
+
+pub mod enrollment;
+pub mod setup;
+mod transcript;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Error, Scene,
+    receipt::CheckpointOutcome,
+    redact::Redactor,
+    save,
+    session_choice::{self, SessionChoice},
+    start,
+};
+use crate::{
+    agents::hooks::{
+        adapter::{self, Adapter},
+        event::{HookEvent, Occasion},
+    },
+    model::{
+        chat::hex,
+        document::CheckpointKind,
+        name::ShortName,
+        turn::{self, Turn, TurnOutcome},
+    },
+    store::{
+        ObjectId,
+        agents::{self as bindings, Binding, LastEvent, OpenTurn},
+        current::SessionRef,
+        worktree_id,
+    },
+};
+
+/// The result of an event.
+#[derive(Debug)]
+pub enum EventOutcome {
+    /// Nothing was to be done, for this reason.
+    Ignored(&'static str),
+    /// The agent's session is bound to this session.
+    Bound(ShortName),
+    /// A checkpoint was saved.
+    Saved(ShortName, ObjectId),
+    /// There was nothing new to save.
+    Unchanged(ShortName),
+}
+
+impl EventOutcome {
+    /// The word and the detail for the log.
+    fn words(&self) -> (&'static str, String) {
+        match self {
+            Self::Ignored(reason) => ("ignored", (*reason).to_owned()),
+            Self::Bound(session) => ("bound", session.to_string()),
+            Self::Saved(_, id) => ("saved", id.to_string()),
+            Self::Unchanged(session) => ("unchanged", session.to_string()),
+        }
+    }
+}
+
+/// Does what an event asks for, and notes how it went with the agent's session.
+pub fn handle(
+    scene: &Scene<'_>,
+    adapter: &Adapter,
+    event: &HookEvent,
+    took: &dyn Fn() -> u64,
+) -> Result<EventOutcome, Error> {
+    if event.helper.is_some() && event.occasion != Occasion::HelperEnd {
+        return Ok(EventOutcome::Ignored("it belongs to a sub-agent"));
+    }
+    let _ordered = bindings::lock(scene.repo, adapter.name, &event.session, scene.wait)?;
+    let mut binding = bindings::read(scene.repo, adapter.name, &event.session);
+    let scene = &Scene {
+        agent: Some(adapter.name),
+        ..*scene
+    };
+    let result = act(scene, event, &mut binding);
+    let (outcome, detail) = match &result {
+        Ok(outcome) => outcome.words(),
+        Err(error) => ("failed", error.to_string()),
+    };
+    binding.worktree = worktree_id(scene.repo);
+    if event.transcript.is_some() {
+        binding.transcript.clone_from(&event.transcript);
+    }
+    binding.ended = event.occasion == Occasion::SessionEnd;
+    binding.last = Some(LastEvent {
+        occasion: event.occasion.word().to_owned(),
+        at: scene.now,
+        outcome: outcome.to_owned(),
+        detail,
+        took: took(),
+    });
+    bindings::write(scene.repo, &binding)?;
+    result
+}
+
+fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
+    match event.occasion {
+        Occasion::SessionEnd => Ok(EventOutcome::Ignored("the agent's session ended")),
+        Occasion::HelperEnd => Ok(EventOutcome::Ignored("its work is part of the turn")),
+        Occasion::SessionStart => Ok(EventOutcome::Bound(bound(scene, binding)?)),
+        Occasion::Prompt => prompt(scene, event, binding),
+        Occasion::TurnEnd => turn_end(scene, event, binding, TurnOutcome::Done),
+        Occasion::Interruption => turn_end(scene, event, binding, TurnOutcome::Interrupted),
+        Occasion::Failure => turn_end(scene, event, binding, TurnOutcome::Failed),
+        Occasion::Compaction => {
+            let name = bound(scene, binding)?;
+            let scene = &in_session(scene, &name);
+            transcript::import(scene, event)?;
+            let mut request = request(CheckpointKind::Event, "before the agent compacts its context");
+            request.trigger = Some("pre-compact".to_owned());
+            let outcome = save::save(scene, request)?;
+            Ok(saved(name.clone(), outcome))
+        }
+    }
+}
+
+/// The scene of an operation on the bound session, which leaves the current one as it is.
+fn in_session<'a>(scene: &Scene<'a>, name: &'a ShortName) -> Scene<'a> {
+    Scene {
+        session: Some(name),
+        session_is_of_environment: false,
+        ..*scene
+    }
+}
+
+fn request(kind: CheckpointKind, summary: &str) -> save::SaveRequest {
+    let mut request = save::SaveRequest::new(kind);
+    request.summary = Some(summary.to_owned());
+    request
+}
+
+fn saved(name: ShortName, outcome: CheckpointOutcome) -> EventOutcome {
+    match outcome {
+        CheckpointOutcome::Saved(receipt) => match receipt.id {
+            Some(id) => EventOutcome::Saved(name, id),
+            None => EventOutcome::Unchanged(name),
+        },
+        CheckpointOutcome::Planned(_) | CheckpointOutcome::Unchanged(_) => EventOutcome::Unchanged(name),
+    }
+}
+
+/// Saves what changed since the last turn, and notes that a turn begins.
+fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
+    let name = bound(scene, binding)?;
+    let is_same = |open: &OpenTurn| open.key.is_some() && open.key == event.turn;
+    if binding.turn.as_ref().is_some_and(is_same) {
+        return Ok(EventOutcome::Ignored("the prompt was reported before"));
+    }
+    let scene = &in_session(scene, &name);
+    let outcome = match binding.turn.take() {
+        // Its end was never reported: the agent was interrupted or killed.
+        Some(open) => {
+            let key = key_of(&open);
+            transcript::import(scene, event)?;
+            let outcome = save_turn(scene, binding, &open, &key, TurnOutcome::Interrupted, None)?;
+            binding.remember(&key);
+            outcome
+        }
+        None => save::save(scene, request(CheckpointKind::Edit, "edits between turns"))?,
+    };
+    let mut subject = turn::subject_of(event.prompt.as_deref().unwrap_or_default());
+    Redactor::new(scene)?.text(&mut subject, "prompt");
+    binding.prompts += 1;
+    binding.turn = Some(OpenTurn {
+        key: event.turn.clone(),
+        number: binding.prompts,
+        subject,
+        started_at: scene.now,
+    });
+    Ok(saved(name.clone(), outcome))
+}
+
+/// Saves a turn: the new part of the conversation and the files.
+fn turn_end(
+    scene: &Scene<'_>,
+    event: &HookEvent,
+    binding: &mut Binding,
+    outcome: TurnOutcome,
+) -> Result<EventOutcome, Error> {
+    let name = bound(scene, binding)?;
+    let scene = &in_session(scene, &name);
+    let open = binding
+        .turn
+        .take_if(|open| event.turn.is_none() || open.key.is_none() || open.key == event.turn);
+    let key = match (&event.turn, &open) {
+        (Some(key), _) => key.clone(),
+        (None, Some(open)) => key_of(open),
+        (None, None) => format!("prompt-{}", binding.prompts),
+    };
+    if binding.saved.contains(&key) || is_saved(scene, binding, &key)? {
+        return Ok(EventOutcome::Unchanged(name));
+    }
+    let facts = transcript::import(scene, event)?;
+    let open = open.unwrap_or_else(|| OpenTurn {
+        key: event.turn.clone(),
+        number: binding.prompts,
+        subject: facts
+            .prompt
+            .as_deref()
+            .map_or_else(|| "turn".to_owned(), turn::subject_of),
+        started_at: scene.now,
+    });
+    let made = save_turn(scene, binding, &open, &key, outcome, Some((event, facts)))?;
+    binding.remember(&key);
+    Ok(saved(name.clone(), made))
+}
+
+fn save_turn(
+    scene: &Scene<'_>,
+    binding: &Binding,
+    open: &OpenTurn,
+    key: &str,
+    outcome: TurnOutcome,
+    from: Option<(&HookEvent, transcript::TurnFacts)>,
+) -> Result<CheckpointOutcome, Error> {
+    let mut request = request(CheckpointKind::Turn, &open.subject);
+    let (model, tokens) = from.map_or((None, None), |(event, facts)| {
+        (facts.model.or_else(|| event.model.clone()), facts.tokens)
+    });
+    request.turn = Some(Turn {
+        agent: binding.agent.clone(),
+        agent_session: binding.agent_session.clone(),
+        key: key.to_owned(),
+        subject: open.subject.clone(),
+        started_at: Some(open.started_at),
+        ended_at: Some(scene.now),
+        outcome,
+        model,
+        tokens,
+        ..Turn::default()
+    });
+    save::save(scene, request)
+}
+
+fn key_of(open: &OpenTurn) -> String {
+    open.key.clone().unwrap_or_else(|| format!("prompt-{}", open.number))
+}
+
+/// Whether the latest checkpoint is of this turn, in case the binding was lost after it was saved.
+fn is_saved(scene: &Scene<'_>, binding: &Binding, key: &str) -> Result<bool, Error> {
+    let tip = session_choice::session_for_command(scene)?;
+    let turn = tip.as_ref().and_then(|tip| tip.tip.document.turn.as_ref());
+    Ok(turn.is_some_and(|turn| turn.agent_session == binding.agent_session && turn.key == key))
+}
+
+/// The session that the agent's checkpoints go to: the one it is bound to; else the current one of the branch, unless
+/// another agent works in it; else a new one.
+fn bound(scene: &Scene<'_>, binding: &mut Binding) -> Result<ShortName, Error> {
+    let open = |chosen: &SessionChoice| !chosen.tip.document.session.status.is_finished();
+    if let Some(session) = &binding.session
+        && let Some(chosen) = session_choice::by_identity(scene, session)?.filter(open)
+    {
+        return Ok(chosen.name);
+    }
+    let current = session_choice::session_for_command(scene)?.filter(open);
+    let is_free = match &current {
+        Some(chosen) => !is_taken(scene, binding, &chosen.tip.document.session.id)?,
+        None => true,
+    };
+    if let Some(chosen) = current.filter(|_| is_free) {
+        binding.session = Some(SessionRef {
+            id: chosen.tip.document.session.id,
+            name: chosen.name.clone(),
+        });
+        return Ok(chosen.name);
+    }
+    let request = start::StartRequest {
+        name: None,
+        session: serde_json::json!({ "agent": binding.agent }),
+        if_missing: false,
+        dry_run: false,
+    };
+    let scene = &Scene {
+        session: None,
+        ..*scene
+    };
+    let started = if is_free {
+        start::start(scene, request)?
+    } else {
+        start::create(scene, request, false)?
+    };
+    binding.session = Some(SessionRef {
+        id: started.document.session.id.clone(),
+        name: started.name.clone(),
+    });
+    Ok(started.name)
+}
+
+/// Whether another session of an agent is at work in this session. One that reports its end and has not is, until it
+/// has been silent for long; of the others one whose turn has not ended.
+fn is_taken(scene: &Scene<'_>, binding: &Binding, id: &str) -> Result<bool, Error> {
+    let silent = |other: &Binding| {
+        other
+            .last
+            .as_ref()
+            .is_none_or(|last| scene.now.since(last.at).to_std().unwrap_or_default() > scene.settings.interrupted_after)
+    };
+    let reports_end = |other: &Binding| {
+        adapter::named(&other.agent).is_some_and(|adapter| {
+            adapter
+                .events
+                .iter()
+                .any(|(_, occasion)| *occasion == Occasion::SessionEnd)
+        })
+    };
+    Ok(bindings::all(scene.repo)?.iter().any(|other| {
+        (&other.agent, &other.agent_session) != (&binding.agent, &binding.agent_session)
+            && other.session.as_ref().is_some_and(|session| session.id == id)
+            && !other.ended
+            && !silent(other)
+            && (other.turn.is_some() || reports_end(other))
+    }))
+}
+
+/// The sessions of agents that are bound here, the latest event first.
+pub fn bindings(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
+    Ok(bindings::all(scene.repo)?)
+}
+
+/// The session that an agent's session is bound to, if it still exists.
+pub fn session_of(scene: &Scene<'_>, adapter: &Adapter, event: &HookEvent) -> Result<Option<ShortName>, Error> {
+    let binding = bindings::read(scene.repo, adapter.name, &event.session);
+    let Some(session) = &binding.session else {
+        return Ok(None);
+    };
+    Ok(session_choice::by_identity(scene, session)?.map(|chosen| chosen.name))
+}
+
+/// Whether this context differs from the one that the agent's session got last; it counts as injected then. Agents keep
+/// what was injected, so the same context again would only pile up. A fresh context, after a compaction or a clear, has
+/// none of it.
+pub fn is_news(scene: &Scene<'_>, adapter: &Adapter, event: &HookEvent, context: &str) -> Result<bool, Error> {
+    let _ordered = bindings::lock(scene.repo, adapter.name, &event.session, scene.wait)?;
+    let mut binding = bindings::read(scene.repo, adapter.name, &event.session);
+    let digest = hex(&Sha256::digest(context));
+    let is_emptied = matches!(event.source.as_deref(), Some("compact" | "clear"));
+    if binding.injected.as_deref() == Some(&digest) && !is_emptied {
+        return Ok(false);
+    }
+    binding.injected = Some(digest);
+    bindings::write(scene.repo, &binding)?;
+    Ok(true)
+}

@@ -1,0 +1,211 @@
+//! `enable`, `disable` and `agents`: coding agents, their hooks and their last events.
+
+use serde::Serialize;
+
+use super::{
+    age,
+    slot::Slot,
+    text::{Text, TextLine},
+};
+use crate::model::time::Timestamp;
+
+/// The agents and whether this repository takes part; its JSON is `git-checkpoint.agents/1`.
+#[derive(Debug, Serialize)]
+pub struct AgentsView {
+    /// `git-checkpoint.agents/1`.
+    pub schema: &'static str,
+    /// Whether `checkpoint.agents` is on here; null outside of a repository.
+    pub enabled: Option<bool>,
+    /// Every agent, in the program's order.
+    pub agents: Vec<AgentRow>,
+}
+
+/// One agent.
+#[derive(Debug, Serialize)]
+pub struct AgentRow {
+    /// Its name on the command line.
+    pub agent: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The path of its program, if it is in PATH.
+    pub program: Option<String>,
+    /// The file in which its hooks are configured.
+    pub file: String,
+    /// `installed`, `incomplete`, `absent` or `broken`.
+    pub hooks: &'static str,
+    /// Why they are incomplete or broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What a person still has to do in the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<&'static str>,
+    /// Its last event in this repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<AgentEventRow>,
+}
+
+/// The last event of an agent.
+#[derive(Debug, Serialize)]
+pub struct AgentEventRow {
+    /// The occasion, such as `turn-end`.
+    pub occasion: String,
+    /// Its time.
+    pub at: Timestamp,
+    /// `saved`, `unchanged`, `bound`, `ignored` or `failed`.
+    pub outcome: String,
+    /// The checkpoint, or the reason.
+    pub detail: String,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// The session that the agent's session is bound to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+impl AgentsView {
+    /// A line for each agent, with a second one where something is to be said.
+    pub fn text(&self, now: Timestamp) -> Text {
+        let mut text = Text::new();
+        match self.enabled {
+            Some(true) => text.push(TextLine::plain(
+                "Agents save a checkpoint for each turn in this repository.",
+            )),
+            Some(false) => text.push(TextLine::plain("Agents save nothing in this repository.")),
+            None => {}
+        }
+        for row in &self.agents {
+            let mut line = TextLine::new().with(Slot::Heading, row.title);
+            line.pad_to(14);
+            let slot = match row.hooks {
+                "installed" => Slot::Good,
+                "absent" => Slot::Dim,
+                _ => Slot::Bad,
+            };
+            let hooks = match row.hooks {
+                "absent" => "no hooks",
+                "installed" => "hooks installed",
+                "incomplete" => "hooks incomplete",
+                _ => "hooks broken",
+            };
+            line.push(slot, hooks);
+            if let Some(reason) = &row.reason {
+                line.push(Slot::Plain, format!(": {reason}"));
+            }
+            if row.program.is_none() {
+                line.push(Slot::Dim, ", program not found");
+            }
+            text.push(line);
+            if let Some(last) = &row.last {
+                let mut line = TextLine::plain("  last event  ");
+                line.push(Slot::Plain, format!("{} {}, ", last.occasion, age::age(last.at, now)));
+                line.push(
+                    if last.outcome == "failed" {
+                        Slot::Bad
+                    } else {
+                        Slot::Plain
+                    },
+                    last.outcome.clone(),
+                );
+                match last.outcome.as_str() {
+                    "saved" => {
+                        line.push(Slot::Plain, " ");
+                        line.push(Slot::Id, last.detail.get(..8).unwrap_or(&last.detail));
+                    }
+                    "failed" | "ignored" => line.push(Slot::Plain, format!(": {}", last.detail)),
+                    _ => {}
+                }
+                if let Some(session) = &last.session {
+                    line.push(Slot::Plain, " in ");
+                    line.push(Slot::Session, session.clone());
+                }
+                text.push(line);
+            }
+            if let Some(trust) = row.trust {
+                text.push(TextLine::plain(format!("  to do       {trust}")));
+            }
+        }
+        text
+    }
+}
+
+/// The result of `enable` and `disable`; its JSON is `git-checkpoint.agent-hooks/1`.
+#[derive(Debug, Serialize)]
+pub struct AgentHooksView {
+    /// `git-checkpoint.agent-hooks/1`.
+    pub schema: &'static str,
+    /// `enable` or `disable`.
+    pub action: &'static str,
+    /// Whether it is only planned.
+    pub dry_run: bool,
+    /// `repository`, `user`, or null where the setting stays as it is.
+    pub extent: Option<&'static str>,
+    /// Each agent.
+    pub agents: Vec<AgentHooksRow>,
+}
+
+/// One agent's file.
+#[derive(Debug, Serialize)]
+pub struct AgentHooksRow {
+    /// Its name on the command line.
+    pub agent: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The file.
+    pub file: String,
+    /// Whether the file changes.
+    pub changed: bool,
+    /// The change as a unified diff, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// What a person still has to do in the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<&'static str>,
+}
+
+impl AgentHooksView {
+    /// A line for each file.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        for row in &self.agents {
+            let mut line = TextLine::new().with(Slot::Heading, row.title);
+            line.pad_to(14);
+            let word = match (self.action, row.changed, self.dry_run) {
+                ("enable", true, false) => "hooks installed in ",
+                ("enable", true, true) => "hooks would be installed in ",
+                ("enable", false, _) => "hooks are installed in ",
+                (_, true, false) => "hooks removed from ",
+                (_, true, true) => "hooks would be removed from ",
+                (_, false, _) => "no hooks in ",
+            };
+            line.push(Slot::Plain, word);
+            line.push(Slot::Path, row.file.clone());
+            text.push(line);
+            if let Some(diff) = &row.diff {
+                text.append(super::patch::text(diff.as_bytes()));
+            }
+            if let Some(trust) = row.trust {
+                text.push(TextLine::plain(format!("  to do: {trust}")));
+            }
+        }
+        let extent = match (self.action, self.extent) {
+            ("enable", Some("user")) => "in all your repositories",
+            ("enable", Some(_)) => "in this repository",
+            _ => return text,
+        };
+        let word = if self.dry_run { "would save" } else { "save" };
+        text.push(TextLine::plain(format!(
+            "They {word} a checkpoint for each turn {extent}."
+        )));
+        text
+    }
+}
+
+/// The change of a file as a unified diff.
+pub fn diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |side: char, text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| format!("{side}/{path}"));
+    let (old, new) = (name('a', before), name('b', after));
+    similar::TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
+        .unified_diff()
+        .header(&old, &new)
+        .to_string()
+}

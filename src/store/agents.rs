@@ -1,0 +1,161 @@
+//! The sessions of coding agents that are bound to sessions here: one small file for each in the private directory.
+//!
+//! What must not be lost is in the checkpoints. A lost file costs at most a second copy of injected context and a new
+//! binding to the current session.
+
+use std::{fs, io, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Error, Repository, current::SessionRef, lock, private_dir, private_path, sharing};
+use crate::{
+    model::{chat::hex, json, time::Timestamp},
+    os,
+};
+
+/// The directory below the private one.
+const DIRECTORY: &str = "agents";
+/// How many keys of past turns are kept to recognize a late report.
+const KEYS: usize = 64;
+
+/// A session of an agent, and the state of the conversation between its hooks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The agent's name.
+    pub agent: String,
+    /// The agent's own id of its session.
+    pub agent_session: String,
+    /// The session that its checkpoints go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionRef>,
+    /// The working tree of its last event.
+    #[serde(default)]
+    pub worktree: String,
+    /// The turn that has begun and not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<OpenTurn>,
+    /// How many prompts were reported.
+    #[serde(default)]
+    pub prompts: u64,
+    /// Keys of turns that are saved, the latest last.
+    #[serde(default)]
+    pub saved: Vec<String>,
+    /// SHA-256 of the context that was injected last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected: Option<String>,
+    /// The agent's session file, as of its last event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// Its last event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastEvent>,
+    /// Whether the agent reported the end of its session.
+    #[serde(default)]
+    pub ended: bool,
+}
+
+/// A turn between its prompt and its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenTurn {
+    /// The agent's id of the turn, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The number of the prompt in the agent's session, from 1.
+    pub number: u64,
+    /// The first line of the prompt, redacted.
+    pub subject: String,
+    /// The time of the prompt.
+    pub started_at: Timestamp,
+}
+
+/// The last event of an agent's session, for `agents` and `status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LastEvent {
+    /// The occasion's word.
+    pub occasion: String,
+    /// Its time.
+    pub at: Timestamp,
+    /// What was done: `saved`, `unchanged`, `bound`, `ignored` or `failed`.
+    pub outcome: String,
+    /// The checkpoint, or the reason.
+    pub detail: String,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+}
+
+impl Binding {
+    /// Notes that a turn is saved.
+    pub fn remember(&mut self, key: &str) {
+        self.saved.push(key.to_owned());
+        let excess = self.saved.len().saturating_sub(KEYS);
+        self.saved.drain(..excess);
+    }
+}
+
+/// The name of a binding's file: the agent and a digest of its session's id, which may hold anything and may differ
+/// from another in case alone.
+fn file_name(agent: &str, agent_session: &str) -> String {
+    let digest = Sha256::digest(format!("{agent}\0{agent_session}"));
+    let digits = hex(&digest[..8]);
+    format!("{agent}-{digits}.json")
+}
+
+fn path(repo: &Repository, agent: &str, agent_session: &str) -> PathBuf {
+    private_path(repo).join(DIRECTORY).join(file_name(agent, agent_session))
+}
+
+/// The lock under which events of one agent session are handled one after the other.
+pub fn lock(
+    repo: &Repository,
+    agent: &str,
+    agent_session: &str,
+    wait: std::time::Duration,
+) -> Result<lock::HeldLock, Error> {
+    let name = file_name(agent, agent_session);
+    lock::agent(repo, name.trim_end_matches(".json"), wait)
+}
+
+/// The binding of an agent's session; a new one where there is none, or where the file is damaged.
+pub fn read(repo: &Repository, agent: &str, agent_session: &str) -> Binding {
+    let read = os::read_regular(&path(repo, agent, agent_session)).ok();
+    let read = read.and_then(|bytes| serde_json::from_slice::<Binding>(&bytes).ok());
+    read.filter(|binding| binding.agent == agent && binding.agent_session == agent_session)
+        .unwrap_or_else(|| Binding {
+            agent: agent.to_owned(),
+            agent_session: agent_session.to_owned(),
+            ..Binding::default()
+        })
+}
+
+/// Writes a binding. Not synced: see the module.
+pub fn write(repo: &Repository, binding: &Binding) -> Result<(), Error> {
+    let directory = private_dir(repo)?.join(DIRECTORY);
+    let failed = Error::io("create", &directory);
+    os::private_dir(&directory, sharing(repo)).map_err(failed)?;
+    let path = directory.join(file_name(&binding.agent, &binding.agent_session));
+    os::replace(&path, &json::to_bytes(binding), sharing(repo), false).map_err(Error::io("write", path))
+}
+
+/// All bindings, the latest event first. Damaged files are left out.
+pub fn all(repo: &Repository) -> Result<Vec<Binding>, Error> {
+    let directory = private_path(repo).join(DIRECTORY);
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", directory)(error)),
+    };
+    let mut all: Vec<Binding> = entries
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
+        .filter_map(|entry| os::read_regular(&entry.path()).ok())
+        .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
+        .collect();
+    all.sort_by(|one, other| {
+        let at = |binding: &Binding| binding.last.as_ref().map(|last| last.at);
+        at(other)
+            .cmp(&at(one))
+            .then_with(|| one.agent_session.cmp(&other.agent_session))
+    });
+    Ok(all)
+}
