@@ -1,6 +1,7 @@
 //! Stories: what a user does with the program, reported command by command and checked with git.
 
 mod accidents;
+mod agents;
 mod apply;
 mod autosave;
 #[cfg(target_os = "linux")]

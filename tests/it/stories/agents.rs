@@ -1,0 +1,441 @@
+//! Coding agents: their hooks in the user's settings, and what each event saves. The events are in the form in which the
+//! agents send them.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Output, PROGRAM, World};
+
+/// A repository that takes part, with hooks for Claude Code.
+fn enabled() -> World {
+    let world = World::with_commit();
+    fs::create_dir_all(world.home().join(".claude")).unwrap();
+    world.checkpoint(["enable", "claude-code"]).success();
+    world
+}
+
+fn hook(world: &World, agent: &str, event: &str, payload: &Value) -> Output {
+    let before = last(world, payload);
+    let hook = world.command(PROGRAM, ["hook", agent, event]);
+    let output = hook.input(payload.to_string()).run();
+    output.success().no_stderr();
+    // The hook does not wait for a slow worker; each event has a time of its own here.
+    wait_until(|| last(world, payload) != before);
+    output
+}
+
+/// The last event that was noted of the agent's session that the payload names.
+fn last(world: &World, payload: &Value) -> Value {
+    let session = payload["session_id"].as_str().or(payload["sessionId"].as_str());
+    let binding = bindings(world)
+        .into_iter()
+        .find(|binding| binding["agent_session"].as_str() == session);
+    binding.map_or(Value::Null, |binding| binding["last"].clone())
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never came to be");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn bindings(world: &World) -> Vec<Value> {
+    let entries = fs::read_dir(world.path(".git/checkpoint/agents"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+        .collect()
+}
+
+fn event(world: &World, name: &str, more: &Value) -> Value {
+    let mut payload = json!({
+        "session_id": "6f1c", "cwd": world.repo().to_str().unwrap(), "hook_event_name": name,
+        "transcript_path": world.home().join("none.jsonl").to_str().unwrap(),
+    });
+    payload
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    payload
+}
+
+/// Kind and subject of the checkpoints of a session, the latest first.
+fn log(world: &World, session: &str) -> Vec<String> {
+    let format = "--format=%(trailers:key=Checkpoint-Kind,valueonly,separator=) %s";
+    let log = world.git_line(["log", "--first-parent", format, &format!("refs/checkpoints/{session}")]);
+    log.lines().map(str::to_owned).collect()
+}
+
+fn only_session(world: &World) -> String {
+    let refs = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
+    assert_eq!(refs.lines().count(), 1, "{refs}");
+    refs.trim().to_owned()
+}
+
+fn document(world: &World, session: &str) -> Value {
+    serde_json::from_str(&world.git_line(["show", &format!("refs/checkpoints/{session}:checkpoint.json")])).unwrap()
+}
+
+fn turn(world: &World, key: &str, prompt: &str, edit: impl Fn()) {
+    let more = json!({ "prompt_id": key, "prompt": prompt });
+    hook(
+        world,
+        "claude-code",
+        "UserPromptSubmit",
+        &event(world, "UserPromptSubmit", &more),
+    );
+    edit();
+    let more = json!({ "prompt_id": key, "last_assistant_message": "done" });
+    hook(world, "claude-code", "Stop", &event(world, "Stop", &more));
+}
+
+#[test]
+fn a_turn_is_one_checkpoint_with_its_files() {
+    let world = enabled();
+    let before = world.fingerprint();
+    hook(
+        &world,
+        "claude-code",
+        "SessionStart",
+        &event(&world, "SessionStart", &json!({ "source": "startup" })),
+    )
+    .no_stdout();
+    turn(&world, "p1", "Write hello\nplease", || {
+        world.file("hello.txt", "hello\n")
+    });
+    let session = only_session(&world);
+    assert_eq!(log(&world, &session)[0], "turn Write hello");
+    let document = document(&world, &session);
+    assert_eq!(document["turn"]["key"], "p1");
+    assert_eq!(document["turn"]["files"], json!(["hello.txt"]));
+    assert_eq!(document["turn"]["outcome"], "done");
+    assert_eq!(
+        world
+            .git_line(["show", &format!("refs/checkpoints/{session}^2:hello.txt")])
+            .trim(),
+        "hello"
+    );
+    world.checkpoint(["verify", "--all"]).success();
+    assert_eq!(
+        before
+            .differences(&world.fingerprint())
+            .iter()
+            .filter(|line| line.contains("refs/heads"))
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn edits_between_turns_are_saved_apart() {
+    let world = enabled();
+    turn(&world, "p1", "one", || world.file("a", "agent\n"));
+    world.file("mine", "by hand\n");
+    turn(&world, "p2", "two", || world.file("a", "agent again\n"));
+    let session = only_session(&world);
+    let log = log(&world, &session);
+    assert_eq!(log[0], "turn two");
+    assert!(log[1].starts_with("edit "), "{log:?}");
+    assert_eq!(log[2], "turn one");
+    let names = world.git_line([
+        "diff",
+        "--name-only",
+        &format!("refs/checkpoints/{session}~1^2"),
+        &format!("refs/checkpoints/{session}^2"),
+    ]);
+    assert_eq!(names.trim(), "a");
+    let names = world.git_line([
+        "diff",
+        "--name-only",
+        &format!("refs/checkpoints/{session}~2^2"),
+        &format!("refs/checkpoints/{session}~1^2"),
+    ]);
+    assert_eq!(names.trim(), "mine");
+}
+
+#[test]
+fn doubled_late_and_concurrent_events_save_a_turn_once() {
+    let world = enabled();
+    let prompt = event(
+        &world,
+        "UserPromptSubmit",
+        &json!({ "prompt_id": "p1", "prompt": "go" }),
+    );
+    hook(&world, "claude-code", "UserPromptSubmit", &prompt);
+    hook(&world, "claude-code", "UserPromptSubmit", &prompt);
+    world.file("a", "1\n");
+    let stop = event(&world, "Stop", &json!({ "prompt_id": "p1" }));
+    let mut running = Vec::new();
+    for _ in 0..6 {
+        let mut command = Command::new(PROGRAM);
+        command.args(["hook", "claude-code", "Stop"]).current_dir(world.repo());
+        command.env_clear().envs(world.environment()).stdin(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(stop.to_string().as_bytes())
+            .unwrap();
+        running.push(child);
+    }
+    for mut child in running {
+        assert!(child.wait().unwrap().success());
+    }
+    // Workers that are still at it have to find the turn saved as well.
+    thread::sleep(Duration::from_millis(500));
+    // The binding is lost, and the event comes once more.
+    fs::remove_dir_all(world.path(".git/checkpoint/agents")).unwrap();
+    hook(&world, "claude-code", "Stop", &stop);
+    let session = only_session(&world);
+    let turns = log(&world, &session)
+        .iter()
+        .filter(|line| line.starts_with("turn "))
+        .count();
+    assert_eq!(turns, 1, "{:?}", log(&world, &session));
+}
+
+#[test]
+fn an_interrupted_turn_is_saved_as_such_at_the_next_prompt() {
+    let world = enabled();
+    let prompt =
+        |key: &str, text: &str| event(&world, "UserPromptSubmit", &json!({ "prompt_id": key, "prompt": text }));
+    hook(&world, "claude-code", "UserPromptSubmit", &prompt("p1", "first"));
+    world.file("half", "half done\n");
+    hook(&world, "claude-code", "UserPromptSubmit", &prompt("p2", "second"));
+    let session = only_session(&world);
+    assert_eq!(log(&world, &session)[0], "turn first");
+    assert_eq!(document(&world, &session)["turn"]["outcome"], "interrupted");
+}
+
+#[test]
+fn a_repository_that_does_not_take_part_is_left_alone() {
+    let world = World::with_commit();
+    let before = world.fingerprint();
+    for name in [
+        "SessionStart",
+        "UserPromptSubmit",
+        "Stop",
+        "PreCompact",
+        "SessionEnd",
+        "NoSuchEvent",
+    ] {
+        let payload = event(&world, name, &json!({ "prompt_id": "p" }));
+        let hook = world.command(PROGRAM, ["hook", "claude-code", name]);
+        hook.input(payload.to_string()).run().success().no_stdout().no_stderr();
+    }
+    before.assert_same_as(&world.fingerprint());
+    assert!(!world.path(".git/checkpoint").exists());
+}
+
+#[test]
+fn no_input_disturbs_the_agent() {
+    let world = enabled();
+    let outside = world.root().to_str().unwrap().to_owned();
+    for input in [
+        String::new(),
+        "{".to_owned(),
+        "[]".to_owned(),
+        "null".to_owned(),
+        json!({ "session_id": 3 }).to_string(),
+        json!({ "session_id": "s", "cwd": outside }).to_string(),
+        json!({ "session_id": "s", "cwd": "/no/such/directory" }).to_string(),
+        "\u{0}\u{1}".to_owned(),
+    ] {
+        for (agent, name) in [
+            ("claude-code", "Stop"),
+            ("codex", "Stop"),
+            ("nobody", "Stop"),
+            ("gemini", "BeforeAgent"),
+        ] {
+            let run = world.command(PROGRAM, ["hook", agent, name]).input(input.clone()).run();
+            run.success().no_stdout().no_stderr();
+        }
+    }
+}
+
+#[test]
+fn the_payload_names_the_repository_and_not_the_environment() {
+    let world = enabled();
+    let other = world.root().join("other");
+    world.git(["init", "-q", other.to_str().unwrap()]).success();
+    let payload = event(&world, "Stop", &json!({ "prompt_id": "p1" }));
+    world.file("a", "1\n");
+    let hook = world
+        .command(PROGRAM, ["hook", "claude-code", "Stop"])
+        .within(other.clone());
+    let hook = hook
+        .env("GIT_DIR", other.join(".git"))
+        .env("GIT_WORK_TREE", &other)
+        .input(payload.to_string());
+    hook.run().success();
+    wait_until(|| last(&world, &payload)["outcome"] == "saved");
+    assert_eq!(log(&world, &only_session(&world))[0], "turn turn");
+    assert!(!other.join(".git/checkpoint").exists());
+}
+
+#[test]
+fn the_next_session_gets_the_context_once() {
+    let world = enabled();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("a", "1\n");
+    world
+        .checkpoint(["save", "-m", "parser done", "-n", "make tests green"])
+        .success();
+    let start = event(&world, "SessionStart", &json!({ "source": "startup" }));
+    let answer = hook(&world, "claude-code", "SessionStart", &start).stdout_json();
+    let text = answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(text.contains("make tests green"), "{text}");
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+    world.advance(90);
+    hook(&world, "claude-code", "SessionStart", &start).no_stdout();
+    // After a compaction the agent no longer has it.
+    let compact = event(&world, "SessionStart", &json!({ "source": "compact" }));
+    assert!(
+        hook(&world, "claude-code", "SessionStart", &compact)
+            .stdout()
+            .contains("make tests green")
+    );
+    world.file("a", "2\n");
+    assert!(
+        hook(&world, "claude-code", "SessionStart", &start)
+            .stdout()
+            .contains("make tests green")
+    );
+    let copilot = json!({ "sessionId": "c1", "cwd": world.repo().to_str().unwrap(), "source": "new" });
+    let answer = hook(&world, "copilot", "sessionStart", &copilot).stdout_json();
+    assert!(answer["additionalContext"].is_string(), "{answer}");
+}
+
+#[test]
+fn two_agents_at_work_have_a_session_each() {
+    let world = enabled();
+    turn(&world, "p1", "one", || world.file("a", "1\n"));
+    let first = only_session(&world);
+    let other =
+        json!({ "session_id": "other", "cwd": world.repo().to_str().unwrap(), "turn_id": "t1", "prompt": "two" });
+    hook(&world, "codex", "UserPromptSubmit", &other);
+    world.file("b", "2\n");
+    hook(&world, "codex", "Stop", &other);
+    let refs = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
+    assert_eq!(refs.lines().count(), 2, "{refs}");
+    let second = refs.lines().find(|name| *name != first).unwrap();
+    assert_eq!(log(&world, second)[0], "turn two");
+    assert_eq!(document(&world, second)["session"]["agent"], "codex");
+    // The first one ends; a third agent goes on in its session.
+    hook(
+        &world,
+        "claude-code",
+        "SessionEnd",
+        &event(&world, "SessionEnd", &json!({})),
+    );
+    let third = json!({ "session_id": "g", "cwd": world.repo().to_str().unwrap(), "prompt": "three" });
+    hook(&world, "gemini", "BeforeAgent", &third);
+    world.file("c", "3\n");
+    hook(&world, "gemini", "AfterAgent", &third);
+    assert_eq!(log(&world, &first)[0], "turn three");
+}
+
+#[test]
+fn enable_and_disable_leave_the_settings_byte_for_byte() {
+    let world = World::with_commit();
+    let settings = world.home().join(".claude/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let text = "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [{\"hooks\": []}]\r\n\t}\r\n}";
+    fs::write(&settings, text).unwrap();
+    let plan = world.checkpoint(["enable", "claude-code", "--dry-run"]);
+    plan.success()
+        .stdout_has("would be installed")
+        .stdout_has("+\t\t\"SessionStart\"");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    world
+        .checkpoint(["enable", "claude-code"])
+        .success()
+        .stdout_has("hooks installed");
+    let once = fs::read_to_string(&settings).unwrap();
+    world.checkpoint(["enable", "claude-code"]).success();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), once);
+    let value: Value = serde_json::from_str(&once).unwrap();
+    let stop = value["hooks"]["Stop"].as_array().unwrap();
+    assert_eq!(stop.len(), 2);
+    assert!(
+        stop[1]["hooks"][0]["command"]
+            .as_str()
+            .unwrap()
+            .ends_with(" hook claude-code Stop")
+    );
+    let agents = world.checkpoint(["agents", "--json"]);
+    let row = &agents.stdout_json()["agents"][0];
+    assert_eq!(
+        (&row["agent"], &row["hooks"]),
+        (&json!("claude-code"), &json!("installed"))
+    );
+    world.checkpoint(["disable", "claude-code"]).success();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
+    assert_eq!(world.git_line(["config", "checkpoint.agents"]).trim(), "on");
+    world.checkpoint(["disable"]).success();
+    world.git(["config", "checkpoint.agents"]).code(1);
+}
+
+#[test]
+fn settings_that_the_agent_could_not_read_are_refused() {
+    let world = World::with_commit();
+    for (agent, file) in [("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")] {
+        for text in [
+            "{\"a\": 1,}",
+            "// mine\n{}",
+            "{\"hooks\": []}",
+            "{",
+            "{\"hooks\": {\"Stop\": 1}}",
+        ] {
+            let path = world.home().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            world.checkpoint(["enable", agent]).code(128).stderr_has("cannot edit");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+    world.git(["config", "checkpoint.agents"]).code(1);
+}
+
+#[test]
+fn a_file_of_our_own_comes_and_goes() {
+    let world = World::with_commit();
+    for (agent, file) in [
+        ("copilot", ".copilot/hooks/git-checkpoint.json"),
+        ("opencode", ".config/opencode/plugins/git-checkpoint.js"),
+        ("pi", ".pi/agent/extensions/git-checkpoint.js"),
+        ("codex", ".codex/hooks.json"),
+    ] {
+        let path = world.home().join(file);
+        world.checkpoint(["enable", agent]).success();
+        assert!(fs::read_to_string(&path).unwrap().contains("git-checkpoint"));
+        world.checkpoint(["disable", agent]).success();
+        assert!(!path.exists(), "{agent}");
+    }
+}
+
+#[test]
+fn secrets_of_a_prompt_are_stored_nowhere() {
+    let world = enabled();
+    let secret = format!("ghp_{}", "0123456789abcdefghijABCDEFGHIJ012345");
+    let prompt = format!("use the token {secret} for it");
+    turn(&world, "p1", &prompt, || world.file("a", "1\n"));
+    let objects = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!String::from_utf8_lossy(objects.stdout_bytes()).contains(&secret));
+    for binding in fs::read_dir(world.path(".git/checkpoint/agents")).unwrap().flatten() {
+        assert!(!fs::read_to_string(binding.path()).unwrap().contains(&secret));
+    }
+}
