@@ -202,10 +202,9 @@ impl AgentHooksView {
 
 /// The change of a file as a unified diff.
 pub fn diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
-    let name = |side: char, text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| format!("{side}/{path}"));
-    let (old, new) = (name('a', before), name('b', after));
+    let name = |text: Option<&str>| text.map_or("/dev/null", |_| path);
     similar::TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default())
         .unified_diff()
-        .header(&old, &new)
+        .header(name(before), name(after))
         .to_string()
 }

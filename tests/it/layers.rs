@@ -109,7 +109,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "commands",
         layers: &[
-            "model", "store", "formats", "secrets", "tokens", "render", "ops", "git", "os",
+            "agents", "model", "store", "formats", "secrets", "tokens", "render", "ops", "git", "os",
         ],
         crates: &[
             "clap",

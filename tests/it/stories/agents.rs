@@ -314,6 +314,12 @@ fn the_next_session_gets_the_context_once() {
             .stdout()
             .contains("make tests green")
     );
+    hook(
+        &world,
+        "claude-code",
+        "SessionEnd",
+        &event(&world, "SessionEnd", &json!({})),
+    );
     let copilot = json!({ "sessionId": "c1", "cwd": world.repo().to_str().unwrap(), "source": "new" });
     let answer = hook(&world, "copilot", "sessionStart", &copilot).stdout_json();
     assert!(answer["additionalContext"].is_string(), "{answer}");
@@ -358,7 +364,7 @@ fn enable_and_disable_leave_the_settings_byte_for_byte() {
     let plan = world.checkpoint(["enable", "claude-code", "--dry-run"]);
     plan.success()
         .stdout_has("would be installed")
-        .stdout_has("+\t\t\"SessionStart\"");
+        .stdout_has("\"SessionStart\": [");
     assert_eq!(fs::read_to_string(&settings).unwrap(), text);
     world
         .checkpoint(["enable", "claude-code"])
