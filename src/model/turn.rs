@@ -1,5 +1,6 @@
 //! One turn of a coding agent: a prompt and everything the agent did until it answered.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{record::UnknownMembers, time::Timestamp};
@@ -8,7 +9,7 @@ use super::{record::UnknownMembers, time::Timestamp};
 pub const FILES_LISTED: usize = 200;
 
 /// The turn that a checkpoint of kind `turn` was saved for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// The agent's name on the command line, such as `claude-code`.
     pub agent: String,
@@ -44,7 +45,7 @@ pub struct Turn {
 }
 
 /// How a turn ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnOutcome {
     /// The agent answered.
@@ -68,7 +69,7 @@ impl TurnOutcome {
 }
 
 /// Tokens as the agent recorded them, each counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnTokens {
     /// Sent to the model and not read from its cache.
     pub input: u64,

@@ -1,5 +1,6 @@
 //! `enable`, `disable` and `agents`: coding agents, their hooks and their last events.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -10,9 +11,11 @@ use super::{
 use crate::model::time::Timestamp;
 
 /// The agents and whether this repository takes part; its JSON is `git-checkpoint.agents/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Coding agents, their hooks and their last events")]
 pub struct AgentsView {
     /// `git-checkpoint.agents/1`.
+    #[schemars(extend("const" = "git-checkpoint.agents/1"))]
     pub schema: &'static str,
     /// Whether `checkpoint.agents` is on here; null outside of a repository.
     pub enabled: Option<bool>,
@@ -21,7 +24,7 @@ pub struct AgentsView {
 }
 
 /// One agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AgentRow {
     /// Its name on the command line.
     pub agent: &'static str,
@@ -45,7 +48,7 @@ pub struct AgentRow {
 }
 
 /// The last event of an agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AgentEventRow {
     /// The occasion, such as `turn-end`.
     pub occasion: String,
@@ -129,9 +132,11 @@ impl AgentsView {
 }
 
 /// The result of `enable` and `disable`; its JSON is `git-checkpoint.agent-hooks/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Hooks of coding agents that were added or removed")]
 pub struct AgentHooksView {
     /// `git-checkpoint.agent-hooks/1`.
+    #[schemars(extend("const" = "git-checkpoint.agent-hooks/1"))]
     pub schema: &'static str,
     /// `enable` or `disable`.
     pub action: &'static str,
@@ -144,7 +149,7 @@ pub struct AgentHooksView {
 }
 
 /// One agent's file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AgentHooksRow {
     /// Its name on the command line.
     pub agent: &'static str,

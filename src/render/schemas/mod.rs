@@ -10,6 +10,7 @@ mod made;
 use serde_json::{Map, Value};
 
 use super::{
+    agents::{AgentHooksView, AgentsView},
     checkpoint::CheckpointView,
     resume::Resume,
     sessions::{CheckpointLog, SessionTable},
@@ -32,6 +33,8 @@ use Source::{File, Type};
 
 /// The source of each schema, by name.
 const SOURCES: &[(&str, Source)] = &[
+    ("agent-hooks", Type(made::<AgentHooksView>)),
+    ("agents", Type(made::<AgentsView>)),
     ("clear", File(include_str!("clear.json"))),
     ("compact", File(include_str!("compact.json"))),
     ("compare", File(include_str!("compare.json"))),

@@ -229,6 +229,10 @@ export --format json auth
 export --format handoff auth -o ../handoff.md
 purge --dry-run -- new.txt
 purge --yes -- new.txt
+enable claude-code codex --dry-run
+enable claude-code codex
+? agents
+disable --all
 hooks install
 hooks status
 hooks uninstall
