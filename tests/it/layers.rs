@@ -24,7 +24,15 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "model",
         layers: &[],
-        crates: &["schemars", "serde", "serde_json", "chrono", "sha2", "thiserror"],
+        crates: &[
+            "schemars",
+            "serde",
+            "serde_json",
+            "chrono",
+            "sha2",
+            "thiserror",
+            "unicode_normalization",
+        ],
         system: false,
     },
     Layer {
