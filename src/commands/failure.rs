@@ -17,6 +17,7 @@ impl From<store::Error> for CommandError {
             _ if error.is_transient() => FailureKind::Locked,
             store::Error::Damaged { .. }
             | store::Error::Head(_)
+            | store::Error::Malformed { .. }
             | store::Error::Object { .. }
             | store::Error::PackedRefs { .. }
             | store::Error::Vanished { .. } => FailureKind::Damaged,
@@ -44,11 +45,6 @@ impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
-            Error::Store(store::Error::Io {
-                action: "understand", ..
-            }) => {
-                of(FailureKind::Damaged).hint("name the session: git checkpoint switch <session> writes the file anew")
-            }
             Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),

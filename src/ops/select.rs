@@ -449,20 +449,33 @@ pub fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
     if let Ok(time) = Timestamp::parse(date) {
         return Ok(time.unix());
     }
-    let now = scene.now.unix();
-    let git = store::git(scene.repo).env("GIT_TEST_DATE_NOW", now.to_string());
-    let text = git
-        .args(["rev-parse", &format!("--since={date}")])
+    let word = date.trim().to_ascii_lowercase();
+    match word.as_str() {
+        "now" | "today" => return Ok(scene.now.unix()),
+        // Words of expiry dates, which are no dates.
+        "all" | "false" => return Err(Error::NotADate { text: date.to_owned() }),
+        _ => {}
+    }
+    // As an expiry date, because git then refuses what it cannot parse; `rev-parse --since` takes that for now instead.
+    // The first value is git's own clock, which may be another one than ours.
+    let git = store::git(scene.repo)
+        .config(format!("{DATE_KEY}=0 seconds ago"))
+        .config(format!("{DATE_KEY}={date}"));
+    let output = git
+        .args(["config", "--type=expiry-date", "--get-all", DATE_KEY])
+        .accept(0..=255)
         .text()
         .map_err(store::Error::from)?;
-    let seconds = text.trim().strip_prefix("--max-age=").and_then(|s| s.parse().ok());
-    // What git cannot read as a date it takes for the present moment, without a word.
-    let is_now = |date: &str| ["now", "today"].contains(&date.trim().to_ascii_lowercase().as_str());
-    match seconds {
-        Some(seconds) if seconds != now || is_now(date) => Ok(seconds),
+    let times: Vec<i64> = output.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    match times[..] {
+        [clock, time] if word.ends_with("ago") => Ok(scene.now.unix() - (clock - time)),
+        [_, time] => Ok(time),
         _ => Err(Error::NotADate { text: date.to_owned() }),
     }
 }
+
+/// Key under which a date is handed to git; no setting has it.
+const DATE_KEY: &str = "checkpoint-date.value";
 
 fn short(id: ObjectId) -> String {
     id.to_hex_with_len(8).to_string()

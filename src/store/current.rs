@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, branching, checkpoint, session, sharing, worktree_private_dir, worktree_private_path};
+use super::{
+    Error, OwnFile, Repository, branching, checkpoint, session, sharing, worktree_private_dir, worktree_private_path,
+};
 use crate::{
     model::{json, name::ShortName},
     os,
@@ -187,9 +189,6 @@ impl CurrentPointer {
     }
 }
 
-/// Action named in errors about a file that cannot be parsed.
-const UNDERSTAND: &str = "understand";
-
 /// Reads the file for the branch that is checked out. An absent one says that no session is current; an unreadable one
 /// is an error.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
@@ -212,11 +211,7 @@ fn exists(repo: &Repository, session: &SessionRef) -> bool {
 fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     let path = worktree_private_path(repo).join("current");
     match os::read_regular(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Io {
-            action: UNDERSTAND,
-            path,
-            source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
-        }),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(Error::malformed(OwnFile::Current, path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(CurrentPointer::default()),
         Err(error) => Err(Error::io("read", path)(error)),
     }
@@ -245,7 +240,7 @@ pub fn all(repo: &Repository) -> Vec<SessionRef> {
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
 pub fn read_to_replace(repo: &Repository) -> Result<CurrentPointer, Error> {
     match read(repo) {
-        Err(Error::Io { action: UNDERSTAND, .. }) => Ok(CurrentPointer::default()),
+        Err(Error::Malformed { .. }) => Ok(CurrentPointer::default()),
         other => other,
     }
 }

@@ -4,7 +4,7 @@
 //! kinds. What the user can do about it is [`Error::hint`].
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gix::ObjectId;
@@ -96,6 +96,16 @@ pub enum Error {
         /// The file or directory.
         path: PathBuf,
         /// The system's reason.
+        source: io::Error,
+    },
+    /// A file of ours cannot be parsed.
+    #[error("cannot understand '{}': {}", path.display(), reason(source))]
+    Malformed {
+        /// Kind of the file, which decides the hint.
+        file: OwnFile,
+        /// The file.
+        path: PathBuf,
+        /// Parse error.
         source: io::Error,
     },
     /// A git child failed.
@@ -248,6 +258,7 @@ impl Error {
             Self::Damaged { name, .. } => format!(
                 "its earlier values are in its reflog, the last line being the newest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
             ),
+            Self::Malformed { file, path, .. } => file.hint(path),
             Self::Obstacle { path, .. } => format!("move it away: mv {0} {0}.old", quoted(path)),
             Self::PackedRefs { path, .. } => format!(
                 "put the line right, or move the file away and fetch the refs again; old values are in the reflogs:\n\
@@ -265,7 +276,7 @@ impl Error {
             Self::InTheWay { other, .. } => {
                 format!(
                     "rename or delete it: git update-ref -d {}",
-                    quoted(std::path::Path::new(other))
+                    quoted(Path::new(other))
                 )
             }
             Self::Busy { .. } => {
@@ -289,10 +300,61 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
+    /// A file of ours that cannot be parsed, for `map_err`.
+    pub(crate) fn malformed<E>(file: OwnFile, path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let path = path.into();
+        move |error| Self::Malformed {
+            file,
+            path,
+            source: io::Error::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+
     /// A failure of gix, for `map_err`.
     pub(crate) fn gix(action: impl Into<String>) -> impl FnOnce(gix::Error) -> Self {
         let action = action.into();
         move |source| Self::Gix { action, source }
+    }
+}
+
+/// Kind of a file of ours that commands parse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnFile {
+    /// Pointer to the current session.
+    Current,
+    /// List of pins.
+    Pins,
+    /// Undo list of a working tree, or the paths that an entry changed.
+    UndoList,
+    /// Note of an unfinished purge.
+    PurgeNote,
+    /// Journal of an unfinished restore, apply or undo.
+    Journal,
+    /// Such a journal of a newer version.
+    NewerJournal,
+}
+
+impl OwnFile {
+    /// Remedy for a file at `path` that cannot be parsed. Every one but the pointer holds something that no other file
+    /// has, so it is moved and never removed.
+    fn hint(self, path: &Path) -> String {
+        let moved = format!("mv {0} {0}.damaged", quoted(path));
+        match self {
+            Self::Current => "name the session: git checkpoint switch <session> writes the file anew".to_owned(),
+            Self::Pins => {
+                format!("move the file away, then pin the checkpoints again: git checkpoint pin <checkpoint>\n{moved}")
+            }
+            Self::UndoList => format!("move the file away; what it lists can then no longer be undone:\n{moved}"),
+            Self::PurgeNote => format!("move the file away, then purge again:\n{moved}"),
+            Self::Journal => format!(
+                "see which files differ, then move the file away; the safety checkpoint has the files from before:\n\
+                 git status\n{moved}"
+            ),
+            Self::NewerJournal => "continue with the git-checkpoint that wrote it, or update this one".to_owned(),
+        }
     }
 }
 
@@ -304,7 +366,7 @@ fn plain(error: &gix::Error) -> String {
 }
 
 /// A path as a shell takes it: quoted only when it has to be.
-fn quoted(path: &std::path::Path) -> String {
+fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

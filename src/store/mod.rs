@@ -52,7 +52,7 @@ pub mod walk;
 pub mod watch;
 
 use crate::os::{self, CleanupFailure};
-pub use error::Error;
+pub use error::{Error, OwnFile};
 pub use gix::actor::Signature;
 pub use gix::date::Time;
 pub use gix::objs::Kind;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use std::{fs, io, io::Write as _};
 
-use super::{Error, Repository, lock, private_dir, private_path, sharing};
+use super::{Error, OwnFile, Repository, lock, private_dir, private_path, sharing};
 use crate::{model::id::Digest, os};
 
 /// The digests that are pinned. A line that is no digest is an error: a pin must not get lost.
@@ -18,9 +18,8 @@ pub fn read(repo: &Repository) -> Result<BTreeSet<Digest>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    let invalid = || Error::io("understand", &path)(io::ErrorKind::InvalidData.into());
     text.lines()
-        .map(|line| Digest::parse(line).map_err(|_| invalid()))
+        .map(|line| Digest::parse(line).map_err(Error::malformed(OwnFile::Pins, &path)))
         .collect()
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::current::CurrentPointer;
-use super::{Error, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
+use super::{Error, OwnFile, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
 use crate::model::id::Oid;
 use crate::model::json;
 use crate::model::time::Timestamp;
@@ -158,8 +158,7 @@ fn written(repo: &Repository) -> Result<UndoList, Error> {
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
     {
-        let line = serde_json::from_slice(line)
-            .map_err(|error| Error::io("understand", &path)(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        let line = serde_json::from_slice(line).map_err(Error::malformed(OwnFile::UndoList, &path))?;
         list.add(line);
     }
     Ok(list)

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// One layer: its name below `src`, the layers it may name and the crates it may name.
 struct Layer {
@@ -99,6 +100,7 @@ const LAYERS: &[Layer] = &[
             "similar",
             "unicode_width",
             "schemars",
+            "renderdag",
             "serde",
             "serde_json",
             "chrono",
@@ -587,21 +589,28 @@ fn faults(file: &str, source: &str, crates: &BTreeSet<String>) -> Vec<String> {
     out
 }
 
-/// Names of the dependencies as written in code.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
-    let mut out = BTreeSet::new();
-    let mut inside = false;
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            inside = line.contains("dependencies]");
-        } else if inside && let Some((name, _)) = line.split_once('=') {
-            let name = name.split('.').next().unwrap_or_default().trim().trim_matches('"');
-            if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)) {
-                out.insert(name.replace('-', "_"));
-            }
-        }
-    }
-    out
+/// Names of the dependencies as written in code, from cargo: the name of a library may differ from that of its package.
+fn dependencies() -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--offline",
+            "--locked",
+            "--manifest-path",
+        ])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let resolve = &metadata["resolve"];
+    let nodes = resolve["nodes"].as_array().unwrap();
+    let ours = nodes.iter().find(|node| node["id"] == resolve["root"]).unwrap();
+    let names = ours["deps"].as_array().unwrap().iter();
+    names
+        .map(|dependency| dependency["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn root() -> PathBuf {
@@ -628,9 +637,11 @@ fn rust_files(directory: &Path) -> Vec<String> {
 
 #[test]
 fn the_arrows_point_one_way() {
-    let crates = dependencies(&fs::read_to_string(root().join("Cargo.toml")).unwrap());
+    let crates = dependencies();
     assert!(
-        crates.contains("gix") && crates.contains("unicode_width") && crates.contains("rustix"),
+        ["gix", "unicode_width", "rustix", "renderdag"]
+            .iter()
+            .all(|name| crates.contains(*name)),
         "{crates:?}"
     );
     let src = root().join("src");

@@ -63,9 +63,10 @@ impl PurgeFollowUp {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(store::Error::io("read", path)(error).into()),
         };
-        let understood = serde_json::from_slice(&bytes);
-        let invalid = |error| store::Error::io("understand", path)(io::Error::new(io::ErrorKind::InvalidData, error));
-        Ok(Some(understood.map_err(invalid)?))
+        let note = serde_json::from_slice(&bytes);
+        Ok(Some(
+            note.map_err(store::Error::malformed(store::OwnFile::PurgeNote, path))?,
+        ))
     }
 
     /// Removes the note.

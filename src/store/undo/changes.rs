@@ -1,13 +1,13 @@
 //! The paths that an entry of the undo list changed, in a file of their own, so that the list stays short.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::model::id::Oid;
 use crate::model::path::{self, RepoPath};
 use crate::os;
-use crate::store::{Error, Repository, sharing, worktree_private_dir};
+use crate::store::{Error, OwnFile, Repository, sharing, worktree_private_dir};
 
 fn changes_path(repo: &Repository, n: u64) -> Result<PathBuf, Error> {
     let directory = worktree_private_dir(repo)?.join("undo");
@@ -42,7 +42,7 @@ pub fn write_changes(repo: &Repository, n: u64, changes: &[PathChange]) -> Resul
 pub fn changes(repo: &Repository, n: u64) -> Result<Vec<PathChange>, Error> {
     let path = changes_path(repo, n)?;
     let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-    let malformed = || Error::io("understand", &path)(io::ErrorKind::InvalidData.into());
+    let malformed = || Error::malformed(OwnFile::UndoList, &path)("a line is no path with its mode and blob");
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| change(line).ok_or_else(malformed)).collect()
 }

@@ -12,7 +12,7 @@ use super::{Effect, LIST, UndoLine};
 use crate::model::id::Oid;
 use crate::model::json;
 use crate::os;
-use crate::store::{Error, Repository, lock, sharing};
+use crate::store::{Error, OwnFile, Repository, lock, sharing};
 
 /// Fate of a checkpoint in a purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,7 @@ pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
     {
-        let mut line: UndoLine = serde_json::from_slice(line)
-            .map_err(|error| Error::io("understand", &path)(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        let mut line: UndoLine = serde_json::from_slice(line).map_err(Error::malformed(OwnFile::UndoList, &path))?;
         if !update(&mut line, purged) {
             gone.insert(number(&line));
         }

@@ -15,7 +15,7 @@ use super::Error;
 use crate::model::path::RepoPath;
 use crate::model::time::Timestamp;
 use crate::os;
-use crate::store::{self, Repository};
+use crate::store::{self, OwnFile, Repository};
 
 /// The form of the file; another one is left alone.
 const VERSION: u32 = 1;
@@ -69,10 +69,9 @@ pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
-    let invalid = |why: String| Error::io("understand", &path)(io::Error::new(io::ErrorKind::InvalidData, why));
-    let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+    let journal: Journal = serde_json::from_slice(&bytes).map_err(store::Error::malformed(OwnFile::Journal, &path))?;
     if journal.version != VERSION {
-        return Err(invalid("a newer version wrote it".to_owned()));
+        return Err(store::Error::malformed(OwnFile::NewerJournal, &path)("a newer version wrote it").into());
     }
     Ok(Some(journal))
 }

@@ -34,6 +34,36 @@ fn put(path: &PathBuf, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
+/// Each file of ours that cannot be parsed has advice of its own, and following it helps.
+#[test]
+fn each_malformed_file_has_its_own_advice() {
+    for (file, command, follow) in [
+        ("current", &["status"][..], "git checkpoint switch s1"),
+        ("pins", &["pin", "s1"], "mv FILE FILE.damaged"),
+        ("undo.jsonl", &["undo"], "mv FILE FILE.damaged"),
+    ] {
+        let world = session();
+        let path = world.path(format!(".git/checkpoint/{file}"));
+        fs::write(&path, "junk\n").unwrap();
+        let output = world.checkpoint(command);
+        let (path, other) = (path.display().to_string(), "writes the file anew");
+        output.code(128).stderr_has(&format!("cannot understand '{path}'"));
+        let shown = output.stderr();
+        assert_eq!(shown.contains(other), file == "current", "{file}: {shown}");
+        let line = follow.replace("FILE", &path);
+        assert!(
+            shown.contains("hint: ") && (file == "current" || shown.contains(&line)),
+            "{file}: {shown}"
+        );
+        match line.strip_prefix("git checkpoint ") {
+            Some(line) => _ = world.checkpoint(line.split(' ')).success(),
+            None => _ = world.command("sh", ["-c", &line]).run().success(),
+        }
+        let again = world.checkpoint(command);
+        assert_ne!(again.status().code(), Some(128), "{file}");
+    }
+}
+
 #[test]
 fn damaged_packed_refs_lose_no_session_silently() {
     let world = session();

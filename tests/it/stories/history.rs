@@ -154,6 +154,20 @@ fn lists_are_filtered_and_formatted() {
     assert_eq!(names(&["--status", "interrupted"]), ["s"]);
     assert_eq!(names(&["--since", "10 minutes ago"]), ["other"]);
     assert_eq!(names(&["--since", "2 hours ago"]), ["other", "s"]);
+    // Dates that git takes are taken, also those that are now; what git refuses is refused.
+    for date in ["0 days ago", "0.seconds.ago", "now", "@4000000000"] {
+        assert!(names(&["--since", date]).len() <= 1, "{date}");
+    }
+    for date in ["last friday", "tea", "2005-04-07", "@1", "never"] {
+        world.checkpoint(["list", "--since", date]).success();
+    }
+    assert_eq!(names(&["--since", "2005-04-07"]), ["other", "s"]);
+    for date in ["garbage", "all", "false", ""] {
+        world
+            .checkpoint(["list", "--since", date])
+            .code(129)
+            .stderr_has("is not a date");
+    }
     world
         .checkpoint(["list", "--format", "%(nothing)"])
         .code(129)

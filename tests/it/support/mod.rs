@@ -26,3 +26,23 @@ pub use terminal::Terminal;
 pub use world::{PROGRAM, World, as_nobody};
 
 mod self_test;
+
+/// Gives children the default disposition of signals that this process was started to ignore, as by `nohup` or a
+/// shell's background job: the program respects ignored signals, so stories about signals would wait for ever. An
+/// ignored signal is inherited and a handled one is not, so a handler that does nothing is enough.
+#[cfg(unix)]
+pub fn default_signals() {
+    use std::sync::{Arc, Once, atomic::AtomicBool};
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let ignored = git_checkpoint::os::ignored_signals();
+        for signal in [1, 2, 3, 15] {
+            if ignored & (1 << (signal - 1)) != 0 {
+                signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).unwrap();
+            }
+        }
+    });
+}
+
+#[cfg(not(unix))]
+pub fn default_signals() {}
