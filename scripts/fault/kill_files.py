@@ -1,4 +1,4 @@
-"""kill-files [COMMAND...]: restore, apply and undo, killed at every call that changes the disk.
+"""kill-files [COMMAND...]: restore, apply, undo, pause --clean and resume --apply, killed at every call that changes the disk.
 
 For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
 a run comes to its end. After each kill:
@@ -76,9 +76,9 @@ def contents(world):
 
 
 def held(world):
-    """(path, bytes) of everything in the snapshots that refs of the undo list name."""
+    """(path, bytes) of everything in the snapshots that sessions and the undo list name."""
     found = set()
-    for ref in world.git("for-each-ref", "--format=%(refname)", "refs/checkpoints-undo").decode().split():
+    for ref in world.git("for-each-ref", "--format=%(refname)", "refs/checkpoints-undo", "refs/checkpoints").decode().split():
         listing = world.git("ls-tree", "-r", "-z", f"{ref}^2")
         for line in listing.split(b"\0"):
             if line:
@@ -149,6 +149,8 @@ COMMANDS = {
     "restore": (["restore", "@", "--index"], lambda world: None),
     "apply": (["apply", "@"], lambda world: None),
     "undo": (["undo"], lambda world: world.checkpoint("restore", "@", "--index")),
+    "clean": (["pause", "--clean"], lambda world: None),
+    "resume": (["resume", "--apply"], lambda world: world.checkpoint("pause", "--clean")),
 }
 
 

@@ -26,7 +26,7 @@ use crate::{
     store,
 };
 
-/// Put a summary in the place of all but the last messages
+/// Summarize older messages
 ///
 /// Nothing is erased: 'message list --full' shows the whole chat. The summary comes from the program in
 /// checkpoint.compactCommand, else it is extractive: lines taken from the messages by simple rules, offline. Saving and
@@ -45,8 +45,8 @@ pub(super) struct Args {
     /// Compact even below the limit
     #[arg(long)]
     force: bool,
-    /// Say what would be compacted, and do nothing
-    #[arg(long)]
+    /// Show what would be done
+    #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     events: Events,
@@ -82,7 +82,7 @@ pub(super) struct ClearArgs {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Say what would be cleared, and clear nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -380,6 +380,6 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
     line.push(Slot::Plain, format!(" {words} of "));
     line.push(Slot::Session, receipt.session.as_str());
     context.ui.receipt(line);
-    context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+    context.ui.hint("Undo", "undo with: git checkpoint undo");
     Ok(())
 }

@@ -23,7 +23,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Put a session into the trash
+/// Move a session to the trash
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
 /// and branches of the project are not touched, nor are the working tree and the branch that a fork was given: 'git
@@ -39,12 +39,12 @@ pub(super) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
-    /// Say what would happen, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
-/// Keep a checkpoint, whatever a prune removes around it
+/// Protect a checkpoint from pruning
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -54,7 +54,7 @@ pub(super) struct PinArgs {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", default_value = "@")]
     selector: String,
-    /// Say what would happen, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -69,7 +69,7 @@ pub(super) struct UnpinArgs {
     /// The checkpoint
     #[arg(value_name = "CHECKPOINT", default_value = "@")]
     selector: String,
-    /// Say what would happen, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -119,7 +119,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.dry_run {
         return Ok(());
     }
-    context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+    context.ui.hint("Undo", "undo with: git checkpoint undo");
     Ok(())
 }
 

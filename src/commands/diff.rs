@@ -18,7 +18,7 @@ use crate::{
     store::patch::{PatchFormat, PatchOptions},
 };
 
-/// Show what differs between two checkpoints, or between a checkpoint and the present
+/// Compare two checkpoints, or one with the working tree
 ///
 /// First the record: what came (+) and what went (-). Then the files, as a patch that 'git apply' takes.
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,8 @@ use crate::{
 Examples:
   What changed since the newest checkpoint of the current session:
     git checkpoint diff
+  What is not committed, untracked files too:
+    git checkpoint diff HEAD
   What one checkpoint added to the one before, in one folder:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
@@ -33,9 +35,9 @@ Examples:
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
-    /// The older checkpoint; the latest of the current session by default
+    /// The older checkpoint, or a commit such as HEAD; the latest of the current session by default
     old: Option<String>,
-    /// The newer one; the present by default
+    /// The newer one; the working tree by default
     new: Option<String>,
     #[command(flatten)]
     pathspecs: Pathspecs,
@@ -57,7 +59,7 @@ pub(super) struct Args {
     /// Match the commits that the two sides made since they parted, as 'git range-diff' does
     #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames"])]
     range: bool,
-    /// Look for renamed files that are alike to this many per cent
+    /// Detect renames; the similarity threshold in percent
     #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     renames: Option<u8>,
     /// Use the diff programs and text conversions that are set up, as 'git diff' does; such a patch does not apply

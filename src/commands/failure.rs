@@ -68,7 +68,7 @@ impl From<Error> for CommandError {
                 let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let out = of(FailureKind::NotFound);
                 let out = if short {
-                    out.hint("the beginning of an id needs 4 digits or more")
+                    out.hint("an abbreviated id needs at least 4 digits")
                 } else {
                     out
                 };
@@ -207,6 +207,18 @@ impl From<Error> for CommandError {
             }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
+            Error::NotInTrash { names, .. } if names.is_empty() => of(FailureKind::NotFound).hint("the trash is empty"),
+            Error::NotInTrash { names, .. } => {
+                of(FailureKind::NotFound).hint(format!("in the trash: {}", names.join(", ")))
+            }
+            Error::Editor { .. } => {
+                of(FailureKind::Fatal).hint("choose another one with GIT_EDITOR or core.editor, or use -m")
+            }
+            Error::NoCommit => of(FailureKind::Refused).hint("make the first commit, or pause without --clean"),
+            Error::Unproved { .. } => of(FailureKind::Fatal).hint("see what is wrong: git checkpoint verify"),
+            Error::ChangedMeanwhile { .. } => {
+                of(FailureKind::Refused).hint("save and clean again: git checkpoint pause --clean")
+            }
             Error::NoFiles { .. } => {
                 of(FailureKind::NotFound).hint("choose a checkpoint that has files: git checkpoint log")
             }

@@ -6,7 +6,7 @@ use super::{
     Context,
     error::CommandError,
     opening::{self, IdentityArgs},
-    save,
+    save, summary,
 };
 use crate::{
     model::{
@@ -16,7 +16,7 @@ use crate::{
     ops::save::SaveRequest,
 };
 
-/// Save the session for the last time and mark it as completed or failed
+/// Finish a session: save it and mark it as completed or failed
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,23 +30,30 @@ pub(super) struct Args {
     /// How it ended
     #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
     status: String,
-    /// Subject of this checkpoint
+    /// The summary; repeatable, each becomes a paragraph
     #[arg(
-        short,
-        long,
-        visible_short_alias = 'm',
-        visible_alias = "message",
+        allow_hyphen_values = true,
+        short = 'm',
+        long = "message",
+        short_alias = 's',
+        visible_alias = "summary",
         value_name = "TEXT"
     )]
-    summary: Option<String>,
+    messages: Vec<String>,
+    /// Read the summary from a file; '-' is standard input
+    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "messages")]
+    file: Option<PathBuf>,
+    /// Edit the summary in your editor
+    #[arg(short, long)]
+    edit: bool,
     /// A file with the error: its first line is the message, the rest the stack
     #[arg(long, value_name = "FILE")]
     error_file: Option<PathBuf>,
     /// Save the record only
     #[arg(long)]
     no_files: bool,
-    /// Say what would be saved, and save nothing
-    #[arg(long)]
+    /// Show what would be done
+    #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
@@ -63,7 +70,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     request.leave = true;
     request.start = false;
-    request.summary = args.summary;
+    request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
     if let Some(path) = &args.error_file {

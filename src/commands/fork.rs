@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Start a session from any checkpoint, and work on in it
+/// Start a new session from any checkpoint
 ///
 /// The fork begins with what the checkpoint holds; the source stays as it is. With --worktree it gets a directory of its
 /// own, with the files, the staged state and the record as they were.
@@ -59,14 +59,14 @@ pub(super) struct Args {
     /// The new branch in that working tree; 'checkpoint/' and the session's name, unless given
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
-    /// Say what would be made, and make nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     whom: IdentityArgs,
 }
 
-/// Compare two checkpoints, and for forks what each did since they parted
+/// Compare two checkpoints, and for forks what each changed since the fork
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -86,7 +86,7 @@ pub(super) struct CompareArgs {
     /// Show the files as a patch instead of numbers of lines
     #[arg(short, long)]
     patch: bool,
-    /// Look for renamed files that are alike to this many per cent
+    /// Detect renames; the similarity threshold in percent
     #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     renames: Option<u8>,
 }

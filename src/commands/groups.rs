@@ -7,14 +7,20 @@ use clap::Command;
 /// The pages there are besides those of commands, a line each; a test holds them against those of `help`.
 macro_rules! page_lines {
     () => {
-        "  tutorial         from the first save to two ways at once
+        "  tutorial         from the first save to two approaches at once
   record           everything that a record can hold, in one JSON
+  sharing          hand a session over through a remote
+  scripting        scripts, agents, JSON, the shell prompt
+  safety           promises, tests, limits, removing everything
+  plain-git        the same with git alone
+  install          manual pages, completion, static binaries
   architecture     how it works, and why it can be trusted
   recovery         what to do when something went wrong
   compaction       long chats, and how they fit
-  migration        taking over what other tools left
+  migration        import sessions from other tools
   troubleshooting  what messages mean, and what to do
   format           how sessions are stored
+  options          the options of every command
   exit-codes       what the exit codes mean
   settings         the settings checkpoint.*
   schemas          the JSON schemas of --json"
@@ -35,7 +41,7 @@ Examples:
     git checkpoint list
     git checkpoint log
 
-Words:
+Terms:
   session     a line of work: one ref, refs/checkpoints/<session>
   checkpoint  one commit of it: a record, and the files as they were
   record      what people and agents wrote: summary, next steps, decisions ...
@@ -72,13 +78,42 @@ Guides and reference pages:
   Read one with: git checkpoint help <name>"
 );
 
+/// The commands of the first page.
+const FIRST: [&str; 13] = [
+    "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "apply", "restore", "undo", "finish",
+];
+
+/// The help that a person sees first: the commands of every day, and where the rest is.
+pub(super) fn first_page(program: &Command) -> String {
+    let about = |name: &str| {
+        let command = program.get_subcommands().find(|sub| sub.get_name() == name);
+        let about = command.and_then(Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
+    };
+    let mut text = format!(
+        "{}\n\nUsage: git checkpoint [COMMAND] [OPTIONS]\n\n",
+        program.get_about().map(ToString::to_string).unwrap_or_default()
+    );
+    for name in FIRST {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {name:8} {}", about(name));
+    }
+    text.push_str(
+        "\nAll commands:  git checkpoint help
+One command:   git checkpoint help <command>
+Guides:        git checkpoint help guides   (begin with: help tutorial)
+",
+    );
+    text
+}
+
 /// The groups in their order, and the commands of each in theirs. A test holds this against the commands there are.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Everyday",
         &[
-            "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "finish", "claim", "release",
-            "switch", "rename", "delete", "pin", "unpin",
+            "start", "save", "pause", "resume", "status", "list", "log", "show", "diff", "finish", "switch", "rename",
+            "claim", "release",
         ],
     ),
     ("Time travel", &["restore", "apply", "undo", "redo", "fork", "compare"]),
@@ -102,22 +137,19 @@ const GROUPS: &[(&str, &[&str])] = &[
             "note",
             "check",
             "state",
-            "context",
-            "agent",
-            "step",
-            "replay",
         ],
     ),
-    ("Chat", &["message", "tokens", "request", "compact", "clear"]),
-    ("Agents", &["enable", "disable", "agents"]),
     (
-        "Sharing and automation",
-        &["push", "fetch", "pull", "remote", "hooks", "watch"],
-    ),
-    (
-        "Exchange and care",
+        "Agents",
         &[
-            "import", "export", "verify", "repair", "prune", "purge", "setup", "help",
+            "enable", "disable", "agents", "agent", "context", "message", "tokens", "request", "compact", "clear", "step", "replay", "hooks", "watch",
+        ],
+    ),
+    ("Share", &["push", "fetch", "pull", "remote", "import", "export"]),
+    (
+        "Care",
+        &[
+            "delete", "undelete", "pin", "unpin", "verify", "repair", "prune", "purge", "setup", "help",
         ],
     ),
 ];
@@ -152,7 +184,6 @@ pub(super) fn grouped(command: Command, columns: usize) -> Command {
             text.push('\n');
         }
     }
-    text.push_str("\nOptions:\n{options}{after-help}");
     command.help_template(text)
 }
 
@@ -179,6 +210,14 @@ mod tests {
     }
 
     #[test]
+    fn the_first_page_fits_a_screen() {
+        let text = first_page(&Cli::<Every>::command());
+        assert!(text.lines().count() < 24, "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(FIRST.iter().all(|name| text.contains(&format!("\n  {name} "))));
+    }
+
+    #[test]
     fn every_page_is_listed_in_order() {
         let listed = crate::commands::help::page_list();
         assert!(format!("{EXAMPLES}\n").ends_with(&format!("\n\n{listed}")), "{listed}");
@@ -187,8 +226,7 @@ mod tests {
     #[test]
     fn lines_are_as_long_as_they_may_be() {
         for columns in [40, 80] {
-            let help = grouped(Cli::<Every>::command(), columns).render_help().to_string();
-            let list = help.split("\nOptions:").next().expect("there is a first part");
+            let list = grouped(Cli::<Every>::command(), columns).render_help().to_string();
             let list = list.split("\nEveryday:").nth(1).expect("the first group");
             assert!(list.lines().all(|line| line.len() <= columns), "{list}");
             assert!(list.contains("\nTime travel:\n  restore "), "{list}");

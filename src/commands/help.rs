@@ -14,6 +14,7 @@ use super::{
     environment::Environment,
     error::{CommandError, FailureKind},
     groups::page_lines,
+    layout,
     opening::{self, IdentityArgs},
     ui::{OutputOptions, Streams, Ui},
 };
@@ -25,7 +26,7 @@ use crate::{
 
 /// Show the help of a command, a guide, or a reference page
 ///
-/// Without a word: what 'git checkpoint --help' shows. On a terminal the manual page is opened where it is installed.
+/// Without a topic: all commands. On a terminal the manual page is opened where it is installed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = concat!("\
 Examples:
@@ -44,6 +45,9 @@ pub(super) struct Args {
     /// A command, or the name of a page
     #[arg(value_name = "TOPIC")]
     words: Vec<String>,
+    /// List all commands, as without a topic
+    #[arg(short, long, conflicts_with = "words")]
+    all: bool,
 }
 
 /// A page of prose.
@@ -62,7 +66,7 @@ pub(super) struct Guide {
 pub(super) const GUIDES: &[Guide] = &[
     Guide {
         name: "tutorial",
-        about: "from the first save to two ways at once",
+        about: "from the first save to two approaches at once",
         section: 7,
         source: include_str!("guides/tutorial.md"),
     },
@@ -71,6 +75,36 @@ pub(super) const GUIDES: &[Guide] = &[
         about: "everything that a record can hold, in one JSON",
         section: 7,
         source: include_str!("guides/record.md"),
+    },
+    Guide {
+        name: "sharing",
+        about: "hand a session over through a remote",
+        section: 7,
+        source: include_str!("guides/sharing.md"),
+    },
+    Guide {
+        name: "scripting",
+        about: "scripts, agents, JSON, the shell prompt",
+        section: 7,
+        source: include_str!("guides/scripting.md"),
+    },
+    Guide {
+        name: "safety",
+        about: "promises, tests, limits, removing everything",
+        section: 7,
+        source: include_str!("guides/safety.md"),
+    },
+    Guide {
+        name: "plain-git",
+        about: "the same with git alone",
+        section: 7,
+        source: include_str!("guides/plain-git.md"),
+    },
+    Guide {
+        name: "install",
+        about: "manual pages, completion, static binaries",
+        section: 7,
+        source: include_str!("guides/install.md"),
     },
     Guide {
         name: "architecture",
@@ -92,7 +126,7 @@ pub(super) const GUIDES: &[Guide] = &[
     },
     Guide {
         name: "migration",
-        about: "taking over what other tools left",
+        about: "import sessions from other tools",
         section: 7,
         source: include_str!("guides/migration.md"),
     },
@@ -111,11 +145,12 @@ pub(super) const GUIDES: &[Guide] = &[
 ];
 
 /// Pages that are made from the program itself.
-const REFERENCE: [&str; 3] = ["exit-codes", "settings", "schemas"];
+const REFERENCE: [&str; 4] = ["options", "exit-codes", "settings", "schemas"];
 
 /// Runs it.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    let words = args.words.iter().filter(|_| !args.all);
+    let words: Vec<&str> = words.map(String::as_str).collect();
     let mut command = super::program(&context.env);
     command.build();
     if let Some(found) = find(&command, &words) {
@@ -124,12 +159,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .chain(words.first())
             .copied()
             .collect::<Vec<_>>();
-        // As the parser writes it: it leaves out the long form where there is nothing long to say.
-        let line = ["git-checkpoint"].iter().chain(&words).chain(&["--help"]);
-        let text = match command.clone().try_get_matches_from(line) {
-            Err(help) => help.render().to_string(),
-            Ok(_) => found.clone().render_long_help().to_string(),
-        };
+        let text = layout::page(found, &words, true, context.ui.width().clamp(40, 80));
         return show(context, &words, Text::block(&text), Some(found), &page.join("-"));
     }
     let guide = GUIDES.iter().find(|guide| [guide.name] == *words);
@@ -140,6 +170,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             show(context, &words, text, None, &manual_name(guide))
         }
         (["guides"], _) => show(context, &words, Text::block(&page_list()), None, ""),
+        (["options"], _) => show(
+            context,
+            &words,
+            Text::block(&layout::common_options(&command)),
+            None,
+            "",
+        ),
+        (["commands"], _) => {
+            let text = layout::page(&command, &[], true, columns.clamp(40, 80));
+            show(context, &words, Text::block(&text), None, "")
+        }
         (["exit-codes"], _) => show(context, &words, guide::text(&exit_codes(), columns), None, ""),
         (["settings"], _) => {
             let text = guide::text(&settings(&context.env), columns);
@@ -214,6 +255,7 @@ pub(super) fn manual_name(guide: &Guide) -> String {
 /// All pages that are not of commands, with what they are about.
 pub(super) fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
     let made = [
+        "the options of every command",
         "what the exit codes mean",
         "the settings checkpoint.*",
         "the JSON schemas of --json",

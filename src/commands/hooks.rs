@@ -107,7 +107,7 @@ struct HookSelection {
     /// Before a commit, for the trailer of checkpoint.commitTrailer
     #[arg(long)]
     commit_msg: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

@@ -24,7 +24,7 @@ use crate::{
 /// How many files that no system knows are named.
 const NAMED: usize = 10;
 
-/// Take over sessions from other tools
+/// Import sessions from other tools
 ///
 /// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session directories leave, and chats as JSON or
 /// JSON lines. Each foreign session becomes a session here, its checkpoints a chain in their order, with the times they
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Look where the known systems usually leave their files, below each PATH or in this working tree
     #[arg(long)]
     all: bool,
-    /// Say what would come in, what would not and why, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]

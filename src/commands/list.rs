@@ -3,20 +3,26 @@
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     model::{id::Oid, time::Timestamp},
-    ops::list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
+    ops::{
+        Scene,
+        list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
+        undelete,
+    },
     render::{
         age::DateStyle,
         format::Template,
         sessions::{SessionRow, SessionTable},
+        slot::Slot,
+        text::TextLine,
     },
     store::checkpoint::oid,
 };
 
-/// List the sessions, latest first
+/// List sessions, latest first
 ///
 /// '@' marks the current session of this working tree, '!' a damaged one. An active session that was silent for longer than
 /// checkpoint.interruptedAfter is shown as interrupted.
@@ -64,6 +70,9 @@ pub(super) struct Args {
     /// The local sessions and those fetched from remotes
     #[arg(short = 'a', long, conflicts_with = "remotes")]
     all: bool,
+    /// List deleted sessions, which 'undelete' brings back
+    #[arg(long, conflicts_with_all = ["remotes", "all", "format"])]
+    trash: bool,
     #[command(flatten)]
     form: FormatArg,
     #[command(flatten)]
@@ -143,6 +152,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
+    if args.trash {
+        return trash(context, &opened, &dates);
+    }
     let filter = SessionFilter {
         agent: args.agent,
         status: args.status.and_then(|s| s.parse::<SessionStanding>().ok()),
@@ -174,9 +186,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Ok(());
     }
     if view.sessions.is_empty() {
-        context
-            .ui
-            .status(crate::render::text::TextLine::plain("There are no sessions to show."));
+        context.ui.status(TextLine::plain("No sessions found."));
+        fetched_only(context, &scene, &filter)?;
         return Ok(());
     }
     context.ui.page();
@@ -184,11 +195,82 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     view.each_line(ui.table_width(), &dates, scene.now, scene.host, |line| {
         ui.data_line(&line);
     });
+    fetched_only(context, &scene, &filter)?;
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
             .ui
             .hint("Damaged", "see what is damaged: git checkpoint verify --all");
     }
+    Ok(())
+}
+
+/// Says which sessions were fetched and are none of this repository yet.
+fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) -> Result<(), CommandError> {
+    if filter.remote || filter.all {
+        return Ok(());
+    }
+    let own: Vec<String> = list::sessions(scene, &SessionFilter::default())?
+        .into_iter()
+        .map(|row| row.name)
+        .collect();
+    let remote = SessionFilter {
+        remote: true,
+        ..SessionFilter::default()
+    };
+    let fetched = list::sessions(scene, &remote)?.into_iter().map(|row| row.name);
+    let mut fetched = fetched.filter(|name| {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        !own.iter().any(|own| own == last)
+    });
+    let Some(first) = fetched.next() else { return Ok(()) };
+    let more = fetched.count();
+    let what = match more {
+        0 => format!("Fetched, not resumed here: {first}"),
+        more => format!("Fetched, not resumed here: {first} and {more} more; see: git checkpoint list -r"),
+    };
+    context.ui.status(TextLine::plain(what));
+    Ok(())
+}
+
+/// Lists the sessions in the trash.
+fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let all = undelete::trash(&scene)?;
+    let at = |deleted: &undelete::Deleted| Timestamp::from_unix(deleted.at, 0);
+    if context.ui.options().json {
+        let rows: Vec<_> = all
+            .iter()
+            .map(|deleted| {
+                serde_json::json!({
+                    "session": deleted.name,
+                    "id": oid(deleted.tip.id),
+                    "deleted_at": at(deleted),
+                    "summary": deleted.tip.subject,
+                    "ref": deleted.trash,
+                })
+            })
+            .collect();
+        let view = serde_json::json!({ "schema": "git-checkpoint.trash/1", "sessions": rows });
+        return context.ui.json(&view);
+    }
+    if all.is_empty() {
+        context.ui.status(TextLine::plain("The trash is empty."));
+        return Ok(());
+    }
+    for deleted in &all {
+        let mut line = TextLine::new().with(Slot::Id, oid(deleted.tip.id).short());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Session, deleted.name.as_str());
+        line.push(
+            Slot::Plain,
+            format!("  deleted {}  ", dates.show(at(deleted), scene.now)),
+        );
+        line.push(Slot::Plain, &deleted.tip.subject);
+        context.ui.data(line.cut(context.ui.width()));
+    }
+    context
+        .ui
+        .hint("Trash", "bring one back with: git checkpoint undelete <session>");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ use crate::{
     store::checkpoint::{CheckpointCommit, oid},
 };
 
-/// Show the checkpoints of a session, latest first
+/// List the checkpoints of a session, latest first
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,13 +43,13 @@ pub(super) struct Args {
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// A short line each
+    /// Print one line per checkpoint
     #[arg(long, conflicts_with_all = ["graph", "format"])]
     oneline: bool,
     /// Show the session log instead: what 'note' wrote, latest first
     #[arg(long, conflicts_with_all = ["graph", "format", "oneline"])]
     notes: bool,
-    /// Draw what came of what, with the forks of the session and its source
+    /// Draw the history as a graph, with the session's forks and its source
     #[arg(long, conflicts_with_all = ["format", "since"])]
     graph: bool,
     #[command(flatten)]

@@ -72,7 +72,7 @@ struct MessageAddArgs {
     /// Take the content from this file as JSON, a list of blocks; '-' is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     blocks: Option<PathBuf>,
-    /// A picture that belongs to it; may be given several times
+    /// A picture that belongs to it; repeatable
     #[arg(long = "image", value_name = "FILE")]
     images: Vec<PathBuf>,
     /// The text; '-' or nothing is standard input

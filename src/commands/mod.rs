@@ -25,6 +25,7 @@ mod help;
 mod hook;
 mod hooks;
 mod import;
+mod layout;
 mod list;
 mod log;
 mod message;
@@ -43,13 +44,16 @@ mod resume;
 mod save;
 mod setup;
 mod share;
+mod shorthand;
 mod show;
 mod start;
 mod status;
 mod step;
+mod summary;
 mod switch;
 mod tokens;
 pub mod ui;
+mod undelete;
 mod usage;
 mod verify;
 mod views;
@@ -78,7 +82,6 @@ use crate::{
     max_term_width = 80,
     infer_long_args = true,
     disable_help_subcommand = true,
-    after_help = "Run 'git checkpoint <command> -h' for a short help, '--help' for a long one with examples.",
     after_long_help = groups::EXAMPLES,
 )]
 struct Cli<C: Subcommand = Command> {
@@ -91,7 +94,7 @@ struct Cli<C: Subcommand = Command> {
 /// Options of every command.
 #[derive(Debug, Default, clap::Args)]
 struct GlobalArgs {
-    /// Print one JSON document, or with '=lines' one object a line for what is listed; errors are JSON too
+    /// Print JSON, or with '=lines' one object per line; errors are JSON too
     #[arg(
         long,
         global = true,
@@ -118,19 +121,19 @@ struct GlobalArgs {
     /// Never page the output
     #[arg(long, global = true, help_heading = "Output")]
     no_pager: bool,
-    /// Say what was looked at and how long it took; given twice, also which git commands were run
+    /// Report what was read and how long it took; twice: also the git commands
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     verbose: u8,
-    /// Print no receipt and no hints; given twice, no warnings either
+    /// Print no receipt and no hints; twice: no warnings either
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     quiet: u8,
-    /// Show progress even when it is not a terminal that reads it
+    /// Show progress even if stderr is not a terminal
     #[arg(long, global = true, overrides_with = "no_progress", help_heading = "Output")]
     progress: bool,
     /// Show no progress
     #[arg(long, global = true, help_heading = "Output")]
     no_progress: bool,
-    /// Give hints even when it is not a terminal that reads them
+    /// Give hints even if stderr is not a terminal
     #[arg(long, global = true, overrides_with = "no_advice", help_heading = "Output")]
     advice: bool,
     /// Give no hints
@@ -189,6 +192,7 @@ commands! {
     "replay" Replay(replay::Args) => replay::run,
     "export" Export(export::Args) => export::run,
     "delete" Delete(delete::Args) => delete::run,
+    "undelete" Undelete(undelete::Args) => undelete::run,
     "pin" Pin(delete::PinArgs) => delete::pin,
     "unpin" Unpin(delete::UnpinArgs) => delete::unpin,
     "message" Message(message::Args) => message::run,
@@ -253,7 +257,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args = usage::without_end_of_options(args.into_iter().collect());
+    let args = shorthand::spelled_out(usage::without_end_of_options(args.into_iter().collect()));
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
@@ -354,18 +358,32 @@ fn done_all_the_same(ui: &Ui, error: CommandError) -> CommandError {
         return error;
     }
     let what = ui.lost().map(|what| format!(": {what}")).unwrap_or_default();
-    CommandError::new(error.kind(), format!("{error}\nit is done all the same{what}"))
+    CommandError::new(error.kind(), format!("{error}\nthe command itself succeeded{what}"))
         .hint("see how things stand now: git checkpoint status, or git checkpoint log")
+}
+
+/// The help of the command that these words name, the first two of which are the program's.
+fn help_of(program: &clap::Command, words: &str, long: bool, columns: usize) -> String {
+    let mut program = program.clone();
+    program.build();
+    let words: Vec<&str> = words.split(' ').skip(2).collect();
+    let found = words.iter().try_fold(&program, |at, word| at.find_subcommand(word));
+    layout::page(found.unwrap_or(&program), &words, long, columns.clamp(40, 80))
 }
 
 /// Help and version on standard output, wrong usage on standard error with git's exit code. As with git's own commands,
 /// `--help` at a terminal opens the manual page where there is one.
 fn usage(mut ui: Ui, error: &clap::Error, program: &clap::Command, args: &[OsString], long_help: bool) -> ExitCode {
     if !error.use_stderr() {
-        if long_help && help::manual(&ui, &usage::page(&error.render().to_string())) {
+        if long_help && help::manual(&ui, &usage::page(&usage::command_of(program, args))) {
             return ExitCode::SUCCESS;
         }
-        ui.data(Text::block(&error.render().to_string()));
+        let text = if error.kind() == clap::error::ErrorKind::DisplayHelp {
+            help_of(program, &usage::command_of(program, args), long_help, ui.width())
+        } else {
+            error.render().to_string()
+        };
+        ui.data(Text::block(&text));
         return conclude(&mut ui, Ok(()));
     }
     let words = usage::command_of(program, args);

@@ -84,6 +84,7 @@ pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedR
     let mut opened = at(&context.env, whom, context.env.now)?;
     opened.is_last = true;
     let lookup = store::config::lookup(opened.repo());
+    context.ui.remember_hints(store::hints::Hints::of(opened.repo()));
     for problem in context.ui.configure(lookup) {
         context.ui.warning(&problem);
     }

@@ -27,7 +27,7 @@ use crate::{
 /// How many checkpoints are listed one by one.
 const LISTED: usize = 20;
 
-/// Drop checkpoints that are not to be kept any more
+/// Delete old checkpoints by retention rules
 ///
 /// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
 /// forked-from and shared ones stay unless --force is given. Documents, dates and digests of what stays do not change,
@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Take named, pinned, forked-from and shared checkpoints as well
     #[arg(long)]
     force: bool,
-    /// Say what would go, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -146,7 +146,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     } else if !pruned.is_empty() {
         if pruned.trash.len() < pruned.goes.len() + pruned.sessions.len() + pruned.autosaves.len() {
-            context.ui.hint("Undo", "bring it back with: git checkpoint undo");
+            context.ui.hint("Undo", "undo with: git checkpoint undo");
         }
         if !pruned.autosaves.is_empty() {
             context.ui.hint("Undo", LOGS);

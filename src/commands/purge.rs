@@ -49,7 +49,7 @@ pub(super) struct Args {
     selector: Option<String>,
     #[command(flatten)]
     pathspecs: Pathspecs,
-    /// Say what would be removed, and remove nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Do not ask

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
 };
@@ -15,38 +15,49 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Give a session another name; its checkpoints stay as they are
+/// Rename a session
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "git checkpoint rename [OPTIONS] [SESSION] <NEW>",
+    after_long_help = "\
 Examples:
   The current session:
-    git checkpoint rename @ token-service
+    git checkpoint rename token-service
   Any other:
-    git checkpoint rename main-2 auth-refactor")]
+    git checkpoint rename main-2 auth-refactor"
+)]
 pub(super) struct Args {
-    /// The session
-    session: String,
-    /// Its new name
-    to: ShortName,
-    /// Say what would happen, and change nothing
+    /// The session, if it is not the current one, and its new name
+    #[arg(value_names = ["SESSION", "NEW"], num_args = 1..=2, required = true)]
+    names: Vec<String>,
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let (session, to) = match args.names.as_slice() {
+        [to] => ("@", to),
+        [session, to, ..] => (session.as_str(), to),
+        [] => return Err(CommandError::new(FailureKind::Usage, "a new name is needed")),
+    };
+    let to = ShortName::new(to.as_str()).map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
+    let selector = failure::selector(session)?;
+    if !selector.steps.is_empty() {
+        let error = CommandError::new(
+            FailureKind::Usage,
+            format!("'{session}' is a checkpoint, and only sessions are renamed"),
+        );
+        return Err(error.hint("name the session alone"));
+    }
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let renamed = switch::rename(
-        &opened.scene(),
-        &failure::selector(&args.session)?,
-        &args.to,
-        args.dry_run,
-    )?;
+    let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;
     let (from, tip) = (renamed.from, renamed.tip);
     failure::warn_aftermath(&context.ui, &renamed.aftermath);
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.rename/1",
-            "session": args.to,
+            "session": to,
             "before": from,
             "id": oid(tip),
             "dry_run": args.dry_run,
@@ -58,6 +69,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .with(Slot::Session, from.as_str());
     context
         .ui
-        .receipt(line.with(Slot::Plain, " to ").with(Slot::Session, args.to.as_str()));
+        .receipt(line.with(Slot::Plain, " to ").with(Slot::Session, to.as_str()));
     Ok(())
 }

@@ -31,8 +31,8 @@ Examples:
 pub(super) struct Args {
     /// The session; every damaged one by default
     session: Option<ShortName>,
-    /// Say what would be done, and do nothing
-    #[arg(long)]
+    /// Show what would be done
+    #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
@@ -72,7 +72,7 @@ fn json_of(session: &RepairedSession) -> serde_json::Value {
 fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
     let mut text = Text::new();
     if repaired.is_empty() {
-        text.push(TextLine::plain("Nothing is damaged."));
+        text.push(TextLine::plain("No damage found."));
     }
     for session in repaired {
         let Some(to) = session.to else {

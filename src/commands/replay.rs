@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// The objective in other words
     #[arg(long, value_name = "TEXT", conflicts_with = "run")]
     objective: Option<String>,
-    /// What to do otherwise; may be given several times
+    /// What to do otherwise; repeatable
     #[arg(long = "correction", value_name = "TEXT", conflicts_with = "run")]
     corrections: Vec<String>,
     /// How to print it
@@ -56,8 +56,8 @@ pub(super) struct Args {
     /// The first step to run; the first that failed by default
     #[arg(long, value_name = "STEP", requires = "run")]
     from: Option<String>,
-    /// Say what would run, and run nothing
-    #[arg(long, requires = "run")]
+    /// Show what would be done
+    #[arg(short = 'n', long, requires = "run")]
     dry_run: bool,
     /// Also run commands that were not recorded here
     #[arg(long, requires = "run")]

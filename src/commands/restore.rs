@@ -12,7 +12,8 @@ use super::{
 use crate::{
     model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
-        apply,
+        apply, clean,
+        reapply::{self, Way},
         refuse::Refusal,
         restore::{self, RecordFate, RestoreOutcome},
         undo::{self, Direction, UndoOutcome},
@@ -27,7 +28,7 @@ use crate::{
     store::{self, checkpoint::oid},
 };
 
-/// Bring files back as a checkpoint has them
+/// Restore files from a checkpoint
 ///
 /// The present is saved first, so nothing is lost and 'git checkpoint undo' takes it back. Files that came later are
 /// deleted, ignored files are never touched, and HEAD and branches never move. The index stays as it is, unless --index
@@ -36,7 +37,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
-git checkpoint restore [OPTIONS] <CHECKPOINT> [-- <PATHSPEC>...]
+git checkpoint restore [OPTIONS] [CHECKPOINT] [-- <PATHSPEC>...]
        git checkpoint restore [OPTIONS] (--continue | --abort)",
     after_long_help = "\
 Examples:
@@ -52,12 +53,12 @@ Examples:
     git checkpoint restore --abort"
 )]
 pub(super) struct Args {
-    /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["continued", "abort"])]
+    /// The checkpoint; without one the latest of the current session
+    #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
     #[command(flatten)]
     pathspecs: Pathspecs,
-    /// Say what would be done, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Restore the index as well: what was staged, unmerged, or added with 'git add -N'
@@ -72,7 +73,7 @@ pub(super) struct Args {
     /// Keep files that the checkpoint does not have
     #[arg(long)]
     overlay: bool,
-    /// Do it although there are reasons not to; what is in the way is saved first as well
+    /// Override the safety checks; what is in the way is saved first
     #[arg(long)]
     force: bool,
     /// Finish what was interrupted
@@ -85,7 +86,7 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
-/// Merge the changes that a checkpoint holds into the present files
+/// Apply a checkpoint's changes to the working tree
 ///
 /// Each file that the checkpoint had changed against its commit is merged with the present one. Where both changed the
 /// same lines, both are between markers in the file. Nothing is staged, and the present is saved first.
@@ -99,22 +100,25 @@ Examples:
   Not what you wanted:
     git checkpoint undo")]
 pub(super) struct ApplyArgs {
-    /// The checkpoint
+    /// The checkpoint; without one the latest of the current session
     #[arg(value_name = "CHECKPOINT")]
-    selector: String,
+    selector: Option<String>,
     #[command(flatten)]
     pathspecs: Pathspecs,
-    /// Say what would be done, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do it although there are reasons not to; what is in the way is saved first as well
+    /// Stage again what was staged, where it merges without a conflict
+    #[arg(long)]
+    index: bool,
+    /// Override the safety checks; what is in the way is saved first
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     whom: IdentityArgs,
 }
 
-/// Take back the last restore, apply, fork, rename, finish or delete of this working tree
+/// Undo the last restore, apply, clean, fork, rename, finish or delete
 ///
 /// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
 /// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
@@ -131,7 +135,7 @@ pub(super) struct UndoArgs {
     how: RestoreMethod,
 }
 
-/// Do again what 'undo' took back
+/// Redo the last undone operation
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -144,10 +148,10 @@ pub(super) struct RedoArgs {
 
 #[derive(Debug, clap::Args)]
 struct RestoreMethod {
-    /// Say what would be done, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do it although files changed since; they are saved first
+    /// Override the safety checks; changed files are saved first
     #[arg(long)]
     force: bool,
 }
@@ -181,7 +185,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let what = match &args.selector {
         Some(selector) => quoted(selector),
         None if args.abort => "--abort".to_owned(),
-        None => "--continue".to_owned(),
+        None if args.continued => "--continue".to_owned(),
+        None => "@".to_owned(),
     };
     let flags: String = [
         (args.index, " --index"),
@@ -206,29 +211,125 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
+    let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
     let applied = bringing(context, &opened, |progress| {
         let request = apply::ApplyRequest {
-            selector: failure::selector(&args.selector)?,
+            selector: failure::selector(&selector)?,
             pathspecs: args.pathspecs.bytes(context)?,
             directory: directory(context, &opened)?,
             dry_run: args.dry_run,
+            index: args.index,
             force: args.force,
         };
         Ok(apply::apply(&opened.scene(), &request, progress)?)
     })?;
     let paths = args.pathspecs.typed();
+    let index = if args.index { " --index" } else { "" };
+    let force = format!("git checkpoint apply {}{index} --force{paths}", quoted(&selector));
+    let report = RestoreView {
+        restored: Some(&applied.restored),
+        paths: &paths,
+        conflicts: &applied.conflicts,
+        force: &force,
+        ..RestoreView::default()
+    };
+    report_applied(context, &opened, &applied, &report)
+}
+
+/// How 'resume' brings files back.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(super) struct WayArgs {
+    /// Bring the saved changes back, and stage again what was staged
+    ///
+    /// In a clean working tree at the commit of the checkpoint every file and the index become exactly what was saved.
+    /// Elsewhere the changes are merged, as 'apply --index' does.
+    #[arg(long, conflicts_with = "restore")]
+    apply: bool,
+    /// Restore every file as it was saved, and delete later ones, as 'restore' does
+    #[arg(long)]
+    restore: bool,
+}
+
+impl WayArgs {
+    /// The changes, by merging them.
+    pub(super) const APPLY: Self = Self {
+        apply: true,
+        restore: false,
+    };
+
+    /// Whether files are to come back at all.
+    pub(super) fn is_any(self) -> bool {
+        self.apply || self.restore
+    }
+}
+
+/// Brings the files of a resumed checkpoint back, and reports it; `within` is the JSON that the receipt becomes a part of.
+pub(super) fn reapply(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    selector: &str,
+    way: WayArgs,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
+    let applied = bringing(context, opened, |progress| {
+        let request = reapply::Request {
+            selector: failure::selector(selector)?,
+            way: if way.restore { Way::Restore } else { Way::Apply },
+            directory: directory(context, opened)?,
+        };
+        Ok(reapply::reapply(&opened.scene(), &request, progress)?)
+    })?;
+    let command = if way.restore { "restore" } else { "apply" };
+    let force = format!("git checkpoint {command} {} --index --force", quoted(selector));
+    let report = RestoreView {
+        restored: Some(&applied.restored),
+        conflicts: &applied.conflicts,
+        force: &force,
+        within,
+        ..RestoreView::default()
+    };
+    report_applied(context, opened, &applied, &report)
+}
+
+/// Cleans the working tree after it was saved as a checkpoint, and reports it; without one it is only planned.
+pub(super) fn clean(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    saved: Option<store::ObjectId>,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
+    let restored = bringing(context, opened, |progress| {
+        Ok(clean::clean(&opened.scene(), saved, progress)?)
+    })?;
+    let report = RestoreView {
+        restored: Some(&restored),
+        dry_run: saved.is_none(),
+        within,
+        force: "git checkpoint pause --clean",
+        ..RestoreView::default()
+    };
+    self::report(context, opened, &report)
+}
+
+/// Refuses to clean the working tree before anything is saved.
+pub(super) fn check_clean(opened: &OpenedRepository) -> Result<(), CommandError> {
+    let refusals = clean::refusals(&opened.scene())?;
+    let Some(refusal) = refusals.first() else { return Ok(()) };
+    Err(CommandError::new(
+        FailureKind::Refused,
+        format!("refusing to clean the working tree\n{refusal}"),
+    )
+    .hint("finish or abort it first, or pause without --clean"))
+}
+
+fn report_applied(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    applied: &apply::ApplyOutcome,
+    report: &RestoreView<'_>,
+) -> Result<(), CommandError> {
     let conflicts = &applied.conflicts;
-    report(
-        context,
-        &opened,
-        &RestoreView {
-            restored: Some(&applied.restored),
-            paths: &paths,
-            conflicts,
-            force: &format!("git checkpoint apply {} --force{paths}", quoted(&args.selector)),
-            ..RestoreView::default()
-        },
-    )?;
+    self::report(context, opened, report)?;
     if conflicts.is_empty() || applied.restored.dry_run {
         return Ok(());
     }
@@ -236,7 +337,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     if conflicts.iter().any(|(_, verdict)| has_markers(verdict)) {
         context.ui.hint(
             "Conflict",
-            "both sides stand between markers in the files with the same lines; edit them, nothing is staged",
+            "conflict markers were written; edit the files (nothing is staged)",
         );
     }
     // Of one that is deleted on a side, what the other changed is there.
@@ -343,6 +444,8 @@ struct RestoreView<'a> {
     paths: &'a str,
     /// The command that does it all the same.
     force: &'a str,
+    /// The JSON that the receipt becomes a part of, as `files`.
+    within: Option<serde_json::Value>,
 }
 
 fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView<'_>) -> Result<(), CommandError> {
@@ -356,13 +459,19 @@ fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView
     let receipt = receipt(opened, report);
     let refused = receipt.outcome == "refused";
     let dry_run = report.dry_run || report.restored.is_some_and(|restored| restored.dry_run);
+    let mut within = report.within.clone();
+    if let Some(view) = &mut within {
+        view["files"] = serde_json::to_value(&receipt).unwrap_or_default();
+        context.ui.json(view)?;
+    }
     if refused && !dry_run {
         return Err(refusal(&receipt, report));
     }
-    if context.ui.options().json {
-        context.ui.json(&receipt)?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(receipt.text());
+    match (within.is_some(), context.ui.options().json) {
+        (true, _) => {}
+        (false, true) => context.ui.json(&receipt)?,
+        (false, false) if context.ui.options().quiet == 0 => context.ui.data(receipt.text()),
+        (false, false) => {}
     }
     if receipt.outcome == "nothing" && !report.paths.is_empty() {
         context
@@ -384,7 +493,7 @@ fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView
             )
         }
         "done" if receipt.operation != "undo" => {
-            context.ui.hint("Undo", "take it back with: git checkpoint undo");
+            context.ui.hint("Undo", "undo with: git checkpoint undo");
             Ok(())
         }
         "done" => {
@@ -394,7 +503,7 @@ fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView
                     .ui
                     .hint("WorkTree", &format!("remove it when it is not needed: {remove}"));
             }
-            context.ui.hint("Redo", "do it again with: git checkpoint redo");
+            context.ui.hint("Redo", "redo with: git checkpoint redo");
             Ok(())
         }
         _ => Ok(()),
@@ -425,17 +534,17 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
             Refusal::OtherHistory { saved, .. } => {
                 error = error
                     .hint(format!(
-                        "bring its changes onto the present: git checkpoint apply {selector}{}",
+                        "apply its changes instead: git checkpoint apply {selector}{}",
                         report.paths
                     ))
                     .hint(format!(
-                        "or have it beside the present: git checkpoint fork {selector} --worktree <folder>"
+                        "or open it in its own working tree: git checkpoint fork {selector} --worktree <folder>"
                     ))
                     .hint(format!("or go there first: git switch -c <branch> {}", saved.short()));
             }
             Refusal::OtherWorktree { .. } => {
                 error = error.hint(format!(
-                    "have it in a work tree of its own: git checkpoint fork {selector} --worktree <folder>"
+                    "open it in its own working tree: git checkpoint fork {selector} --worktree <folder>"
                 ));
             }
             Refusal::Blocked { .. } if !refusal.yields_to_force() => {
@@ -446,7 +555,7 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
     }
     if refusals.iter().all(Refusal::yields_to_force) {
         error = error.hint(format!(
-            "do it all the same, what is in the way is saved first: {}",
+            "to proceed anyway (your files are saved first): {}",
             report.force
         ));
     }

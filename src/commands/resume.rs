@@ -6,7 +6,7 @@ use super::{
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    share,
+    restore, share,
 };
 use crate::{
     model::{
@@ -18,7 +18,7 @@ use crate::{
     ops::{
         Scene,
         autosave::Offer,
-        list::{SessionStanding, SessionSummaryRow},
+        list::{self as session_list, SessionFilter, SessionStanding, SessionSummaryRow},
         resume::{self, ChoiceReason, ResumeOutcome},
         select,
         share::pull,
@@ -26,6 +26,7 @@ use crate::{
     os,
     render::{
         age,
+        count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
         resume::{Autosave, LastMessage, Lost, Resume},
         sessions::{SessionRow, SessionTable},
@@ -35,7 +36,7 @@ use crate::{
     store::{self, checkpoint::oid},
 };
 
-/// Take a session up again: its record, and what changed since
+/// Resume a session and report what has changed
 ///
 /// Changes no file. Without a session: the current one, else the latest that was paused or interrupted on this branch,
 /// else the latest. On a terminal you are asked when there are several.
@@ -48,6 +49,8 @@ use crate::{
 Examples:
   Go on where you stopped:
     git checkpoint resume
+  And bring the saved changes back, staged ones staged:
+    git checkpoint resume --apply
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
   A session that was fetched from a remote:
@@ -78,7 +81,7 @@ pub(super) struct Args {
     /// How to print it; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
-    /// The most characters of a prompt, 1000 at least
+    /// Maximum prompt length in characters (at least 1000)
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
     /// Take up an autosave that is newer than the latest checkpoint without asking, as is done without a terminal
@@ -93,6 +96,8 @@ pub(super) struct Args {
     /// Count a checkpoint older than this as drift, such as 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = store::config::span)]
     max_age: Option<std::time::Duration>,
+    #[command(flatten)]
+    way: restore::WayArgs,
     #[command(flatten)]
     date: DateArg,
 }
@@ -124,6 +129,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (None, Some(number)) => Some(numbered(&opened, number)?),
         (None, None) => ask(context, &opened)?,
     };
+    let selector = selector.map(|selector| guessed(&opened, selector)).transpose()?;
     let selector = selector
         .map(|selector| fetched(context, &opened, selector))
         .transpose()?;
@@ -132,11 +138,83 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?
     };
     let resumed = recover(context, &opened, &args, resumed)?;
+    let selector = oid(resumed.checkpoint.entry.id);
+    if args.way.is_any() && (context.ui.options().json || args.format == "json") {
+        return restore::reapply(context, &opened, selector.short(), args.way, Some(json_of(&resumed)));
+    }
     print(context, &opened, &args, &resumed)?;
+    let way = if args.way.is_any() {
+        args.way
+    } else {
+        offered(context, &args, &resumed)?
+    };
+    if way.is_any() {
+        restore::reapply(context, &opened, selector.short(), way, None)?;
+    }
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
     }
     Ok(())
+}
+
+/// Asks at a terminal whether saved changes that are missing are to come back.
+fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<restore::WayArgs, CommandError> {
+    let missing = missing(resumed);
+    if missing == 0 || args.format != "text" || !context.ui.can_ask() {
+        return Ok(restore::WayArgs::default());
+    }
+    let changes = CountedNoun::new(missing, "saved change");
+    let wanted = context.ui.confirm(&format!("Apply the {changes} now?"), "--apply")?;
+    Ok(if wanted {
+        restore::WayArgs::APPLY
+    } else {
+        restore::WayArgs::default()
+    })
+}
+
+/// How many saved changes are not in the working tree.
+fn missing(resumed: &ResumeOutcome) -> usize {
+    let saved = resumed.report.saved.as_ref();
+    saved.map_or(0, |saved| {
+        usize::try_from(saved.missing + saved.reverted).unwrap_or(usize::MAX)
+    })
+}
+
+/// A session that is none here but was fetched from one remote, as `git switch` takes a branch.
+fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let is_here = match ShortName::new(word.as_str()) {
+        Ok(name) => store::session::tip(scene.repo, &name)?.is_some(),
+        Err(_) => true,
+    };
+    if is_here {
+        return Ok(selector);
+    }
+    let remote = SessionFilter {
+        remote: true,
+        ..SessionFilter::default()
+    };
+    let rows = session_list::sessions(&scene, &remote)?;
+    let ends = |row: &&SessionSummaryRow| row.name.rsplit('/').next() == Some(word.as_str());
+    let found: Vec<&SessionSummaryRow> = rows.iter().filter(ends).collect();
+    match found.as_slice() {
+        [] => Ok(selector),
+        [row] => Ok(Selector {
+            base: Base::Word(row.name.clone()),
+            ..selector
+        }),
+        several => {
+            let names: Vec<&str> = several.iter().map(|row| row.name.as_str()).collect();
+            let error = CommandError::new(
+                FailureKind::NotFound,
+                format!("'{word}' was fetched from several remotes"),
+            );
+            Err(error.hint(format!("name one of: {}", names.join(", "))))
+        }
+    }
 }
 
 /// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
@@ -201,7 +279,7 @@ fn print(
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
             "the newest checkpoint is damaged ({fault}); {} passed over",
-            crate::render::count::CountedNoun::new(*lost, "checkpoint")
+            CountedNoun::new(*lost, "checkpoint")
         ));
     }
     let now = opened.scene().now;
@@ -232,8 +310,7 @@ fn print(
         "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
         _ => context.ui.data(view.text(args.brief, args.all, context.ui.width())),
     }
-    let lost = |saved: &crate::model::report::SavedFiles| saved.missing + saved.reverted > 0;
-    if resumed.report.saved.as_ref().is_some_and(lost) {
+    if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
         let name = if resumed.is_tip {
             resumed.session.to_string()
         } else {
@@ -241,19 +318,17 @@ fn print(
         };
         context.ui.hint(
             "Missing",
-            &format!(
-                "bring saved changes back: git checkpoint apply {name}; every file as it was: git checkpoint restore {name}"
-            ),
+            &format!("bring the saved changes back: git checkpoint apply {name} --index"),
         );
     }
     match resumed.chosen {
         ChoiceReason::OnBranch => context.ui.hint(
             "Chosen",
-            "the newest session paused or interrupted on this branch was taken",
+            "resumed the latest paused or interrupted session on this branch",
         ),
         ChoiceReason::Newest => context.ui.hint(
             "Chosen",
-            "the newest session was taken; 'git checkpoint list' shows others",
+            "resumed the latest session; for others see: git checkpoint list",
         ),
         ChoiceReason::Named | ChoiceReason::Current => {}
     }

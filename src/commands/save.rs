@@ -10,13 +10,14 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
-    usage, views,
+    restore, summary, usage, views,
 };
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
         json,
         name::ShortName,
+        step::quoted,
     },
     ops::{
         chat::ChatChange,
@@ -29,7 +30,7 @@ use crate::{
     render::schemas,
 };
 
-/// Save the session: what was done, what comes next, and the exact state of the files
+/// Save your notes and the exact state of the files as a checkpoint
 ///
 /// The files are saved as they are, tracked and untracked, staged or not; ignored ones are not. Nothing of the
 /// repository's own changes: no branch, no index, no stash, no file. Without a current session on this branch the one paused last
@@ -38,7 +39,7 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   Save with a summary and what comes next:
-    git checkpoint save -m 'parser done, tests red' -n 'make refresh tests green'
+    git checkpoint save -m 'parser done, tests red' -x 'make refresh tests green'
   From a script, with a record as JSON on standard input:
     git checkpoint save --session auth --record - --json < record.json
   Under a name, to find it again:
@@ -55,50 +56,81 @@ pub(super) struct Args {
     allow_empty: bool,
 }
 
-/// Save the session, mark it as paused, and stop it being current
+/// Save the session, mark it as paused, and leave it
 ///
-/// Takes everything that 'save' takes. 'git checkpoint resume' takes it up again.
+/// Takes everything that 'save' takes. 'git checkpoint resume' resumes it.
+///
+/// With --clean the working tree and the index then get the state of HEAD, as after 'git stash -u': exactly what was
+/// saved is removed or reset, once the checkpoint is verified. Ignored files, other repositories and files that were not
+/// saved stay. 'git checkpoint resume --apply' brings everything back, and 'git checkpoint undo' too.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Pause without a word; the summary comes from git's facts:
     git checkpoint pause
-  Leave notes for whoever goes on:
-    git checkpoint pause -m 'half of the migration' -a 'schema written' -n 'port the queries' -b 'needs staging access'")]
+  Make room for something urgent, and come back to it:
+    git checkpoint pause --clean -m 'half of the migration'
+    git checkpoint resume --apply
+  Leave notes for whoever continues:
+    git checkpoint pause -m 'half of the migration' -a 'schema written' -x 'port the queries' -b 'needs staging access'")]
 pub(super) struct PauseArgs {
     #[command(flatten)]
     common: SaveFlags,
+    /// Then give the working tree and the index the state of HEAD
+    #[arg(long, conflicts_with = "no_files")]
+    clean: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct SaveFlags {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// Subject of this checkpoint
+    /// The summary; repeatable, each becomes a paragraph
     #[arg(
         allow_hyphen_values = true,
-        short,
-        long,
-        visible_short_alias = 'm',
-        visible_alias = "message",
+        short = 'm',
+        long = "message",
+        short_alias = 's',
+        visible_alias = "summary",
         value_name = "TEXT"
     )]
-    summary: Option<String>,
-    /// Something achieved; may be given several times, as may the next four
+    messages: Vec<String>,
+    /// Read the summary from a file; '-' is standard input
+    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "messages")]
+    file: Option<PathBuf>,
+    /// Edit the summary in your editor
+    #[arg(short, long)]
+    edit: bool,
+    /// Something achieved; repeatable
     #[arg(allow_hyphen_values = true, short, long = "accomplishment", value_name = "TEXT")]
     accomplishments: Vec<String>,
-    /// What to do next; those given replace the old ones
-    #[arg(allow_hyphen_values = true, short, long = "next-step", value_name = "TEXT")]
+    /// What to do next; repeatable, replaces the previous list
+    #[arg(
+        allow_hyphen_values = true,
+        short = 'x',
+        long = "next-step",
+        visible_alias = "next",
+        value_name = "TEXT"
+    )]
     next_steps: Vec<String>,
-    /// Something decided
+    /// Something decided; repeatable
     #[arg(allow_hyphen_values = true, short, long = "decision", value_name = "TEXT")]
     decisions: Vec<String>,
-    /// Something that stops the work
+    /// Something that stops the work; repeatable
     #[arg(allow_hyphen_values = true, short, long = "blocker", value_name = "TEXT")]
     blockers: Vec<String>,
-    /// Something not to forget
+    /// A reminder; repeatable
     #[arg(allow_hyphen_values = true, long = "todo", value_name = "TEXT")]
     todos: Vec<String>,
+    /// Show what would be saved; also -n
+    #[arg(long)]
+    dry_run: bool,
+    /// Without a value --dry-run; with one --next-step, as in earlier versions
+    #[arg(short = 'n', hide = true, value_name = "TEXT", num_args = 0..=1, default_missing_value = "")]
+    n: Vec<String>,
+    /// The summary, where it is without -m
+    #[arg(hide = true, value_name = "TEXT")]
+    words: Vec<String>,
     /// A name for the checkpoint, unique in its session
     #[arg(long, value_name = "NAME")]
     name: Option<ShortName>,
@@ -108,7 +140,7 @@ struct SaveFlags {
     /// Progress, as step N of M
     #[arg(long, value_name = "N/M", value_parser = step)]
     step: Option<(u32, u32)>,
-    /// A file to keep with the checkpoint; may be given several times
+    /// A file to keep with the checkpoint; repeatable
     #[arg(long = "attach", value_name = "FILE")]
     attachments: Vec<PathBuf>,
     /// Change the record by JSON: what a list holds is added; '-' is standard input
@@ -127,9 +159,6 @@ struct SaveFlags {
     /// Accepted and without effect: nothing is ever committed on a branch
     #[arg(long, hide = true)]
     no_commit: bool,
-    /// Say what would be saved, and save nothing
-    #[arg(long)]
-    dry_run: bool,
     #[command(flatten)]
     events: Events,
     /// Push the session afterwards, to the usual remote
@@ -151,18 +180,22 @@ pub(super) fn step(text: &str) -> Result<(u32, u32), String> {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Save);
     request.allow_empty = args.allow_empty;
-    save(args.common, request, context)
+    save(args.common, request, false, context)
 }
 
 pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Pause);
     request.status = SessionStatus::Paused;
     request.leave = true;
-    save(args.common, request, context)
+    save(args.common, request, args.clean, context)
 }
 
-fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Result<(), CommandError> {
+fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mut Context) -> Result<(), CommandError> {
+    understand(&mut args, clean)?;
     let opened = opening::open(context, &args.whom)?;
+    if clean {
+        restore::check_clean(&opened)?;
+    }
     if !args.dry_run {
         ask_for_session(context, &opened)?;
     }
@@ -202,7 +235,7 @@ fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Res
         request.session = Some(json!({ "agent": agent }));
     }
     request.attachments = attachments(context, &opened, &args.attachments)?;
-    request.summary = args.summary;
+    request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
     request.name = args.name;
     request.trigger = args.trigger;
     request.files = !args.no_files;
@@ -212,7 +245,55 @@ fn save(args: SaveFlags, mut request: SaveRequest, context: &mut Context) -> Res
     {
         request.chat = ChatChange::Compact(Box::new(prepared));
     }
-    report_and(context, &opened, request, &args.events, args.push)
+    let then = Afterwards { push: args.push, clean };
+    report_and(context, &opened, request, &args.events, then)
+}
+
+/// What follows a checkpoint.
+#[derive(Clone, Copy, Debug, Default)]
+struct Afterwards {
+    /// The session is pushed.
+    push: bool,
+    /// The working tree gets the state of HEAD.
+    clean: bool,
+}
+
+/// Sorts out what other tools' habits bring: `save 'text'`, `save -am 'text'`, and `-n` in its two meanings.
+fn understand(args: &mut SaveFlags, clean: bool) -> Result<(), CommandError> {
+    for text in std::mem::take(&mut args.n) {
+        if text.is_empty() {
+            args.dry_run = true;
+        } else {
+            args.next_steps.push(text);
+        }
+    }
+    if args.dry_run && args.push {
+        return Err(CommandError::new(
+            FailureKind::Usage,
+            "--dry-run and --push exclude each other",
+        ));
+    }
+    let word = match args.words.as_slice() {
+        [] => return Ok(()),
+        [word] => word.clone(),
+        words => words.join(" "),
+    };
+    let is_git_habit = args.accomplishments == ["m"];
+    let is_sentence = args.words.len() == 1 && word.contains(char::is_whitespace);
+    if args.messages.is_empty() && args.file.is_none() && (is_git_habit || is_sentence) {
+        if is_git_habit {
+            // All changes are saved anyway.
+            args.accomplishments.clear();
+        }
+        args.messages.push(word);
+        return Ok(());
+    }
+    let command = if clean { "pause --clean" } else { "save" };
+    let error = CommandError::new(
+        FailureKind::Usage,
+        format!("unexpected argument '{}'", word.escape_debug()),
+    );
+    Err(error.hint(format!("did you mean: git checkpoint {command} -m {}", quoted(&word))))
 }
 
 /// Asks at a terminal which session is meant where the branch changed and the one checked out has none.
@@ -247,7 +328,7 @@ pub(super) fn report(
     opened: &OpenedRepository,
     request: SaveRequest,
 ) -> Result<(), CommandError> {
-    report_and(context, opened, request, &Events::default(), false)
+    report_and(context, opened, request, &Events::default(), Afterwards::default())
 }
 
 /// The same; receives the events of a compaction, and with `push` the session is pushed.
@@ -256,7 +337,7 @@ fn report_and(
     opened: &OpenedRepository,
     request: SaveRequest,
     events: &Events,
-    push: bool,
+    then: Afterwards,
 ) -> Result<(), CommandError> {
     let change = request.chat.clone();
     let outcome = {
@@ -297,10 +378,13 @@ fn report_and(
             lines.join(", ")
         ));
     }
-    if context.ui.options().json && !push {
+    if context.ui.options().json && !then.push && !then.clean {
         context.ui.json(&view)?;
     } else if !context.ui.options().json && context.ui.options().quiet == 0 {
         context.ui.data(view.text());
+        if let Some(stored) = view.stored() {
+            context.ui.detail(1, stored);
+        }
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
@@ -308,10 +392,8 @@ fn report_and(
             context.ui.warning(&trouble);
         }
     }
-    if push {
-        // The save is reported whether the push works or not.
-        send(context, opened, &receipt.session, &view)?;
-        return partial(receipt.is_partial());
+    if then.push || then.clean {
+        return follow_up(context, opened, &outcome, &view, then);
     }
     match outcome {
         CheckpointOutcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
@@ -332,13 +414,54 @@ fn partial(is_partial: bool) -> Result<(), CommandError> {
     }
 }
 
-/// Pushes what was saved. As JSON, one document reports both.
+/// Pushes what was saved and cleans the working tree. As JSON, one document has all of it.
+fn follow_up(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    outcome: &CheckpointOutcome,
+    view: &impl serde::Serialize,
+    then: Afterwards,
+) -> Result<(), CommandError> {
+    let receipt = outcome.receipt();
+    let as_json = context.ui.options().json;
+    let mut document = as_json.then(|| serde_json::to_value(view).unwrap_or_default());
+    let pushed = then.push.then(|| send(context, opened, &receipt.session)).transpose()?;
+    if let (Some(document), Some(pushed)) = (&mut document, &pushed) {
+        document["push"] = pushed.as_ref().map_or(Value::Null, super::share::push::json_of);
+    }
+    if then.clean && receipt.is_partial() {
+        context
+            .ui
+            .warning("not everything could be saved, so the working tree was left as it is");
+    } else if then.clean {
+        let saved = match outcome {
+            CheckpointOutcome::Planned(_) => None,
+            CheckpointOutcome::Saved(_) | CheckpointOutcome::Unchanged(_) => receipt.id,
+        };
+        restore::clean(context, opened, saved, document.take())?;
+        if saved.is_some() {
+            context.ui.hint(
+                "Save",
+                &format!("bring it back with: git checkpoint resume {} --apply", receipt.session),
+            );
+        }
+    }
+    if let Some(document) = document {
+        context.ui.json(&document)?;
+    }
+    // What was saved is reported whether the push works or not.
+    if let Some(pushed) = pushed {
+        super::share::push::verdict(&pushed?)?;
+    }
+    partial(receipt.is_partial())
+}
+
+/// Pushes a session.
 fn send(
     context: &Context,
     opened: &OpenedRepository,
     session: &ShortName,
-    view: &impl serde::Serialize,
-) -> Result<(), CommandError> {
+) -> Result<Result<share::push::PushOutcome, CommandError>, CommandError> {
     let request = share::push::PushRequest {
         remote: None,
         which: share::push::PushSelection::Named(vec![failure::selector(session.as_str())?]),
@@ -346,13 +469,7 @@ fn send(
         dry_run: false,
         allow_secrets: false,
     };
-    let pushed = super::share::push::send(context, opened, &request);
-    if context.ui.options().json {
-        let mut view = serde_json::to_value(view).unwrap_or_default();
-        view["push"] = pushed.as_ref().map_or(Value::Null, super::share::push::json_of);
-        context.ui.json(&view)?;
-    }
-    super::share::push::verdict(&pushed?)
+    Ok(super::share::push::send(context, opened, &request))
 }
 
 /// Says what secrets were found, and that they are gone.

@@ -59,7 +59,7 @@ pub(super) struct Args {
     /// Take away what was installed
     #[arg(long)]
     uninstall: bool,
-    /// Report what would be done, and do nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Write the completion of one shell to standard output instead of a file

@@ -14,7 +14,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Show one checkpoint: its record and what it changed in the files
+/// Show a checkpoint: its record and changed files
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -22,10 +22,12 @@ Examples:
     git checkpoint show
   The one before, with its files as a patch against its HEAD:
     git checkpoint show @~1 --patch
+  A file as it was saved:
+    git checkpoint show auth-refactor:src/parser.rs
   The stored document, byte for byte:
     git checkpoint show auth-refactor --raw | sha256sum")]
 pub(super) struct Args {
-    /// The checkpoint; the latest of the current session by default
+    /// The checkpoint, or a file of it as CHECKPOINT:PATH; the latest of the current session by default
     #[arg(default_value = "@")]
     selector: String,
     /// Print the stored document, byte for byte
@@ -48,6 +50,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
+    if let Some((checkpoint, path)) = args.selector.split_once(':').filter(|(before, _)| !before.is_empty()) {
+        let bytes = show::file(&scene, &failure::selector(checkpoint)?, path)?;
+        context.ui.page();
+        context.ui.bytes(&bytes);
+        return Ok(());
+    }
     let selector = failure::selector(&args.selector)?;
     if args.raw {
         let bytes = show::raw(&scene, &selector)?;

@@ -39,13 +39,13 @@ pub(super) struct Args {
     /// The feature it works on
     #[arg(long, value_name = "TEXT")]
     feature: Option<String>,
-    /// A tracker issue; may be given several times
+    /// A tracker issue; repeatable
     #[arg(long = "issue", value_name = "ID")]
     issues: Vec<String>,
     /// Take the session of this name when there is one
     #[arg(long)]
     if_missing: bool,
-    /// Say what would be started, and start nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

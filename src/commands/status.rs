@@ -22,10 +22,14 @@ use crate::{
         slot::Slot,
         text::{Text, TextLine},
     },
-    store::{checkpoint::oid, watch::Watcher},
+    store::{
+        checkpoint::oid,
+        prompt::{Glance, glance},
+        watch::Watcher,
+    },
 };
 
-/// Show the current session and what a save would add to it
+/// Show the current session and what is not saved
 #[derive(Debug, Default, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,9 +41,45 @@ pub(super) struct Args {
     /// Exit with 1 when there is something to save
     #[arg(long)]
     exit_code: bool,
+    /// Print the current session for a shell prompt, with '*' where the record has unsaved changes
+    ///
+    /// Looks at no file of the working tree, and prints nothing where no session is current. For recipes see
+    /// 'git checkpoint help scripting'.
+    #[arg(long, conflicts_with = "exit_code")]
+    prompt: bool,
+}
+
+/// Prints the current session for a prompt. What goes wrong is none of a prompt's business.
+fn prompt(context: &mut Context) -> Result<(), CommandError> {
+    let is_plain = context.env.text("CHECKPOINT_SESSION").is_none()
+        && ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CEILING_DIRECTORIES"]
+            .iter()
+            .all(|name| context.env.text(name).is_none());
+    let seen = match glance(&context.env.cwd) {
+        Glance::Seen(seen) if is_plain => seen,
+        _ => {
+            let opened = opening::open(context, &IdentityArgs::default()).ok();
+            opened.and_then(|opened| status::prompt(&opened.scene()).ok().flatten())
+        }
+    };
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.prompt/1",
+            "session": seen.as_ref().map(|prompt| &prompt.session),
+            "unsaved_record": seen.as_ref().is_some_and(|prompt| prompt.has_draft),
+        }));
+    }
+    if let Some(prompt) = seen {
+        let mark = if prompt.has_draft { "*" } else { "" };
+        context.ui.data(TextLine::plain(format!("{}{mark}", prompt.session)));
+    }
+    Ok(())
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if args.prompt {
+        return prompt(context);
+    }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let status = {

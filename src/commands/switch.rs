@@ -27,7 +27,7 @@ Examples:
 pub(super) struct Args {
     /// The session; '-' is the one before
     session: String,
-    /// Say what would happen, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -54,6 +54,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.dry_run {
         return Ok(());
     }
-    context.ui.hint("Switch", "see where it stands: git checkpoint resume");
+    context.ui.hint("Switch", "see what changed: git checkpoint resume");
     Ok(())
 }

@@ -31,6 +31,7 @@ use crate::os::reason;
 use crate::render::escape;
 use crate::render::slot::{Glyphs, Slot};
 use crate::render::text::{Text, TextLine};
+use crate::store::hints::Hints;
 
 /// Columns when the width is unknown.
 const WIDTH: usize = 80;
@@ -67,6 +68,8 @@ pub struct Ui {
     env: Environment,
     options: OutputOptions,
     settings: Lookup,
+    /// The hints that were given in this repository; `None` outside of one.
+    hints: Option<Hints>,
     sink: Sink,
     /// The beginning of what went to standard output: what to say elsewhere if that fails.
     told: OnceLock<String>,
@@ -83,6 +86,7 @@ impl Ui {
             env: env.clone(),
             options,
             settings: Box::new(|_| None),
+            hints: None,
             sink: Sink::new(streams),
             told: OnceLock::new(),
             palette: Palette::new(),
@@ -123,6 +127,11 @@ impl Ui {
         }
         self.decide_color();
         problems
+    }
+
+    /// Takes the record of the hints that were given in the repository: each kind is given once.
+    pub fn remember_hints(&mut self, hints: Hints) {
+        self.hints = Some(hints);
     }
 
     fn decide_color(&mut self) {

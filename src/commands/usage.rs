@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::error::{CommandError, FailureKind};
 use crate::secrets::{RedactionSettings, Scanner};
@@ -15,11 +15,59 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
         return lacking(program, words);
     }
     let out = from_text(&without_secrets(&error.render().to_string()));
+    let unknown = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => HABITS.iter().find(|(habit, _)| habit == word),
+        _ => None,
+    };
+    if let (Some((_, command)), "git checkpoint") = (unknown, words) {
+        return CommandError::new(FailureKind::Usage, out.to_string()).hint(format!("did you mean: {command}"));
+    }
     // What is wrong with a value leads clap to show no usage.
-    if out.hints().iter().any(|hint| hint.starts_with("more with")) {
+    if out.hints().iter().any(|hint| hint.starts_with("see: ")) {
         return out;
     }
-    out.hint(format!("more with \"{words} -h\""))
+    out.hint(format!("see: {}", help_for(words)))
+}
+
+/// Commands of git and of other tools, and those of ours that do what they do.
+const HABITS: [(&str, &str); 20] = [
+    ("branch", "git checkpoint list"),
+    ("checkout", "git checkpoint restore"),
+    ("cherry-pick", "git checkpoint apply"),
+    ("clean", "git checkpoint pause --clean"),
+    ("close", "git checkpoint finish"),
+    ("commit", "git checkpoint save"),
+    ("continue", "git checkpoint resume"),
+    ("create", "git checkpoint start"),
+    ("end", "git checkpoint finish"),
+    ("history", "git checkpoint log"),
+    ("info", "git checkpoint show"),
+    ("init", "git checkpoint start"),
+    ("ls", "git checkpoint list"),
+    ("new", "git checkpoint start"),
+    ("pop", "git checkpoint resume --apply"),
+    ("reset", "git checkpoint restore"),
+    ("revert", "git checkpoint restore"),
+    ("rollback", "git checkpoint restore"),
+    ("stash", "git checkpoint pause --clean"),
+    ("version", "git checkpoint --version"),
+];
+
+/// Commands that take something away: they are suggested only for what is them with a slip of the finger.
+const TAKE_AWAY: [&str; 4] = ["clear", "delete", "prune", "purge"];
+
+/// Whether a word is another one with letters missing, doubled or swapped, rather than another letter in their place.
+fn is_slip(word: &str, name: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let holds = |long: &str, short: &str| {
+        let mut letters = long.chars();
+        short.chars().all(|letter| letters.any(|other| other == letter))
+    };
+    sorted(word) == sorted(name) || holds(name, word) || holds(word, name)
 }
 
 /// The error for a command that is given without one of its own commands.
@@ -33,12 +81,15 @@ fn lacking(program: &clap::Command, words: &str) -> CommandError {
         .filter(|sub| !sub.is_hide_set())
         .map(clap::Command::get_name)
         .collect();
-    CommandError::new(
-        FailureKind::Usage,
-        format!("a subcommand is needed: {}", names.join(", ")),
-    )
-    .hint(format!("usage: {words} <COMMAND>"))
-    .hint(format!("more with \"{words} -h\""))
+    CommandError::new(FailureKind::Usage, format!("a command is needed: {}", names.join(", ")))
+        .hint(format!("usage: {words} <COMMAND>"))
+        .hint(format!("see: {}", help_for(words)))
+}
+
+/// The command that shows the help of another one, given as it is typed.
+fn help_for(words: &str) -> String {
+    let rest = words.strip_prefix("git checkpoint").unwrap_or_default();
+    format!("git checkpoint help{rest}")
 }
 
 /// The command that arguments are for, as it is typed.
@@ -79,16 +130,9 @@ pub(super) fn without_end_of_options(mut args: Vec<OsString>) -> Vec<OsString> {
     args
 }
 
-/// The manual page of the command whose help this is; empty when that cannot be determined.
-pub(super) fn page(help: &str) -> String {
-    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
-    let words = usage.unwrap_or_default().split(' ');
-    // Commands of a command are on its page.
-    let words: Vec<&str> = words
-        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        .take(3)
-        .collect();
-    words.join("-")
+/// The manual page of a command, given as it is typed. Commands of a command are described on its page.
+pub(super) fn page(words: &str) -> String {
+    words.split(' ').take(3).collect::<Vec<_>>().join("-")
 }
 
 /// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
@@ -104,6 +148,9 @@ fn from_text(text: &str) -> CommandError {
     let text = NUMBERS
         .iter()
         .fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    let text = text
+        .replace("unrecognized subcommand", "unknown command")
+        .replace("subcommand", "command");
     let text = text.as_str();
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     // Missing arguments and possible values are below, indented.
@@ -130,7 +177,7 @@ fn from_text(text: &str) -> CommandError {
             .collect();
         out = out.hint(format!("usage: {form}"));
         out = others.iter().fold(out, |out, other| out.hint(format!("or: {other}")));
-        out = out.hint(format!("more with \"{} -h\"", command.join(" ")));
+        out = out.hint(format!("see: {}", help_for(&command.join(" "))));
     }
     out
 }
@@ -150,9 +197,10 @@ fn near_only(message: &str, tip: &str) -> Option<String> {
         let begins = word.chars().count() > 1 && (name.starts_with(&word) || word.starts_with(&name));
         begins || similar(&word, std::iter::once(name.as_str())).is_some()
     };
-    let names: Vec<String> = quoted(tip).into_iter().filter(is_near).collect();
-    let what = if tip.contains("subcommand") {
-        "subcommand"
+    let is_harmless = |name: &String| !TAKE_AWAY.contains(&name.as_str()) || is_slip(&word, name);
+    let names: Vec<String> = quoted(tip).into_iter().filter(is_near).filter(is_harmless).collect();
+    let what = if tip.contains(" command") {
+        "command"
     } else if tip.contains("argument") {
         "argument"
     } else {
@@ -243,14 +291,30 @@ mod tests {
     }
 
     #[test]
-    fn the_page_of_a_help() {
-        assert_eq!(
-            page("Saves\n\nUsage: git checkpoint save [OPTIONS]\n"),
-            "git-checkpoint-save"
-        );
-        assert_eq!(page("Usage: git checkpoint task add <TITLE>\n"), "git-checkpoint-task");
-        assert_eq!(page("Usage: git checkpoint [OPTIONS] [COMMAND]\n"), "git-checkpoint");
-        assert_eq!(page("git-checkpoint 1.0\n"), "");
+    fn the_manual_page_of_a_command() {
+        assert_eq!(page("git checkpoint save"), "git-checkpoint-save");
+        assert_eq!(page("git checkpoint task add"), "git-checkpoint-task");
+        assert_eq!(page("git checkpoint"), "git-checkpoint");
+    }
+
+    #[test]
+    fn nothing_leads_to_what_takes_away() {
+        for (word, name) in [
+            ("claer", "clear"),
+            ("clar", "clear"),
+            ("cleaar", "clear"),
+            ("deltee", "delete"),
+        ] {
+            assert!(is_slip(word, name), "{word}");
+        }
+        for (word, name) in [
+            ("clean", "clear"),
+            ("cleat", "clear"),
+            ("purse", "purge"),
+            ("prude", "prune"),
+        ] {
+            assert!(!is_slip(word, name), "{word}");
+        }
     }
 
     #[test]
@@ -268,16 +332,16 @@ mod tests {
     fn one_line_says_what_is_wrong() {
         assert_eq!(
             shown(&["renam"]),
-            "error: unrecognized subcommand 'renam'\n\
-             hint: a similar subcommand exists: 'rename'\n\
+            "error: unknown command 'renam'\n\
+             hint: a similar command exists: 'rename'\n\
              hint: usage: git checkpoint [COMMAND]\n\
-             hint: more with \"git checkpoint -h\"\n"
+             hint: see: git checkpoint help\n"
         );
         assert_eq!(
             shown(&["rename"]),
             "error: the following required arguments were not provided: <TO>\n\
              hint: usage: git checkpoint rename <TO>\n\
-             hint: more with \"git checkpoint rename -h\"\n"
+             hint: see: git checkpoint help rename\n"
         );
         assert!(
             shown(&["rename", "a", "--status", "x"])

@@ -18,7 +18,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Check that every byte of the checkpoints is there and is what it was
+/// Verify the integrity of checkpoints
 ///
 /// Reads and hashes every object again: documents, chains of digests, and the files. Exits with 1 when something is
 /// damaged, and says what, where, and what to do.
@@ -112,7 +112,7 @@ fn text(report: &VerifyReport) -> Text {
     }
     text.push(line);
     if report.is_valid() {
-        text.push(TextLine::new().with(Slot::Good, "Everything is whole."));
+        text.push(TextLine::new().with(Slot::Good, "No damage found."));
     }
     for issue in &report.issues {
         let mut line = TextLine::new()

@@ -102,6 +102,11 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         new_bytes: 0,
         branch_changed: None,
         record: ItemCounts::of(document),
+        next: document
+            .record
+            .next_steps
+            .first()
+            .map(|next| next.text.lines().next().unwrap_or_default()),
         git: &document.git,
     }
 }
@@ -154,7 +159,7 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
         let why = match reason {
             R::TooLarge => "larger than checkpoint.maxFileSize; raise it to save such files",
             R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
-            R::Excluded => "kept out by checkpoint.exclude",
+            R::Excluded => "excluded by checkpoint.exclude",
             R::Special => "a FIFO, socket or device, which git does not store",
             R::NestedRepository => "a repository of its own; save there as well",
             R::Name => "a name that git does not store",

@@ -43,7 +43,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The share of a processor that watching may take is one in this many.
 const SHARE: u32 = 100;
 
-/// Save beside the session every so often, in case work is cut off
+/// Autosave periodically for crash recovery
 ///
 /// An autosave holds what a save would hold, but makes no checkpoint: the session's chain stays as it is. When nothing
 /// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave by itself, and

@@ -50,6 +50,8 @@ pub struct ApplyRequest {
     pub directory: RepoPath,
     /// Whether nothing is changed.
     pub dry_run: bool,
+    /// Whether what was staged is staged again, where it merges without a conflict.
+    pub index: bool,
     /// Whether it is done although there are reasons not to.
     pub force: bool,
 }
@@ -70,6 +72,8 @@ struct ApplyJournal {
     pathspecs: Vec<RepoPath>,
     #[serde(rename = "folder")]
     directory: RepoPath,
+    #[serde(default)]
+    index: bool,
     force: bool,
 }
 
@@ -90,6 +94,7 @@ pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallba
             .map(|spec| RepoPath::new(spec.clone()))
             .collect(),
         directory: request.directory.clone(),
+        index: request.index,
         force: request.force,
     };
     run(scene, &note, &checkpoint, request.dry_run, None, progress)
@@ -153,6 +158,7 @@ pub(super) fn interrupted_target(
         theirs: &theirs,
         before: Some(&before),
         paths: filter(scene, &note)?,
+        index: note.index,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
     };
     let (goal, _) = merging.merge_into(repo, before.clone())?;
@@ -191,6 +197,7 @@ fn run(
         theirs: &theirs,
         before: before.as_ref(),
         paths: filter(scene, note)?,
+        index: note.index,
         label: &label,
     };
     let job = PlanJob {
@@ -200,6 +207,7 @@ fn run(
             only,
             trusted: note.force,
             include: note.force,
+            index: note.index,
             cwd: (!note.directory.as_bytes().is_empty()).then(|| note.directory.clone()),
             ..PathScope::default()
         },
@@ -224,7 +232,11 @@ fn run(
         *conflicts.borrow_mut() = found;
         if let Some(present) = &present.snapshot {
             let paths = merging.paths.clone();
-            unstaged.set(target_state::unstaged(repo, checkpoint, &theirs, present, paths)?);
+            let mut left = target_state::unstaged(repo, checkpoint, &theirs, present, paths)?;
+            if goal.index != present.index_tree || goal.lists.intent_to_add != present.lists.intent_to_add {
+                left.staged = 0;
+            }
+            unstaged.set(left);
         }
         Ok(goal)
     };
@@ -267,6 +279,7 @@ struct MergeRun<'a> {
     /// The present when it was interrupted, if it was: then that is merged, not what became of it.
     before: Option<&'a TargetState>,
     paths: Option<PathFilter>,
+    index: bool,
     label: &'a str,
 }
 
@@ -371,7 +384,54 @@ impl MergeRun<'_> {
             .filter(|path| path.verdict != MergeVerdict::Clean)
             .map(|path| (path.path.clone(), path.verdict))
             .collect();
-        Ok((TargetState { tree, lists, ..ours }, conflicts))
+        // The index keeps what it has, unless what was staged fits into it.
+        lists.conflicts.clone_from(&ours.lists.conflicts);
+        lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
+        let mut goal = TargetState { tree, lists, ..ours };
+        if self.index && Vec::is_empty(&conflicts) {
+            self.stage(repo, &mut goal)?;
+        }
+        Ok((goal, conflicts))
+    }
+
+    /// Merges what was staged at the checkpoint into the index, all of it or nothing: what is unmerged on a side, and
+    /// what both changed, is left to the user.
+    fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
+        let theirs = &self.theirs.lists;
+        if !theirs.conflicts.is_empty() || !goal.lists.conflicts.is_empty() {
+            return Ok(());
+        }
+        let trees = Trees {
+            base: self.base(),
+            ours: Some(goal.index),
+            theirs: Some(self.theirs.index),
+        };
+        let options = merge::MergeOptions {
+            labels: Labels {
+                base: "saved at",
+                ours: "present",
+                theirs: self.label,
+            },
+            drivers: false,
+            rename_candidates: RENAME_CANDIDATES,
+        };
+        let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
+        let mut paths = self.paths.clone();
+        let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+        merged.retain(|path| keeps(&path.path) || keeps(&path.saved));
+        if merged.iter().any(|path| path.verdict != MergeVerdict::Clean) {
+            return Ok(());
+        }
+        goal.index = merge::tree(repo, Some(goal.index), &merged)?;
+        for path in &theirs.intent_to_add {
+            let is_new =
+                tree::entry(repo, goal.index, path)?.is_none() && tree::entry(repo, goal.tree, path)?.is_some();
+            if is_new && keeps(path) && !goal.lists.intent_to_add.contains(path) {
+                goal.lists.intent_to_add.push(path.clone());
+            }
+        }
+        goal.lists.sort();
+        Ok(())
     }
 }
 

@@ -54,17 +54,81 @@ pub struct DiffOutcome {
 /// Compares.
 pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     let current = Selector::current();
-    let old = select::checkpoint(scene, request.old.as_ref().unwrap_or(&current))?.checkpoint;
+    let old = side(scene, request.old.as_ref().unwrap_or(&current))?;
     if let Some(selector) = &request.new {
-        let new = select::checkpoint(scene, selector)?.checkpoint;
-        return checkpoints(scene, &old, &new, &request.patch);
+        let new = side(scene, selector)?;
+        return match (&old, &new) {
+            (Side::Checkpoint(old), Side::Checkpoint(new)) => checkpoints(scene, old, new, &request.patch),
+            _ => between(
+                scene.repo,
+                &request.patch,
+                old.files(),
+                Some(new.files().0),
+                Vec::new(),
+                new.files().1,
+            ),
+        };
     }
+    let Side::Checkpoint(old) = old else {
+        let writer = Writer::memory(scene.repo);
+        let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+        let files = present.snapshot.as_ref().map(|s| s.tree);
+        return between(
+            &writer.overlay(scene.repo),
+            &request.patch,
+            old.files(),
+            None,
+            Vec::new(),
+            files,
+        );
+    };
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
     let (record, steps) = present_record(scene, &old)?;
     let files = present.snapshot.as_ref().map(|s| s.tree);
     let record = comparison::with_steps((&old.document.record, &steps_of(scene, &old)?), (&record, &steps));
-    between(&writer.overlay(scene.repo), &request.patch, &old, None, record, files)
+    between(
+        &writer.overlay(scene.repo),
+        &request.patch,
+        (oid(old.entry.id), files_of(&old)),
+        None,
+        record,
+        files,
+    )
+}
+
+/// A side of a comparison.
+enum Side {
+    Checkpoint(Box<Checkpoint>),
+    /// A commit of the project, with its tree.
+    Commit(ObjectId, ObjectId),
+}
+
+impl Side {
+    /// Its id and its files.
+    fn files(&self) -> (Oid, Option<ObjectId>) {
+        match self {
+            Self::Checkpoint(checkpoint) => (oid(checkpoint.entry.id), files_of(checkpoint)),
+            Self::Commit(id, tree) => (oid(*id), Some(*tree)),
+        }
+    }
+}
+
+/// The checkpoint that a selector means; where it means none, the commit of that name, such as `HEAD` or a tag.
+fn side(scene: &Scene<'_>, selector: &Selector) -> Result<Side, Error> {
+    let error = match select::checkpoint(scene, selector) {
+        Ok(selected) => return Ok(Side::Checkpoint(Box::new(selected.checkpoint))),
+        Err(error @ (Error::NotFound { .. } | Error::NoSession { .. })) => error,
+        Err(error) => return Err(error),
+    };
+    let name = format!("{}^{{commit}}", select::shown(selector));
+    let asked = store::git(scene.repo).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]);
+    let found = asked.accept([1, 128]).text().map_err(store::Error::from)?;
+    let Ok(id) = ObjectId::from_hex(found.trim().as_bytes()) else {
+        return Err(error);
+    };
+    let tree = checkpoint::tree_of(scene.repo, id).map_err(Error::damaged(short(id)))?;
+    Ok(Side::Commit(id, tree))
 }
 
 /// Compares two checkpoints that were selected already.
@@ -75,7 +139,14 @@ pub(super) fn checkpoints(
     patch: &PatchOptions,
 ) -> Result<DiffOutcome, Error> {
     let record = records(scene, old, new)?;
-    between(scene.repo, patch, old, Some(oid(new.entry.id)), record, files_of(new))
+    between(
+        scene.repo,
+        patch,
+        (oid(old.entry.id), files_of(old)),
+        Some(oid(new.entry.id)),
+        record,
+        files_of(new),
+    )
 }
 
 /// Differences between the records and steps of two checkpoints.
@@ -116,20 +187,20 @@ fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
 fn between(
     repo: &Repository,
     options: &PatchOptions,
-    old: &Checkpoint,
+    (old, old_files): (Oid, Option<ObjectId>),
     new: Option<Oid>,
     record: Vec<RecordDifference>,
     new_files: Option<ObjectId>,
 ) -> Result<DiffOutcome, Error> {
     let mut diff = DiffOutcome {
-        old: oid(old.entry.id),
+        old,
         new,
         record,
         files: Vec::new(),
         without_files: false,
         text: Vec::new(),
     };
-    let (Some(old_files), Some(new_files)) = (files_of(old), new_files) else {
+    let (Some(old_files), Some(new_files)) = (old_files, new_files) else {
         diff.without_files = true;
         return Ok(diff);
     };

@@ -66,6 +66,35 @@ pub enum Error {
         /// The checkpoint.
         subject: String,
     },
+    /// There is no commit whose state the files could get.
+    #[error("there is no commit yet whose state the working tree could get")]
+    NoCommit,
+    /// No session of this name was deleted.
+    #[error("the trash has no session '{}'", what.escape_debug())]
+    NotInTrash {
+        /// What was looked for.
+        what: String,
+        /// The sessions that are there.
+        names: Vec<String>,
+    },
+    /// The user's editor failed.
+    #[error("the editor '{}' failed; nothing was saved", editor.escape_debug())]
+    Editor {
+        /// Its command line.
+        editor: String,
+    },
+    /// A checkpoint was made, but reading it back found something missing.
+    #[error("checkpoint '{}' could not be verified; the working tree was left as it is", id.short())]
+    Unproved {
+        /// The checkpoint.
+        id: crate::model::id::Oid,
+    },
+    /// Files changed after they were saved and before they were cleaned away.
+    #[error("files changed after checkpoint '{}' was saved; the working tree was left as it is", id.short())]
+    ChangedMeanwhile {
+        /// The checkpoint.
+        id: crate::model::id::Oid,
+    },
     /// A pathspec matches nothing.
     #[error("pathspec '{spec}' did not match any {what}")]
     NoMatch {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Error, Scene, apply, compose, plan_runner, restore, restore::short, undo as taking_back};
+use super::{Error, Scene, apply, clean, compose, plan_runner, restore, restore::short, undo as taking_back};
 use crate::{
     model::path::RepoPath,
     store::{
@@ -31,6 +31,7 @@ pub(super) fn refuse(scene: &Scene<'_>, noted: &plan_runner::PlanJournal, back: 
     let aim_in = |overlay: &Repository| match noted.operation.as_str() {
         "undo" | "redo" => taking_back::interrupted_target(scene, noted),
         "apply" => apply::interrupted_target(scene, noted, overlay),
+        clean::OPERATION => clean::aim(noted, overlay),
         _ => restore::interrupted_target(scene, noted),
     };
     let mut overlay = writer.overlay(scene.repo);

@@ -221,6 +221,7 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::resume(scene, journal, noted, how.dry_run, progress),
         "apply" => super::apply::resume(scene, journal, &noted, how.dry_run, progress),
+        super::clean::OPERATION => super::clean::resume(scene, journal, &noted, how.dry_run, progress),
         _ => {
             let note: RestoreJournal =
                 serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;

@@ -481,7 +481,7 @@ fn short(id: ObjectId) -> String {
     id.to_hex_with_len(8).to_string()
 }
 
-fn shown(selector: &Selector) -> String {
+pub(super) fn shown(selector: &Selector) -> String {
     match &selector.base {
         Base::Current => "@".to_owned(),
         Base::Previous => "-".to_owned(),

@@ -115,6 +115,20 @@ pub(super) fn current(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error>
     }
 }
 
+/// The session that was finished or paused last in this working tree, where none is current.
+pub(super) fn just_left(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    let now = current::read(scene.repo)?;
+    if scene.session.is_some() || now.session.is_some() || now.elsewhere.is_some() {
+        return Ok(None);
+    }
+    let last = now
+        .previous
+        .map(|wanted| by_identity(scene, &wanted))
+        .transpose()?
+        .flatten();
+    Ok(last.filter(|chosen| chosen.tip.document.session.status != SessionStatus::Active))
+}
+
 /// A session by identity, under whatever name it has now.
 pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Option<SessionChoice>, Error> {
     if let Some(chosen) = named(scene, &wanted.name)?

@@ -2,7 +2,7 @@
 
 use super::{Error, Scene, select};
 use crate::{
-    model::{list::Lists, selector::Selector},
+    model::{list::Lists, path::RepoPath, selector::Selector},
     store::{self, Kind, checkpoint, tree},
 };
 
@@ -67,4 +67,41 @@ pub fn diff(scene: &Scene<'_>, selector: &Selector, stat: bool) -> Result<Vec<u8
     let git = store::git(scene.repo).args(["diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"]);
     let git = git.args(format).args([format!("{snapshot}^1"), snapshot.to_string()]);
     Ok(git.run().map_err(store::Error::from)?.stdout)
+}
+
+/// The content of a file as a checkpoint holds it, in git's form; of a directory the names in it.
+pub fn file(scene: &Scene<'_>, selector: &Selector, path: &str) -> Result<Vec<u8>, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let subject = selected.session.as_ref().map_or_else(
+        || selected.checkpoint.entry.id.to_hex_with_len(8).to_string(),
+        ToString::to_string,
+    );
+    let goal = super::target_state::TargetState::of(scene, &selected.checkpoint, &subject)?;
+    let wanted = RepoPath::new(path.trim_matches('/').as_bytes());
+    let absent = || Error::NoMatch {
+        spec: wanted.clone(),
+        what: "file of the checkpoint",
+    };
+    let held = goal.lists.held.iter().find(|held| held.path == wanted);
+    let (mode, id) = match held.and_then(|held| goal.held.get(held.n as usize)) {
+        Some(id) => (0o100_644, *id),
+        None => {
+            let entry = tree::entry(scene.repo, goal.tree, &wanted)?.ok_or_else(absent)?;
+            (entry.mode, checkpoint::object_id(&entry.id))
+        }
+    };
+    let kind = match mode {
+        0o040_000 => Kind::Tree,
+        0o160_000 => return Err(absent()),
+        _ => Kind::Blob,
+    };
+    let data = checkpoint::read(scene.repo, id, kind, "file").map_err(Error::damaged(subject))?;
+    if kind == Kind::Blob {
+        return Ok(data);
+    }
+    let names = store::git(scene.repo)
+        .args(["ls-tree", "--name-only", &id.to_string()])
+        .run()
+        .map_err(store::Error::from)?;
+    Ok(names.stdout)
 }

@@ -19,6 +19,7 @@ use crate::{
         self, ObjectId,
         checkpoint::{self, Checkpoint},
         objects::Writer,
+        prompt::Prompt,
         tree,
         watch::{self, Watcher},
     },
@@ -146,6 +147,18 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         sessions: store::session::all(scene.repo)?.len(),
         mirrors: store::change_stamp::mirrors(scene.repo),
     })
+}
+
+/// The current session for a shell prompt.
+pub fn prompt(scene: &Scene<'_>) -> Result<Option<Prompt>, Error> {
+    let Some(chosen) = session_choice::session_for_command(scene)? else {
+        return Ok(None);
+    };
+    let draft = store::draft::read(scene.repo, &chosen.tip.document.session.id)?;
+    Ok(Some(Prompt {
+        has_draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name) > 0,
+        session: chosen.name.to_string(),
+    }))
 }
 
 /// How many sessions have ended.

@@ -11,6 +11,7 @@ mod child_guard;
 mod cleanup;
 pub mod dir;
 mod directory;
+mod editor;
 mod file;
 mod input;
 pub mod interrupt;
@@ -37,6 +38,7 @@ pub use change::set_mode;
 pub use child_guard::Guard;
 pub use cleanup::CleanupFailure;
 pub use directory::{Room, fill, publish_directory, room, shallow};
+pub use editor::open_editor;
 pub use file::{
     Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir, private_file,
     read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,

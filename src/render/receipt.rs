@@ -53,6 +53,9 @@ pub struct SaveReceipt<'a> {
     pub new_bytes: u64,
     /// Counts of the record's items.
     pub record: ItemCounts,
+    /// The first next step, for people.
+    #[serde(skip)]
+    pub next: Option<&'a str>,
     /// The branch change that made this checkpoint begin a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_changed: Option<BranchChange<'a>>,
@@ -195,7 +198,7 @@ pub fn changes(git: &GitFacts) -> String {
 }
 
 impl SaveReceipt<'_> {
-    /// At most six lines: the outcome first, details indented.
+    /// Two lines: the outcome with the summary, then where it was saved; a third one where the branch changed.
     pub fn text(&self) -> Text {
         let mut text = Text::new();
         let (word, slot) = match self.outcome {
@@ -216,29 +219,21 @@ impl SaveReceipt<'_> {
             first.push(Slot::Plain, self.summary);
         }
         text.push(first.cut(80));
-        let mut detail = |label: &str, value: TextLine| {
-            let mut line = TextLine::plain("  ").with(Slot::Heading, label);
-            line.pad_to(12);
-            line.append(&value);
-            text.push(line);
-        };
-        detail("session", self.session_line());
-        if self.outcome == "unchanged" {
-            return text;
-        }
-        if !matches!(self.outcome, "started" | "existing") && self.kind != "start" {
-            detail("code", code(self.git));
-            if !self.record.words().is_empty() {
-                detail("record", TextLine::plain(self.record.words()));
+        let mut second = TextLine::plain("  ");
+        second.append(&self.session_line());
+        let is_start = matches!(self.outcome, "started" | "existing" | "unchanged") || self.kind == "start";
+        if !is_start {
+            second.push(Slot::Plain, "; ");
+            second.append(&code(self.git));
+            let record = match self.next {
+                Some(next) => format!("next: {next}"),
+                None => self.record.words(),
+            };
+            if !record.is_empty() {
+                second.push(Slot::Plain, format!("; {record}"));
             }
         }
-        if self.new_bytes > 0 {
-            let stored = format!("refs/checkpoints/{}", self.session);
-            detail(
-                "stored",
-                TextLine::plain(stored).with(Slot::Dim, format!(", {} of new objects", ByteSize(self.new_bytes))),
-            );
-        }
+        text.push(second.cut(100));
         if let Some(change) = self.branch_changed {
             let branch = |branch: Option<&str>| branch.unwrap_or("a detached HEAD").to_owned();
             let mut line = TextLine::plain("  branch changed from ").with(Slot::Branch, branch(change.from));
@@ -251,6 +246,13 @@ impl SaveReceipt<'_> {
         text
     }
 
+    /// Where it is stored and how much that took, for `--verbose`.
+    pub fn stored(&self) -> Option<TextLine> {
+        let stored = format!("Stored in refs/checkpoints/{}", self.session);
+        let size = format!(", {} of new objects", ByteSize(self.new_bytes));
+        (self.new_bytes > 0).then(|| TextLine::plain(stored).with(Slot::Dim, size))
+    }
+
     fn session_line(&self) -> TextLine {
         let mut line = TextLine::new().with(Slot::Session, self.session);
         if self.status != "active" {
@@ -258,16 +260,11 @@ impl SaveReceipt<'_> {
         }
         match self.session_is {
             "started" => line.push(Slot::Plain, ", new"),
-            "continued" => line.push(Slot::Plain, ", continued: it was paused here"),
+            "continued" => line.push(Slot::Plain, ", continued (it was paused here)"),
             _ => {}
         }
         if let Some(name) = self.name {
             line.push(Slot::Plain, format!(", checkpoint '{name}'"));
-        }
-        // Before the first that is saved there is only the start, which holds nothing.
-        if let Some(parent) = self.parent.filter(|_| self.session_is != "started") {
-            line.push(Slot::Plain, ", after ");
-            line.push(Slot::Id, parent.short());
         }
         line
     }

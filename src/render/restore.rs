@@ -177,6 +177,9 @@ impl RestoreReceipt<'_> {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
             ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
+            ("planned" | "refused", "clean") => ("Would clean the working tree", Slot::Plain),
+            ("nothing", "clean") => ("Nothing to clean", Slot::Plain),
+            ("done", "clean") => ("Cleaned the working tree", Slot::Good),
             ("planned" | "refused", "redo") => ("Would redo", Slot::Plain),
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
@@ -294,13 +297,11 @@ impl RestoreReceipt<'_> {
         if let Some(safety) = &self.safety
             && self.outcome != "planned"
         {
-            let line = TextLine::plain("  The present was saved first as ").with(Slot::Id, safety.short());
+            let line = TextLine::plain("  Current files saved first as ").with(Slot::Id, safety.short());
             text.push(line);
         }
         if self.outcome == "planned" {
-            text.push(TextLine::plain(
-                "Nothing was changed. Run it without --dry-run to do it.",
-            ));
+            text.push(TextLine::plain("Dry run: nothing was changed."));
         }
     }
 }

@@ -217,6 +217,34 @@ fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     }
 }
 
+/// What the file's text alone says of a branch.
+pub(super) enum Known {
+    /// This session is current.
+    Session(SessionRef),
+    /// None is.
+    None,
+    /// It depends on how the branch was made.
+    Unclear,
+}
+
+/// Reads the text of the file for a branch, without looking at anything else.
+pub(super) fn known(text: &[u8], here: &str) -> Known {
+    let Ok(current) = serde_json::from_slice::<CurrentPointer>(text) else {
+        return Known::Unclear;
+    };
+    if current.begun.is_some() {
+        return Known::Unclear;
+    }
+    if let Some(session) = current.branches.get(here) {
+        return Known::Session(session.clone());
+    }
+    match current.session {
+        None => Known::None,
+        Some(_) if current.branch.as_deref() == Some(here) => Known::None,
+        Some(_) => Known::Unclear,
+    }
+}
+
 /// Whether a session is current on any branch of this working tree; looks at one small file.
 pub fn is_any(repo: &Repository) -> bool {
     written(repo).is_ok_and(|current| current.has_any() || current.begun.is_some())

@@ -428,7 +428,7 @@ fn wrong_usage_is_told_in_gits_form() {
         .checkpoint(["sav"])
         .code(129)
         .no_stdout()
-        .stderr_has("error: unrecognized subcommand 'sav'\nhint: ")
+        .stderr_has("error: unknown command 'sav'\nhint: ")
         .stderr_has("'save'");
     let json = world
         .checkpoint(["rename", "--json"])

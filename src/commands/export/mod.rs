@@ -120,7 +120,7 @@ impl clap::ValueEnum for FormatName {
     }
 }
 
-/// Write a checkpoint as a document
+/// Export a checkpoint
 ///
 /// What is exported is what was saved; changes of the draft are not in it. The same checkpoint always gives the same
 /// bytes.

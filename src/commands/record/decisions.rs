@@ -12,7 +12,7 @@ use crate::{
     ops::select::distance,
 };
 
-/// Note what was decided, and why
+/// Record decisions and their reasons
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -52,7 +52,7 @@ struct AddDecision {
     whose: SessionArg,
 }
 
-/// Note what stops the work, and clear it when it no longer does
+/// Record and clear blockers
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -91,7 +91,7 @@ struct AddBlocker {
     whose: SessionArg,
 }
 
-/// Note what is to be asked, and the answer
+/// Record open questions and their answers
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

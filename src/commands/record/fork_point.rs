@@ -82,20 +82,12 @@ struct ForkOptionArgs(Vec<Value>);
 
 /// Details of an option: the flag and its member.
 const DETAILS: [(&str, &str, &str); 3] = [
-    (
-        "pros",
-        "TEXT",
-        "What speaks for the option before it; may be given several times",
-    ),
-    (
-        "cons",
-        "TEXT",
-        "What speaks against the option before it; may be given several times",
-    ),
+    ("pros", "TEXT", "What speaks for the option before it; repeatable"),
+    ("cons", "TEXT", "What speaks against the option before it; repeatable"),
     (
         "files",
         "PATH",
-        "A file that the option before it would touch; may be given several times",
+        "A file that the option before it would touch; repeatable",
     ),
 ];
 
@@ -105,7 +97,7 @@ impl clap::Args for ForkOptionArgs {
             .long("option")
             .value_name("KEY:TITLE")
             .action(ArgAction::Append)
-            .help("An option: its short name, and what it is; may be given several times");
+            .help("An option: its short name, and what it is; repeatable");
         DETAILS
             .iter()
             .fold(command.arg(option), |command, (name, value, help)| {

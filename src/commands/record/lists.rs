@@ -8,7 +8,7 @@ use crate::{
     model::item::ItemKind,
 };
 
-/// Keep small things in mind
+/// Manage reminders
 ///
 /// They are part of the session's record. A change is kept at once, and saved with the next checkpoint.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ enum TodoAction {
     Remove(ItemArgs),
 }
 
-/// Say what to do when the session is resumed
+/// Record instructions for resuming
 ///
 /// Instructions are shown by 'resume', in the order in which they were added.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(in crate::commands) struct InstructionArgs {
     action: Option<LineAction>,
 }
 
-/// Keep references into a memory that is somewhere else
+/// Record references to external memory
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

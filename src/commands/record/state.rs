@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Keep any JSON with the session
+/// Store arbitrary JSON
 ///
 /// It is part of the record, carried from checkpoint to checkpoint. Places in it are JSON pointers, such as /queue/0.
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use crate::{
     ops::items,
 };
 
-/// Keep the list of tasks: what is to be done, by whom, and how far it is
+/// Manage tasks and their status
 ///
 /// Tasks are part of the session's record. A change is kept at once, and saved with the next checkpoint.
 #[derive(Debug, clap::Args)]
@@ -76,16 +76,16 @@ struct TaskDetails {
     /// The tracker's name for it
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
-    /// A file or directory it concerns; may be given several times
+    /// A file or directory it concerns; repeatable
     #[arg(long, visible_alias = "file", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     files: Vec<String>,
-    /// A task that comes first; may be given several times
+    /// A task that comes first; repeatable
     #[arg(long, value_name = "ITEM")]
     depends_on: Vec<String>,
     /// Remarks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     notes: Option<String>,
-    /// How much is done, in per cent
+    /// How much is done, in percent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     percent: Option<u8>,
 }
@@ -100,7 +100,7 @@ struct TaskMoveArgs {
     /// Remarks, such as what it waits for
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     notes: Option<String>,
-    /// How much is done, in per cent
+    /// How much is done, in percent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     percent: Option<u8>,
 }

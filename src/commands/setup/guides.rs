@@ -20,9 +20,8 @@ pub(super) fn pages(version: &str) -> Vec<Page> {
 fn page(guide: &Guide, version: &str) -> Page {
     let (name, section) = (manual_name(guide), guide.section.to_string());
     let title = name.to_uppercase();
-    let head = format!(
-        "{MARK}\n.TH \"{title}\" \"{section}\" \"\" \"git-checkpoint {version}\" \"Manual of git-checkpoint\"\n"
-    );
+    let head =
+        format!("{MARK}\n.TH \"{title}\" \"{section}\" \"\" \"git-checkpoint {version}\" \"Git-checkpoint Manual\"\n");
     let mut out = head.into_bytes();
     let mut roff = Roff::new();
     roff.control("SH", ["NAME"]);

@@ -58,8 +58,7 @@ fn page(command: &Command, parent: Option<&Command>, version: &str) -> Page {
     let mut sections = sections(&command);
     // The title is written here because `clap_mangen` leaves out the quotes of an empty date, which shifts the rest.
     let title = name.to_uppercase();
-    let head =
-        format!("{MARK}\n.TH \"{title}\" \"1\" \"\" \"git-checkpoint {version}\" \"Manual of git-checkpoint\"\n");
+    let head = format!("{MARK}\n.TH \"{title}\" \"1\" \"\" \"git-checkpoint {version}\" \"Git-checkpoint Manual\"\n");
     let mut out = head.into_bytes();
     man.render_name_section(&mut out).expect(MEMORY);
     man.render_synopsis_section(&mut out).expect(MEMORY);

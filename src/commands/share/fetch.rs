@@ -22,7 +22,7 @@ use crate::{
     store::{checkpoint::oid, session},
 };
 
-/// Fetch what a remote's sessions are now, and change none of yours
+/// Download sessions from a remote without changing local ones
 ///
 /// What was fetched is 'origin/auth' for 'show', 'log', 'diff' and 'resume', and is listed by 'list -r'. Each session
 /// is checked before it can be seen: form, digests, names and sizes. One that the remote lost, set back or replaced is
@@ -42,7 +42,7 @@ pub(in crate::commands) struct Args {
     /// Follow the remote where it lost, set back or replaced sessions
     #[arg(long)]
     follow: bool,
-    /// Say what would come, and keep nothing of it
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

@@ -8,10 +8,16 @@ use crate::{
         Context,
         error::{CommandError, FailureKind},
         failure,
-        opening::{self, IdentityArgs},
+        opening::{self, IdentityArgs, OpenedRepository},
     },
     model::name::ShortName,
-    ops::share::pull::{self, PullOutcome, PullRequest, PulledSession},
+    ops::{
+        list::{self, SessionFilter},
+        share::{
+            fetch,
+            pull::{self, PullOutcome, PullRequest, PulledSession},
+        },
+    },
     render::{
         count::CountedNoun,
         slot::Slot,
@@ -20,11 +26,11 @@ use crate::{
     store::{checkpoint::oid, remote},
 };
 
-/// Fetch a session and bring yours up to it
+/// Fetch a session and fast-forward to it
 ///
-/// Without a session: the current one. Where both went on, what is only here becomes a session of its own, with your
-/// draft, and goes on being the current one; the session itself follows the remote. Nothing is dropped and no file is
-/// changed; 'git checkpoint undo' takes it back.
+/// Without a session: the current one, or where none is current the only one that the remote has. Where both sides
+/// continued, what is only here becomes a session of its own, with your draft, and stays the current one; the session
+/// itself follows the remote. Nothing is dropped and no file is changed; 'git checkpoint undo' undoes it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,10 +46,10 @@ pub(in crate::commands) struct Args {
     /// The session
     #[arg(value_name = "SESSION")]
     session: Option<ShortName>,
-    /// Follow the remote where it lost, set back or replaced the session
+    /// Accept a rewound or replaced remote session
     #[arg(long)]
     follow: bool,
-    /// Say what would be done, and change nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -58,6 +64,19 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         && let Some((named, name, _)) = remote::named_ref(text)
     {
         (remote, session) = (Some(named), Some(name));
+    }
+    if session.is_none()
+        && let Some(text) = &remote
+        && remote::find(scene.repo, text).is_none()
+        && let Ok(name) = ShortName::new(text.as_str())
+    {
+        // A session alone, of the usual remote.
+        (remote, session) = (None, Some(name));
+    }
+    if session.is_none()
+        && let Some(name) = offered(context, &opened, remote.as_deref())?
+    {
+        session = Some(name);
     }
     let request = PullRequest {
         remote,
@@ -80,6 +99,58 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return Ok(());
     }
     report(context, &pulled)
+}
+
+/// The session that a remote offers, where none is current here: the only one it has.
+fn offered(
+    context: &Context,
+    opened: &OpenedRepository,
+    remote: Option<&str>,
+) -> Result<Option<ShortName>, CommandError> {
+    let scene = opened.scene();
+    if scene.session.is_some()
+        || list::sessions(&scene, &SessionFilter::default())?
+            .iter()
+            .any(|row| row.current)
+    {
+        return Ok(None);
+    }
+    let request = fetch::FetchRequest {
+        remote: remote.map(str::to_owned),
+        session: None,
+        accept: false,
+        dry_run: false,
+    };
+    let fetched = wired(context, "git checkpoint pull", |wire| {
+        fetch::fetch(&scene, &request, wire)
+    })?;
+    let remote = &fetched.remote.name;
+    let filter = SessionFilter {
+        remote: true,
+        ..SessionFilter::default()
+    };
+    let rows = list::sessions(&scene, &filter)?;
+    let names = rows
+        .iter()
+        .filter_map(|row| row.name.strip_prefix(remote.as_str())?.strip_prefix('/'));
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [] => Err(CommandError::new(
+            FailureKind::NotFound,
+            format!("remote '{}' has no sessions", remote.escape_debug()),
+        )),
+        [name] => Ok(ShortName::new(*name).ok()),
+        several => Err(CommandError::new(
+            FailureKind::NotFound,
+            format!(
+                "remote '{}' has {} sessions: {}",
+                remote.escape_debug(),
+                several.len(),
+                several.join(", ")
+            ),
+        )
+        .hint(format!("name one: git checkpoint pull {remote} {}", several[0]))),
+    }
 }
 
 /// Reports what was brought.

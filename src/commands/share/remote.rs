@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Compare your sessions with those of the remotes
+/// Compare local sessions with remotes
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -46,7 +46,7 @@ pub(super) struct StepArgs {
     /// What it is to achieve, in a sentence
     #[arg(long, value_name = "TEXT")]
     pub(super) objective: Option<String>,
-    /// A step whose result it uses; may be given several times
+    /// A step whose result it uses; repeatable
     #[arg(long = "uses", value_name = "STEP")]
     pub(super) uses: Vec<String>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) struct StartArgs {
     pub(super) about: StepArgs,
 }
 
-/// End a step well
+/// Mark a step as done
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -102,7 +102,7 @@ fn check(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// End a step badly
+/// Mark a step as failed
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -131,7 +131,7 @@ pub(super) struct RetryArgs {
     /// The objective in other words
     #[arg(long, value_name = "TEXT")]
     pub(super) objective: Option<String>,
-    /// What to do otherwise; may be given several times
+    /// What to do otherwise; repeatable
     #[arg(long = "correction", value_name = "TEXT")]
     pub(super) corrections: Vec<String>,
     #[command(flatten)]

@@ -109,8 +109,9 @@ impl Ui {
         self.write_error(&(escape::json(&event.to_string()).into_owned() + "\n"));
     }
 
-    /// Advice for people, each line after `hint:`. `name` makes its setting, `advice.checkpoint<Name>`, which the hint
-    /// names until it is set. Only at a terminal, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`.
+    /// Advice for people, each line after `hint:`. `name` makes its setting, `advice.checkpoint<Name>`. Only at a
+    /// terminal, once per kind and repository, and not with `--no-advice`, `--quiet`, `--json` or `GIT_ADVICE=0`;
+    /// `--advice` and the setting give it every time.
     pub fn hint(&self, name: &str, text: &str) {
         let wanted = self
             .options
@@ -119,14 +120,14 @@ impl Ui {
         if !wanted || self.options.quiet > 0 || self.options.json {
             return;
         }
-        let key = format!("advice.checkpoint{name}");
-        let setting = (self.settings)(&key).and_then(|v| boolean(&v));
-        if setting == Some(false) {
-            return;
+        let setting = (self.settings)(&format!("advice.checkpoint{name}")).and_then(|v| boolean(&v));
+        let is_due = || {
+            let is_asked_for = self.options.advice == Some(true) || setting == Some(true);
+            is_asked_for || self.hints.as_ref().is_none_or(|hints| hints.is_first(name))
+        };
+        if setting != Some(false) && is_due() {
+            self.message(&hint_lines(unbroken(text, self.width()).iter().map(String::as_str)));
         }
-        let how = format!("disable this hint with \"git config {key} false\"");
-        let how = setting.is_none().then_some(how.as_str());
-        self.message(&hint_lines([text].into_iter().chain(how)));
     }
 
     fn advice_in_general(&self) -> bool {
@@ -154,5 +155,73 @@ impl Ui {
             out.push('\n');
         }
         self.write_error(&out);
+    }
+}
+
+/// A hint in lines of a width: its words are wrapped, and a command that would be broken is on a line of its own.
+fn unbroken(text: &str, width: usize) -> Vec<String> {
+    let room = width.saturating_sub("hint: ".len()).max(20);
+    let mut out = Vec::new();
+    for line in text.lines() {
+        if line.chars().count() <= room {
+            out.push(line.to_owned());
+            continue;
+        }
+        // Commands follow a colon, and one ends where the next sentence begins.
+        let (prose, command) = match line.find(": git ") {
+            Some(at) => (&line[..=at], Some(&line[at + 2..])),
+            None => (line, None),
+        };
+        let mut wrapped = String::new();
+        for word in prose.split(' ') {
+            if !wrapped.is_empty() && wrapped.chars().count() + 1 + word.chars().count() > room {
+                out.push(std::mem::take(&mut wrapped));
+            }
+            if !wrapped.is_empty() {
+                wrapped.push(' ');
+            }
+            wrapped.push_str(word);
+        }
+        out.push(wrapped);
+        for command in command.into_iter().flat_map(|command| command.split("; ")) {
+            match command.find(": git ") {
+                Some(at) => {
+                    out.push(command[..=at].to_owned());
+                    out.push(format!("  {}", &command[at + 2..]));
+                }
+                None => out.push(format!("  {command}")),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unbroken;
+
+    #[test]
+    fn no_command_is_broken() {
+        assert_eq!(
+            unbroken("short: git checkpoint undo", 80),
+            ["short: git checkpoint undo"]
+        );
+        assert_eq!(
+            unbroken(
+                "bring saved changes back: git checkpoint apply feature-token-auth; every file as it was: git checkpoint \
+                 restore feature-token-auth",
+                60
+            ),
+            [
+                "bring saved changes back:",
+                "  git checkpoint apply feature-token-auth",
+                "every file as it was:",
+                "  git checkpoint restore feature-token-auth"
+            ]
+        );
+        assert_eq!(
+            unbroken("one two three four five six", 26),
+            ["one two three four", "five six"]
+        );
     }
 }

@@ -172,8 +172,7 @@ fn hints_can_be_switched_off() {
         ui.error(&CommandError::new(FailureKind::Refused, "no").hint("fix"));
         seen.error()
     };
-    let full =
-        "hint: do this\nhint: or that\nhint: disable this hint with \"git config advice.checkpointSave false\"\n";
+    let full = "hint: do this\nhint: or that\n";
     let error = "error: no\nhint: fix\n";
     assert_eq!(shown(XTERM, TERMINAL, None, &[]), format!("{full}{error}"));
     assert_eq!(shown(XTERM, PIPES, None, &[]), error);

@@ -271,7 +271,7 @@ fn row_16_settings_are_gits() {
     world
         .checkpoint(["save", "-m", "two", "--allow-empty"])
         .success()
-        .stderr_has("1 path not saved: a.log: kept out by checkpoint.exclude");
+        .stderr_has("1 path not saved: a.log: excluded by checkpoint.exclude");
     world
         .git(["-c", "checkpoint.exclude=", "checkpoint", "save", "-m", "three"])
         .success()
@@ -301,7 +301,7 @@ fn row_17_environment() {
         |name: &str, value: &str, args: &[&str]| world.command(crate::support::PROGRAM, args).env(name, value).run();
     run("CHECKPOINT_SESSION", "other", &["save", "-m", "x"])
         .success()
-        .stdout_has("session   other, new");
+        .stdout_has("other, new");
     run("CHECKPOINT_AGENT", "opus", &["save", "-m", "by opus", "-n", "next"]).success();
     let shown = world.checkpoint(["show", "--json"]).success().stdout_json();
     assert_eq!(shown["document"]["record"]["next_steps"][0]["by"], "opus");
@@ -365,7 +365,7 @@ fn selectors_that_are_too_short_say_so() {
         .checkpoint(["show", "abc"])
         .code(3)
         .no_stdout()
-        .stderr_has("hint: the beginning of an id needs 4 digits or more\n");
+        .stderr_has("hint: an abbreviated id needs at least 4 digits\n");
     world.checkpoint(["show", "zzz"]).code(3).stderr_lacks("digits");
 }
 

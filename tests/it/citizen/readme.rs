@@ -2,9 +2,9 @@
 //! there is compared with what is in the text; so they cannot rot.
 //!
 //! A block `console` has commands behind `$ ` (going on behind `> `) and what they print; a block `sh` has commands
-//! that must succeed; there are no others. Ids, times, sizes, the machine's name and directories may be others. What a
-//! reader need not see is in comments: `<!-- run: COMMAND -->` and `<!-- wait: SECONDS -->`. `cargo` is a are-in that
-//! runs the program built for the tests. With `UPDATE_README=1` it is rewritten with what is printed.
+//! that must succeed; a block `text` is a picture. Ids, times, sizes, the machine's name and directories may be others.
+//! What a reader need not see is in comments: `<!-- run: COMMAND -->` and `<!-- wait: SECONDS -->`. `cargo` is a are-in
+//! that runs the program built for the tests. With `UPDATE_README=1` it is rewritten with what is printed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ use crate::support::{PROGRAM, Terminal, World};
 const CARGO: &str = r#"#!/bin/sh
 case "$1 $2 $3" in
 'run --release --') shift 3; exec git-checkpoint "$@" ;;
-'test  ' | 'install --path .' | 'build --release --target') ;;
+'test  ' | 'install --locked --path' | 'build --release --target') ;;
 *) echo "the stand-in does not know: cargo $*" >&2; exit 1 ;;
 esac
 "#;
@@ -126,7 +126,10 @@ fn check(path: &str) -> Vec<String> {
         for line in lines.by_ref().take_while(|line| *line != "```") {
             block.push(line);
         }
-        if kind == "sh" {
+        if kind == "text" {
+            // A picture.
+            out.extend(block.iter().map(|line| format!("{line}\n")));
+        } else if kind == "sh" {
             out.extend(block.iter().map(|line| format!("{line}\n")));
             reader.run(&block.join("\n"), true);
         } else if kind == "json" {

@@ -30,11 +30,11 @@ fn row_19_what_libraries_say_is_told_in_our_words() {
     for (args, said) in [
         (
             &["log", "-n", "x"][..],
-            "'--max-count <N>': it must be a whole number\nhint: more with \"git checkpoint log -h\"\n",
+            "'--max-count <N>': it must be a whole number\nhint: see: git checkpoint help log\n",
         ),
         (
             &["list", "--status", "x"],
-            "interrupted]\nhint: more with \"git checkpoint list -h\"\n",
+            "interrupted]\nhint: see: git checkpoint help list\n",
         ),
         (
             &["save", "--record", "bad.json"],
@@ -183,10 +183,7 @@ fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
         (&["rename", "auth", "login"][..], "Would rename session auth to login\n"),
         (&["switch", "auth"], "Would switch to session auth, active\n"),
         (&["delete", "auth"], "Would delete session auth, 2 checkpoints, last "),
-        (
-            &["start", "third", "--task", "x"],
-            "Would start\n  session   third, new\n",
-        ),
+        (&["start", "third", "--task", "x"], "Would start\n  third, new\n"),
         (&["start", "auth", "--if-missing"], "Session "),
         (&["fork", "auth~1", "--name", "try"], "Would fork "),
         (&["fork", "@", "--worktree", "../try"], "Would fork "),

@@ -211,7 +211,7 @@ fn repair_goes_on_from_the_latest_whole_checkpoint() {
     let kept = repaired["sessions"][0]["kept"].as_str().unwrap();
     assert_eq!(world.git_line(["rev-parse", kept]), tip);
     world.checkpoint(["save", "--session", "bad", "-m", "on"]).success();
-    world.checkpoint(["repair"]).success().stdout_has("Nothing is damaged.");
+    world.checkpoint(["repair"]).success().stdout_has("No damage found.");
 
     let good = world.git_line(["rev-parse", "refs/checkpoints/bad"]);
     fs::write(world.path(".git/refs/checkpoints/bad"), "").unwrap();

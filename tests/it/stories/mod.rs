@@ -27,6 +27,7 @@ mod newcomer;
 mod property;
 mod prune;
 mod purge;
+mod put_aside;
 mod record;
 mod record_more;
 mod record_seen;

@@ -84,7 +84,7 @@ fn words_that_are_not_near_are_no_suggestion() {
     world
         .checkpoint(["svae"])
         .code(129)
-        .stderr_has("a similar subcommand exists: 'save'");
+        .stderr_has("a similar command exists: 'save'");
     world
         .checkpoint(["save", "--mesage", "x"])
         .code(129)

@@ -211,8 +211,9 @@ fn chosen(scene: &Scene<'_>, which: &PushSelection) -> Result<Vec<(ShortName, Ob
     };
     match which {
         PushSelection::Current => {
-            let chosen =
-                session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+            let chosen = session_choice::session_for_command(scene)?
+                .map_or_else(|| session_choice::just_left(scene), |chosen| Ok(Some(chosen)))?;
+            let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
             Ok(vec![(chosen.name, chosen.tip.entry.id)])
         }
         PushSelection::Named(selectors) => {

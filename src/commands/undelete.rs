@@ -1,0 +1,66 @@
+//! `undelete`: a session back from the trash.
+
+use serde_json::json;
+
+use super::{
+    Context,
+    error::CommandError,
+    failure,
+    opening::{self, IdentityArgs},
+};
+use crate::{
+    model::name::ShortName,
+    ops::undelete,
+    render::{slot::Slot, text::TextLine},
+    store::checkpoint::oid,
+};
+
+/// Bring a deleted session back from the trash
+///
+/// It is there until 'git checkpoint prune' empties the trash. 'git checkpoint list --trash' lists what is in it.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what was deleted, and bring one back:
+    git checkpoint list --trash
+    git checkpoint undelete try-winnow
+  Under another name, as there is a new one of that name:
+    git checkpoint undelete try-winnow --name try-winnow-2")]
+pub(super) struct Args {
+    /// The session, by name or id
+    session: String,
+    /// The name it gets
+    #[arg(long, value_name = "NAME")]
+    name: Option<ShortName>,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let undeleted = undelete::undelete(&opened.scene(), &args.session, args.name.as_ref(), args.dry_run)?;
+    failure::warn_aftermath(&context.ui, &undeleted.aftermath);
+    if context.ui.options().json {
+        return context.ui.json(&json!({
+            "schema": "git-checkpoint.undelete/1",
+            "session": undeleted.name,
+            "id": oid(undeleted.tip),
+            "dry_run": args.dry_run,
+        }));
+    }
+    let word = if args.dry_run { "Would undelete" } else { "Undeleted" };
+    let line = TextLine::plain(word)
+        .with(Slot::Plain, " session ")
+        .with(Slot::Session, undeleted.name.as_str())
+        .with(Slot::Plain, " at ")
+        .with(Slot::Id, oid(undeleted.tip).short());
+    context.ui.receipt(line);
+    if !args.dry_run {
+        context.ui.hint(
+            "Undelete",
+            &format!("resume it with: git checkpoint resume {}", undeleted.name),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! `pause --clean`: the working tree as HEAD has it, after everything in it was saved.
+//!
+//! Exactly what the checkpoint holds is removed or reset. Ignored files, other repositories and what the checkpoint left
+//! out stay. It is carried out as a restore is, with a safety checkpoint and a journal, so it can be continued after a
+//! kill, and undone.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Error, Scene,
+    compose::{self, CurrentSnapshot},
+    interrupted::InterruptedTarget,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal},
+    refuse::{self, Refusal},
+    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, short},
+    target_state::TargetState,
+    verify,
+};
+use crate::{
+    model::{facts::GitFacts, id::Oid, list::Lists, path::RepoPath},
+    store::{
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id, oid},
+        facts, lock,
+        objects::Writer,
+        restored, tree,
+    },
+    worktree::restore::journal::{self, Journal},
+};
+
+/// The name of the operation in the journal and the undo list.
+pub(super) const OPERATION: &str = "clean";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// The checkpoint that holds what is cleaned away.
+    saved: Oid,
+    /// The commit whose state the files get.
+    head: Oid,
+}
+
+/// Reasons not to clean the working tree, looked for before anything is saved.
+pub fn refusals(scene: &Scene<'_>) -> Result<Vec<Refusal>, Error> {
+    let facts: GitFacts = facts::git_facts(scene.repo, None)?;
+    if facts.head.is_none() {
+        return Err(Error::NoCommit);
+    }
+    let in_progress = facts.operation.map(|operation| Refusal::OperationInProgress {
+        operation: operation.kind,
+    });
+    Ok(in_progress.into_iter().collect())
+}
+
+/// Gives the files and the index the state of HEAD. All of them must be as the checkpoint holds them; in a dry run there
+/// is none yet.
+pub fn clean(
+    scene: &Scene<'_>,
+    saved: Option<ObjectId>,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    restore::begin(scene, saved.is_none())?;
+    let saved = match saved {
+        Some(id) if !verify::is_intact(scene, id) => return Err(Error::Unproved { id: oid(id) }),
+        Some(id) => Some(checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?),
+        None => None,
+    };
+    let facts: GitFacts = facts::git_facts(scene.repo, None)?;
+    let head = facts.head.ok_or(Error::NoCommit)?;
+    run(scene, saved.as_ref(), &head, None, saved.is_none(), progress)
+}
+
+/// Finishes what was interrupted.
+pub(super) fn resume(
+    scene: &Scene<'_>,
+    journal: Journal,
+    noted: &PlanJournal,
+    dry_run: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
+    let note = note(noted)?;
+    let id = object_id(&note.saved);
+    let saved = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+    run(scene, Some(&saved), &note.head, Some(journal), dry_run, progress)
+}
+
+/// What an interrupted cleaning makes of the files.
+pub(super) fn aim(noted: &PlanJournal, repo: &Repository) -> Result<InterruptedTarget, Error> {
+    let (tree, _) = checkpoint::commit_parts(repo, object_id(&note(noted)?.head)).map_err(Error::damaged("HEAD"))?;
+    Ok(InterruptedTarget {
+        tree: Some(tree),
+        only: None,
+    })
+}
+
+fn note(noted: &PlanJournal) -> Result<Note, Error> {
+    serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+}
+
+fn run(
+    scene: &Scene<'_>,
+    saved: Option<&Checkpoint>,
+    head: &Oid,
+    journal: Option<Journal>,
+    dry_run: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
+    let continued = journal.is_some();
+    let (tree, _) = checkpoint::commit_parts(scene.repo, object_id(head)).map_err(Error::damaged("HEAD"))?;
+    let note = saved.map(|saved| Note {
+        saved: oid(saved.entry.id),
+        head: head.clone(),
+    });
+    let goal = |repo: &Repository, present: &CurrentSnapshot| of_head(repo, present, tree);
+    let job = PlanJob {
+        operation: OPERATION,
+        summary: "before the working tree was cleaned".to_owned(),
+        scope: PathScope {
+            index: true,
+            ..PathScope::default()
+        },
+        goal: &goal,
+        refuse: &|_, present, _| {
+            if continued {
+                return Ok(Vec::new());
+            }
+            if let Some(saved) = saved.filter(|saved| !is_saved(scene, saved, present)) {
+                return Err(Error::ChangedMeanwhile {
+                    id: oid(saved.entry.id),
+                });
+            }
+            Ok(refuse::in_progress(present).into_iter().collect())
+        },
+        note: serde_json::to_value(&note).unwrap_or_default(),
+        journal,
+        dry_run,
+        progress,
+    };
+    let brought = plan_runner::apply_plan(scene, &job)?;
+    if brought.is_complete() && brought.refusals.is_empty() && !dry_run {
+        let what = match saved {
+            Some(saved) => format!("cleaned the working tree, saved as {}", short(saved.entry.id)),
+            None => "cleaned the working tree".to_owned(),
+        };
+        restore::note_done(scene, OPERATION, what, Some(&brought), Vec::new())?;
+        restored::write(scene.repo, None)?;
+        journal::remove(scene.repo)?;
+    }
+    Ok(RestoreOutcome {
+        operation: OPERATION.to_owned(),
+        from: None,
+        brought: Some(brought),
+        unstaged: super::target_state::UnstagedChanges::default(),
+        record: RecordFate::NotMeant,
+        dry_run,
+        aborted: false,
+    })
+}
+
+/// Whether the files and the index are exactly what a checkpoint holds.
+fn is_saved(scene: &Scene<'_>, saved: &Checkpoint, present: &CurrentSnapshot) -> bool {
+    let (Some(now), Some(then)) = (&present.snapshot, &saved.document.snapshot) else {
+        return false;
+    };
+    let is_same = object_id(&then.tree) == now.tree && object_id(&then.index) == now.index_tree;
+    is_same
+        && checkpoint::lists(scene.repo, saved)
+            .is_ok_and(|lists| without_left_out(&lists) == without_left_out(&now.lists))
+}
+
+/// The lists of what a checkpoint holds: what it left out stays as it is.
+fn without_left_out(lists: &Lists) -> Lists {
+    Lists {
+        skipped: Vec::new(),
+        ..lists.clone()
+    }
+}
+
+/// The files as HEAD has them, and next to them what no checkpoint holds and what did not change.
+fn of_head(repo: &Repository, present: &CurrentSnapshot, head: ObjectId) -> Result<TargetState, Error> {
+    let Some(snapshot) = &present.snapshot else {
+        return Err(Error::NoFiles {
+            subject: "the working tree".to_owned(),
+        });
+    };
+    let now = &snapshot.lists;
+    let mut lists = Lists {
+        skipped: now.skipped.clone(),
+        empty_dirs: now.empty_dirs.clone(),
+        ..Lists::default()
+    };
+    // A file that is as HEAD has it keeps its bytes and its permission bits.
+    let is_unchanged = |path: &RepoPath| -> Result<bool, Error> {
+        let here = tree::entry(repo, snapshot.tree, path)?;
+        Ok(here.is_some() && here == tree::entry(repo, head, path)?)
+    };
+    for path in &now.raw {
+        if is_unchanged(path)? {
+            lists.raw.push(path.clone());
+        }
+    }
+    for (path, bits) in &now.modes {
+        if is_unchanged(path)? {
+            lists.modes.push((path.clone(), *bits));
+        }
+    }
+    Ok(TargetState {
+        tree: head,
+        index: head,
+        lists,
+        held: Vec::new(),
+        conflicts: Vec::new(),
+        umask: snapshot.umask,
+    })
+}
+
+/// Whether the working tree and the index are exactly as HEAD has them, which is the commit that a checkpoint was saved
+/// at: then everything that it holds comes back as it was.
+pub(super) fn is_clean_at(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, true, &[])?;
+    let (Some(head), Some(snapshot)) = (&present.facts.head, &present.snapshot) else {
+        return Ok(false);
+    };
+    if checkpoint.document.git.head.as_ref() != Some(head) || present.facts.operation.is_some() {
+        return Ok(false);
+    }
+    let (tree, _) = checkpoint::commit_parts(scene.repo, object_id(head)).map_err(Error::damaged("HEAD"))?;
+    let lists = &snapshot.lists;
+    let is_plain = lists.conflicts.is_empty() && lists.intent_to_add.is_empty() && lists.held.is_empty();
+    Ok(is_plain && snapshot.tree == tree && snapshot.index_tree == tree)
+}

@@ -1,0 +1,18 @@
+//! The user's editor, on the user's terminal.
+
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// Opens a file in an editor, which is a command line of the shell as git takes it, and waits for its end. Gives whether
+/// the editor succeeded.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the editor is the user's own program, to be run as git runs it"
+)]
+pub fn open_editor(editor: &str, file: &Path) -> io::Result<bool> {
+    let mut shell = Command::new("sh");
+    // The file is an argument of its own, so that no name is taken for a command.
+    shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
+    Ok(shell.status()?.success())
+}

@@ -1,0 +1,301 @@
+//! Work put aside and brought back: `pause --clean` and `resume --apply`, compared with `git stash -u` and `pop --index`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{PROGRAM, Terminal, World};
+
+/// Everything on disk, the index with its stages, and what git says of both.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    files: BTreeMap<Vec<u8>, String>,
+    index: String,
+    status: String,
+}
+
+fn state(world: &World) -> State {
+    State {
+        files: crate::restore::disk(&world.repo()),
+        index: world.git(["ls-files", "--stage"]).success().stdout().to_owned(),
+        status: world
+            .git(["status", "--porcelain=v2", "--untracked-files=all"])
+            .success()
+            .stdout()
+            .to_owned(),
+    }
+}
+
+/// Nothing changed, and nothing untracked but what was left out.
+fn is_clean(world: &World, but: &[&str]) {
+    let status = world.git(["status", "--porcelain"]).success().stdout().to_owned();
+    let left: Vec<&str> = status.lines().collect();
+    assert_eq!(left, but);
+}
+
+/// A working tree with a change of every kind, and things that no checkpoint holds.
+fn messy() -> World {
+    let world = World::with_commit();
+    world.file(".gitignore", "*.o\n");
+    world.file("gone", "x\n");
+    world.file("unstaged-gone", "x\n");
+    world.file("run", "x\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "second"]).success();
+    world.file("README.md", "staged\n");
+    world.file("new-staged", "staged\n");
+    world.git(["add", "README.md", "new-staged"]).success();
+    world.git(["rm", "-q", "gone"]).success();
+    world.file("README.md", "staged and edited\n");
+    world.file("src/main.txt", "edited\n");
+    fs::remove_file(world.path("unstaged-gone")).unwrap();
+    world.file("untracked/deep/file", "new\n");
+    fs::set_permissions(world.path("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("README.md", world.path("link")).unwrap();
+    world.file("intended", "later\n");
+    world.git(["add", "-N", "intended"]).success();
+    world.file("build.o", "ignored\n");
+    world.file(".env", "TOKEN=1\n");
+    world
+}
+
+#[test]
+fn a_hotfix_in_between() {
+    let world = messy();
+    world.git(["switch", "-qc", "feature"]).success();
+    let before = state(&world);
+    world
+        .checkpoint(["pause", "--clean", "-m", "half of it"])
+        .success()
+        .stdout_has("Cleaned the working tree")
+        .stdout_has(".env");
+    is_clean(&world, &["?? .env"]);
+    assert_eq!(world.read("build.o"), b"ignored\n");
+    assert!(!world.path("untracked").exists(), "an empty directory is not left");
+    world.git(["switch", "-q", "main"]).success();
+    world.file("hotfix", "x\n");
+    world.git(["add", "hotfix"]).success();
+    world.git(["commit", "-qm", "hotfix"]).success();
+    world.checkpoint(["save", "-m", "hotfix"]).success();
+    world.git(["switch", "-q", "feature"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(state(&world), before);
+}
+
+#[test]
+fn undo_brings_it_back_and_redo_cleans_again() {
+    let world = messy();
+    let before = state(&world);
+    world.checkpoint(["pause", "--clean"]).success();
+    let clean = state(&world);
+    world
+        .checkpoint(["undo"])
+        .success()
+        .stdout_has("cleaned the working tree");
+    assert_eq!(state(&world), before);
+    world.checkpoint(["redo"]).success();
+    assert_eq!(state(&world), clean);
+}
+
+#[test]
+fn a_dry_run_says_what_would_go_and_changes_nothing() {
+    let world = messy();
+    let before = state(&world);
+    world
+        .checkpoint(["pause", "--clean", "--dry-run"])
+        .success()
+        .stdout_has("Would clean the working tree")
+        .stdout_has("untracked/deep/file")
+        .stdout_has("src/main.txt");
+    assert_eq!(state(&world), before);
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), "");
+}
+
+#[test]
+fn as_json_it_is_one_document() {
+    let world = messy();
+    let paused = world.checkpoint(["pause", "--clean", "--json"]).success().stdout_json();
+    assert_eq!(
+        (&paused["status"], &paused["files"]["outcome"]),
+        (&"paused".into(), &"done".into())
+    );
+    let resumed = world
+        .checkpoint(["resume", "--apply", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(resumed["files"]["outcome"], "done");
+}
+
+#[test]
+fn it_is_refused_before_anything_is_saved() {
+    // In the middle of a merge, which a clean tree would be without.
+    let world = World::with_commit();
+    world.git(["switch", "-qc", "other"]).success();
+    world.file("README.md", "other\n");
+    world.git(["commit", "-qam", "other"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("README.md", "main\n");
+    world.git(["commit", "-qam", "main"]).success();
+    world.git(["merge", "other"]).code(1);
+    let before = state(&world);
+    world.checkpoint(["pause", "--clean"]).code(4).stderr_has("merge");
+    assert_eq!(state(&world), before);
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), "");
+    // Without a commit there is no state to go to.
+    let world = World::new();
+    world.file("a", "1\n");
+    world.checkpoint(["pause", "--clean"]).code(4).stderr_has("no commit");
+    assert_eq!(world.read("a"), b"1\n");
+}
+
+#[test]
+fn unmerged_files_without_a_merge_come_back_unmerged() {
+    let world = World::with_commit();
+    world.file("README.md", "stashed\n");
+    world.git(["stash", "-q"]).success();
+    world.file("README.md", "committed\n");
+    world.git(["commit", "-qam", "in the way"]).success();
+    world.git(["stash", "pop"]).code(1);
+    let before = state(&world);
+    assert!(before.status.contains("\nu ") || before.status.starts_with("u "));
+    world.checkpoint(["pause", "--clean"]).success();
+    is_clean(&world, &[]);
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(state(&world), before);
+}
+
+#[test]
+fn onto_other_commits_the_changes_are_merged_and_staged_again() {
+    let world = World::with_commit();
+    world.file("README.md", "staged\n");
+    world.git(["add", "README.md"]).success();
+    world.file("src/main.txt", "one\ntwo\nthree\nfour\n");
+    world.checkpoint(["pause", "--clean"]).success();
+    world.file("src/main.txt", "zero\none\ntwo\nthree\n");
+    world.git(["commit", "-qam", "elsewhere in the same file"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(world.read("src/main.txt"), b"zero\none\ntwo\nthree\nfour\n");
+    world
+        .git(["status", "--porcelain"])
+        .success()
+        .stdout_is("M  README.md\n M src/main.txt\n");
+    // Where the same lines changed there is a conflict, and the index stays as it is.
+    world.checkpoint(["undo"]).success();
+    is_clean(&world, &[]);
+    world.file("README.md", "other\n");
+    world.git(["commit", "-qam", "the same line"]).success();
+    world.checkpoint(["resume", "--apply"]).code(1).stdout_has("conflict");
+    world.git(["diff", "--cached", "--quiet"]).success();
+}
+
+#[test]
+fn resume_restore_brings_every_file_back() {
+    let world = messy();
+    let before = state(&world);
+    world.checkpoint(["pause", "--clean"]).success();
+    world.file("src/main.txt", "something else\n");
+    world.file("later", "x\n");
+    world.checkpoint(["resume", "--restore"]).success();
+    assert_eq!(state(&world), before);
+}
+
+#[test]
+fn at_a_terminal_one_question_brings_the_changes_back() {
+    for (answer, back) in [("y\n", true), ("\n", false)] {
+        let world = messy();
+        let before = state(&world);
+        world.checkpoint(["pause", "--clean"]).success();
+        let clean = state(&world);
+        Terminal::new(100, "dumb")
+            .answer("now? [y/N]", answer)
+            .run(&world, PROGRAM, ["resume"]);
+        assert_eq!(state(&world), if back { before } else { clean });
+    }
+}
+
+#[test]
+fn apply_and_restore_mean_the_current_session() {
+    let world = World::with_commit();
+    world.file("README.md", "edited\n");
+    world.checkpoint(["save", "-m", "edited"]).success();
+    for command in ["apply", "restore"] {
+        world.git(["checkout", "-q", "--", "."]).success();
+        world.checkpoint([command]).success();
+        assert_eq!(world.read("README.md"), b"edited\n", "{command}");
+    }
+}
+
+/// A shape of repository, made by its script; `None` where it needs more than a script.
+fn built(script: &Path) -> Option<World> {
+    let text = fs::read_to_string(script).unwrap();
+    let needs_more = ["# Variable: ", "# User: ", "# Needs: ", "# Error: ", "# Fingerprint: "];
+    if text
+        .lines()
+        .any(|line| needs_more.iter().any(|head| line.starts_with(head)))
+    {
+        return None;
+    }
+    let world = World::without_repository();
+    world.command("sh", [script]).run().success();
+    Some(world)
+}
+
+#[test]
+fn every_shape_comes_back_where_git_stash_brings_it_back_and_where_it_does_not() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/repos");
+    let mut scripts: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    scripts.sort();
+    let (mut exact, mut refused, mut git_exact, mut failures) = (0, 0, 0, Vec::new());
+    for script in &scripts {
+        let name = script.file_stem().unwrap().to_string_lossy().into_owned();
+        let Some(world) = built(script) else { continue };
+        let readable = world.git(["status", "--porcelain"]).is_success();
+        let before = readable.then(|| state(&world));
+        let paused = world.checkpoint(["pause", "--clean", "--json"]);
+        let Some(before) = before else { continue };
+        if !paused.is_success() {
+            refused += 1;
+            let now = state(&world);
+            if now != before {
+                failures.push(format!("{name}: refused ({}), yet changed", paused.stderr()));
+            }
+            continue;
+        }
+        let resumed = world.checkpoint(["resume", "--apply", "--json"]);
+        let after = state(&world);
+        if resumed.is_success() && after == before {
+            exact += 1;
+        } else {
+            let differing: Vec<_> = before
+                .files
+                .iter()
+                .filter(|(path, content)| after.files.get(*path) != Some(*content))
+                .map(|(path, content)| {
+                    format!(
+                        "{}: {content:?} {:?}",
+                        String::from_utf8_lossy(path),
+                        after.files.get(path)
+                    )
+                })
+                .collect();
+            failures.push(format!(
+                "{name}: {differing:?}\n{}\n{}\n{}\n{}",
+                resumed.stderr(),
+                paused.stdout(),
+                before.status,
+                after.status
+            ));
+        }
+        let Some(world) = built(script) else { continue };
+        let before = state(&world);
+        world.git(["stash", "-u"]);
+        world.git(["stash", "pop", "--index"]);
+        git_exact += usize::from(state(&world) == before);
+    }
+    println!("{exact} exact, {refused} refused and unchanged; git stash: {git_exact} exact");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(exact > 60 && exact >= git_exact, "{exact} {git_exact}");
+}
