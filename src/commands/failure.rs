@@ -207,8 +207,10 @@ impl From<Error> for CommandError {
             }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
-            Error::NotInTrash { names, .. } if names.is_empty() => of(FailureKind::NotFound).hint("the trash is empty"),
-            Error::NotInTrash { names, .. } => {
+            Error::NotInTrash { ref names, .. } if names.is_empty() => {
+                of(FailureKind::NotFound).hint("the trash is empty")
+            }
+            Error::NotInTrash { ref names, .. } => {
                 of(FailureKind::NotFound).hint(format!("in the trash: {}", names.join(", ")))
             }
             Error::Editor { .. } => {

@@ -34,6 +34,7 @@ mod parse;
 mod pathspecs;
 mod prune;
 mod purge;
+mod put_aside;
 mod record;
 mod rename;
 mod repair;

@@ -12,8 +12,7 @@ use super::{
 use crate::{
     model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
-        apply, clean,
-        reapply::{self, Way},
+        apply,
         refuse::Refusal,
         restore::{self, RecordFate, RestoreOutcome},
         undo::{self, Direction, UndoOutcome},
@@ -236,93 +235,8 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     report_applied(context, &opened, &applied, &report)
 }
 
-/// How 'resume' brings files back.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(super) struct WayArgs {
-    /// Bring the saved changes back, and stage again what was staged
-    ///
-    /// In a clean working tree at the commit of the checkpoint every file and the index become exactly what was saved.
-    /// Elsewhere the changes are merged, as 'apply --index' does.
-    #[arg(long, conflicts_with = "restore")]
-    apply: bool,
-    /// Restore every file as it was saved, and delete later ones, as 'restore' does
-    #[arg(long)]
-    restore: bool,
-}
-
-impl WayArgs {
-    /// The changes, by merging them.
-    pub(super) const APPLY: Self = Self {
-        apply: true,
-        restore: false,
-    };
-
-    /// Whether files are to come back at all.
-    pub(super) fn is_any(self) -> bool {
-        self.apply || self.restore
-    }
-}
-
-/// Brings the files of a resumed checkpoint back, and reports it; `within` is the JSON that the receipt becomes a part of.
-pub(super) fn reapply(
-    context: &mut Context,
-    opened: &OpenedRepository,
-    selector: &str,
-    way: WayArgs,
-    within: Option<serde_json::Value>,
-) -> Result<(), CommandError> {
-    let applied = bringing(context, opened, |progress| {
-        let request = reapply::Request {
-            selector: failure::selector(selector)?,
-            way: if way.restore { Way::Restore } else { Way::Apply },
-            directory: directory(context, opened)?,
-        };
-        Ok(reapply::reapply(&opened.scene(), &request, progress)?)
-    })?;
-    let command = if way.restore { "restore" } else { "apply" };
-    let force = format!("git checkpoint {command} {} --index --force", quoted(selector));
-    let report = RestoreView {
-        restored: Some(&applied.restored),
-        conflicts: &applied.conflicts,
-        force: &force,
-        within,
-        ..RestoreView::default()
-    };
-    report_applied(context, opened, &applied, &report)
-}
-
-/// Cleans the working tree after it was saved as a checkpoint, and reports it; without one it is only planned.
-pub(super) fn clean(
-    context: &mut Context,
-    opened: &OpenedRepository,
-    saved: Option<store::ObjectId>,
-    within: Option<serde_json::Value>,
-) -> Result<(), CommandError> {
-    let restored = bringing(context, opened, |progress| {
-        Ok(clean::clean(&opened.scene(), saved, progress)?)
-    })?;
-    let report = RestoreView {
-        restored: Some(&restored),
-        dry_run: saved.is_none(),
-        within,
-        force: "git checkpoint pause --clean",
-        ..RestoreView::default()
-    };
-    self::report(context, opened, &report)
-}
-
-/// Refuses to clean the working tree before anything is saved.
-pub(super) fn check_clean(opened: &OpenedRepository) -> Result<(), CommandError> {
-    let refusals = clean::refusals(&opened.scene())?;
-    let Some(refusal) = refusals.first() else { return Ok(()) };
-    Err(CommandError::new(
-        FailureKind::Refused,
-        format!("refusing to clean the working tree\n{refusal}"),
-    )
-    .hint("finish or abort it first, or pause without --clean"))
-}
-
-fn report_applied(
+/// Reports an apply, and what is to be done about conflicts.
+pub(super) fn report_applied(
     context: &mut Context,
     opened: &OpenedRepository,
     applied: &apply::ApplyOutcome,
@@ -389,7 +303,7 @@ fn take(how: RestoreMethod, direction: Direction, context: &mut Context) -> Resu
 }
 
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
-fn bringing<T>(
+pub(super) fn bringing<T>(
     context: &Context,
     opened: &OpenedRepository,
     run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
@@ -434,21 +348,25 @@ pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<
 
 /// Input of the receipt of a restore.
 #[derive(Default)]
-struct RestoreView<'a> {
-    restored: Option<&'a RestoreOutcome>,
-    taken: Option<&'a UndoOutcome>,
-    conflicts: &'a [(RepoPath, MergeVerdict)],
+pub(super) struct RestoreView<'a> {
+    pub(super) restored: Option<&'a RestoreOutcome>,
+    pub(super) taken: Option<&'a UndoOutcome>,
+    pub(super) conflicts: &'a [(RepoPath, MergeVerdict)],
     /// Of an undo that changes no files.
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.
-    paths: &'a str,
+    pub(super) paths: &'a str,
     /// The command that does it all the same.
-    force: &'a str,
+    pub(super) force: &'a str,
     /// The JSON that the receipt becomes a part of, as `files`.
-    within: Option<serde_json::Value>,
+    pub(super) within: Option<serde_json::Value>,
 }
 
-fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView<'_>) -> Result<(), CommandError> {
+pub(super) fn report(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    report: &RestoreView<'_>,
+) -> Result<(), CommandError> {
     let brought = report.restored.and_then(|restored| restored.brought.as_ref());
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
@@ -457,21 +375,19 @@ fn report(context: &mut Context, opened: &OpenedRepository, report: &RestoreView
         report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),
     );
     let receipt = receipt(opened, report);
-    let refused = receipt.outcome == "refused";
     let dry_run = report.dry_run || report.restored.is_some_and(|restored| restored.dry_run);
     let mut within = report.within.clone();
     if let Some(view) = &mut within {
         view["files"] = serde_json::to_value(&receipt).unwrap_or_default();
         context.ui.json(view)?;
     }
-    if refused && !dry_run {
+    if receipt.outcome == "refused" && !dry_run {
         return Err(refusal(&receipt, report));
     }
-    match (within.is_some(), context.ui.options().json) {
-        (true, _) => {}
-        (false, true) => context.ui.json(&receipt)?,
-        (false, false) if context.ui.options().quiet == 0 => context.ui.data(receipt.text()),
-        (false, false) => {}
+    if within.is_none() && context.ui.options().json {
+        context.ui.json(&receipt)?;
+    } else if within.is_none() && context.ui.options().quiet == 0 {
+        context.ui.data(receipt.text());
     }
     if receipt.outcome == "nothing" && !report.paths.is_empty() {
         context

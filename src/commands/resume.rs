@@ -6,7 +6,7 @@ use super::{
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    restore, share,
+    put_aside, share,
 };
 use crate::{
     model::{
@@ -97,7 +97,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = store::config::span)]
     max_age: Option<std::time::Duration>,
     #[command(flatten)]
-    way: restore::WayArgs,
+    way: put_aside::WayArgs,
     #[command(flatten)]
     date: DateArg,
 }
@@ -140,7 +140,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let resumed = recover(context, &opened, &args, resumed)?;
     let selector = oid(resumed.checkpoint.entry.id);
     if args.way.is_any() && (context.ui.options().json || args.format == "json") {
-        return restore::reapply(context, &opened, selector.short(), args.way, Some(json_of(&resumed)));
+        return put_aside::reapply(context, &opened, selector.short(), args.way, Some(json_of(&resumed)));
     }
     print(context, &opened, &args, &resumed)?;
     let way = if args.way.is_any() {
@@ -149,7 +149,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         offered(context, &args, &resumed)?
     };
     if way.is_any() {
-        restore::reapply(context, &opened, selector.short(), way, None)?;
+        put_aside::reapply(context, &opened, selector.short(), way, None)?;
     }
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
@@ -158,17 +158,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// Asks at a terminal whether saved changes that are missing are to come back.
-fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<restore::WayArgs, CommandError> {
+fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<put_aside::WayArgs, CommandError> {
     let missing = missing(resumed);
     if missing == 0 || args.format != "text" || !context.ui.can_ask() {
-        return Ok(restore::WayArgs::default());
+        return Ok(put_aside::WayArgs::default());
     }
     let changes = CountedNoun::new(missing, "saved change");
     let wanted = context.ui.confirm(&format!("Apply the {changes} now?"), "--apply")?;
     Ok(if wanted {
-        restore::WayArgs::APPLY
+        put_aside::WayArgs::APPLY
     } else {
-        restore::WayArgs::default()
+        put_aside::WayArgs::default()
     })
 }
 

@@ -10,7 +10,7 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
-    restore, summary, usage, views,
+    put_aside, summary, usage, views,
 };
 use crate::{
     model::{
@@ -194,7 +194,7 @@ fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mu
     understand(&mut args, clean)?;
     let opened = opening::open(context, &args.whom)?;
     if clean {
-        restore::check_clean(&opened)?;
+        put_aside::check_clean(&opened)?;
     }
     if !args.dry_run {
         ask_for_session(context, &opened)?;
@@ -438,7 +438,7 @@ fn follow_up(
             CheckpointOutcome::Planned(_) => None,
             CheckpointOutcome::Saved(_) | CheckpointOutcome::Unchanged(_) => receipt.id,
         };
-        restore::clean(context, opened, saved, document.take())?;
+        put_aside::clean(context, opened, saved, document.take())?;
         if saved.is_some() {
             context.ui.hint(
                 "Save",

@@ -83,12 +83,11 @@ pub fn file(scene: &Scene<'_>, selector: &Selector, path: &str) -> Result<Vec<u8
         what: "file of the checkpoint",
     };
     let held = goal.lists.held.iter().find(|held| held.path == wanted);
-    let (mode, id) = match held.and_then(|held| goal.held.get(held.n as usize)) {
-        Some(id) => (0o100_644, *id),
-        None => {
-            let entry = tree::entry(scene.repo, goal.tree, &wanted)?.ok_or_else(absent)?;
-            (entry.mode, checkpoint::object_id(&entry.id))
-        }
+    let (mode, id) = if let Some(id) = held.and_then(|held| goal.held.get(held.n as usize)) {
+        (0o100_644, *id)
+    } else {
+        let entry = tree::entry(scene.repo, goal.tree, &wanted)?.ok_or_else(absent)?;
+        (entry.mode, checkpoint::object_id(&entry.id))
     };
     let kind = match mode {
         0o040_000 => Kind::Tree,

@@ -1,0 +1,103 @@
+//! Files of a session away and back: what `pause --clean` and `resume --apply` have in common with `restore`.
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    opening::OpenedRepository,
+    restore::{self, RestoreView},
+};
+use crate::{
+    model::step::quoted,
+    ops::{
+        clean,
+        reapply::{self, Way},
+    },
+    store,
+};
+
+/// How 'resume' brings files back.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(super) struct WayArgs {
+    /// Bring the saved changes back, and stage again what was staged
+    ///
+    /// In a clean working tree at the commit of the checkpoint every file and the index become exactly what was saved.
+    /// Elsewhere the changes are merged, as 'apply --index' does.
+    #[arg(long, conflicts_with = "restore")]
+    apply: bool,
+    /// Restore every file as it was saved, and delete later ones, as 'restore' does
+    #[arg(long)]
+    restore: bool,
+}
+
+impl WayArgs {
+    /// The changes, by merging them.
+    pub(super) const APPLY: Self = Self {
+        apply: true,
+        restore: false,
+    };
+
+    /// Whether files are to come back at all.
+    pub(super) fn is_any(self) -> bool {
+        self.apply || self.restore
+    }
+}
+
+/// Brings the files of a resumed checkpoint back, and reports it; `within` is the JSON that the receipt becomes a part of.
+pub(super) fn reapply(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    selector: &str,
+    way: WayArgs,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
+    let applied = restore::bringing(context, opened, |progress| {
+        let request = reapply::Request {
+            selector: failure::selector(selector)?,
+            way: if way.restore { Way::Restore } else { Way::Apply },
+            directory: restore::directory(context, opened)?,
+        };
+        Ok(reapply::reapply(&opened.scene(), &request, progress)?)
+    })?;
+    let command = if way.restore { "restore" } else { "apply" };
+    let force = format!("git checkpoint {command} {} --index --force", quoted(selector));
+    let report = RestoreView {
+        restored: Some(&applied.restored),
+        conflicts: &applied.conflicts,
+        force: &force,
+        within,
+        ..RestoreView::default()
+    };
+    restore::report_applied(context, opened, &applied, &report)
+}
+
+/// Cleans the working tree after it was saved as a checkpoint, and reports it; without one it is only planned.
+pub(super) fn clean(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    saved: Option<store::ObjectId>,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
+    let restored = restore::bringing(context, opened, |progress| {
+        Ok(clean::clean(&opened.scene(), saved, progress)?)
+    })?;
+    let report = RestoreView {
+        restored: Some(&restored),
+        dry_run: saved.is_none(),
+        within,
+        force: "git checkpoint pause --clean",
+        ..RestoreView::default()
+    };
+    restore::report(context, opened, &report)
+}
+
+/// Refuses to clean the working tree before anything is saved.
+pub(super) fn check_clean(opened: &OpenedRepository) -> Result<(), CommandError> {
+    let refusals = clean::refusals(&opened.scene())?;
+    let Some(refusal) = refusals.first() else { return Ok(()) };
+    Err(CommandError::new(
+        FailureKind::Refused,
+        format!("refusing to clean the working tree\n{refusal}"),
+    )
+    .hint("finish or abort it first, or pause without --clean"))
+}
