@@ -142,7 +142,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Agents",
         &[
-            "enable", "disable", "agents", "agent", "context", "message", "tokens", "request", "compact", "clear", "step", "replay", "hooks", "watch",
+            "enable", "disable", "agents", "agent", "context", "message", "tokens", "request", "compact", "clear",
+            "step", "replay", "hooks", "watch",
         ],
     ),
     ("Share", &["push", "fetch", "pull", "remote", "import", "export"]),

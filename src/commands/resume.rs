@@ -140,7 +140,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let resumed = recover(context, &opened, &args, resumed)?;
     let selector = oid(resumed.checkpoint.entry.id);
     if args.way.is_any() && (context.ui.options().json || args.format == "json") {
-        return put_aside::reapply(context, &opened, selector.short(), args.way, Some(json_of(&resumed)));
+        let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
+        return put_aside::reapply(context, &opened, selector.short(), args.way, Some(within));
     }
     print(context, &opened, &args, &resumed)?;
     let way = if args.way.is_any() {

@@ -50,7 +50,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
-    if let Some((checkpoint, path)) = args.selector.split_once(':').filter(|(before, _)| !before.is_empty()) {
+    if let Some((checkpoint, path)) = args
+        .selector
+        .split_once(':')
+        .filter(|(before, _)| !before.is_empty() && *before != "sha256")
+    {
         let bytes = show::file(&scene, &failure::selector(checkpoint)?, path)?;
         context.ui.page();
         context.ui.bytes(&bytes);

@@ -31,6 +31,7 @@ const LAYERS: &[Layer] = &[
             "serde_json",
             "chrono",
             "sha2",
+            "unicode_normalization",
             "thiserror",
             "unicode_normalization",
         ],

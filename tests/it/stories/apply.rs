@@ -216,7 +216,7 @@ fn added_on_both_sides() {
     // And it is said how to have the other side.
     let said = world.checkpoint(["apply", "@", "--advice"]);
     said.code(1)
-        .stderr_has("stand between markers")
+        .stderr_has("conflict markers were written")
         .stderr_has("files that take no markers stay as they are")
         .stderr_has("git show");
 }

@@ -24,7 +24,7 @@ fn the_task_and_the_last_message_are_where_one_looks() {
         .checkpoint(["pause", "--message", "login page half done", "-n", "wire it"])
         .success()
         .stdout_has("login page half done")
-        .stdout_has("record    1 to do");
+        .stdout_has("next: wire it");
     world.file("src/main.txt", "changed\n");
     world.checkpoint(["save"]).success().stdout_has("1 modified");
     let resumed = world.checkpoint(["resume"]).success().stdout().to_owned();
