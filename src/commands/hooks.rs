@@ -75,7 +75,7 @@ enum HooksCommand {
     Uninstall(HookSelection),
     /// Show whether the hooks are at work
     Status,
-    /// What the hooks call
+    /// Entry point of the hooks
     #[command(hide = true)]
     Run {
         /// The hook

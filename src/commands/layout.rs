@@ -32,7 +32,7 @@ fn long_page(command: &Command, columns: usize) -> String {
     text
 }
 
-/// What fits on a screen: the options that come first, and where the others are described.
+/// Short help that fits on a screen: the options that come first, and where the others are described.
 fn short_page(command: &Command, words: &[&str]) -> String {
     let more = format!("git checkpoint help {}", words.join(" "));
     let mut own = own(command);

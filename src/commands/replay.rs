@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// The objective in other words
     #[arg(long, value_name = "TEXT", conflicts_with = "run")]
     objective: Option<String>,
-    /// What to do otherwise; repeatable
+    /// Correction for the next attempt; repeatable
     #[arg(long = "correction", value_name = "TEXT", conflicts_with = "run")]
     corrections: Vec<String>,
     /// How to print it

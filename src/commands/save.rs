@@ -104,7 +104,7 @@ struct SaveFlags {
     /// Something achieved; repeatable
     #[arg(allow_hyphen_values = true, short, long = "accomplishment", value_name = "TEXT")]
     accomplishments: Vec<String>,
-    /// What to do next; repeatable, replaces the previous list
+    /// Next step; repeatable, replaces the previous list
     #[arg(
         allow_hyphen_values = true,
         short = 'x',
@@ -249,7 +249,7 @@ fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mu
     report_and(context, &opened, request, &args.events, then)
 }
 
-/// What follows a checkpoint.
+/// Follow-up of a checkpoint: a push, a cleaning.
 #[derive(Clone, Copy, Debug, Default)]
 struct Afterwards {
     /// The session is pushed.

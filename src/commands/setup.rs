@@ -65,7 +65,7 @@ pub(super) struct Args {
     /// Write the completion of one shell to standard output instead of a file
     #[arg(long, requires = "shell", conflicts_with_all = ["uninstall", "dry_run", "prefix"])]
     print: bool,
-    /// What the shells ask: candidates for the word at this place
+    /// Completion for shells: candidates for the word at this place
     #[arg(long, hide = true, value_name = "INDEX", conflicts_with_all = ["uninstall", "dry_run", "prefix", "print", "shell"])]
     candidates: Option<usize>,
     /// The words so far

@@ -13,7 +13,7 @@ use crate::ops::edit;
 /// The most that is read of a summary.
 const LIMIT: u64 = 1 << 20;
 
-/// What is below the summary in the editor.
+/// Lines below the summary in the editor.
 const NOTE: &str = "
 # The summary of the checkpoint. Lines that begin with '#' are left out;
 # an empty summary cancels the command.

@@ -99,8 +99,8 @@ impl From<ShortName> for String {
     }
 }
 
-/// What a name can hold of a text, at most `room` bytes: letters are lowered and lose their accents, and everything else
-/// becomes one `-`, but for single dots and underscores inside.
+/// Part of a text that a name can hold, at most `room` bytes: letters are lowered and lose their accents, and everything
+/// else becomes one `-`, but for single dots and underscores inside.
 fn letters(text: &str, room: usize) -> String {
     let mut slug = String::new();
     for c in text.chars() {

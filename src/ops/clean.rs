@@ -84,7 +84,7 @@ pub(super) fn resume(
     run(scene, Some(&saved), &note.head, Some(journal), dry_run, progress)
 }
 
-/// What an interrupted cleaning makes of the files.
+/// Target state of an interrupted cleaning.
 pub(super) fn aim(noted: &PlanJournal, repo: &Repository) -> Result<InterruptedTarget, Error> {
     let (tree, _) = checkpoint::commit_parts(repo, object_id(&note(noted)?.head)).map_err(Error::damaged("HEAD"))?;
     Ok(InterruptedTarget {

@@ -85,7 +85,7 @@ fn compactions(scene: &Scene<'_>, at: &Checkpoint) -> Vec<Compaction> {
     read.filter_map(|found| chat::compaction(&found.document)).collect()
 }
 
-/// What the session of a chat holds, with its draft, but for the messages and texts of the chat itself.
+/// Content of the session of a chat, with its draft, except the messages and texts of the chat itself.
 pub fn of_chat(scene: &Scene<'_>, chat: &chat::SessionChat<'_>) -> Contents {
     let mut document = chat.document.clone();
     document.record = chat.record.clone();

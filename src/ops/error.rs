@@ -72,7 +72,7 @@ pub enum Error {
     /// No session of this name was deleted.
     #[error("the trash has no session '{}'", what.escape_debug())]
     NotInTrash {
-        /// What was looked for.
+        /// Kind of object that was requested.
         what: String,
         /// The sessions that are there.
         names: Vec<String>,

@@ -19,7 +19,7 @@ pub enum Way {
     Restore,
 }
 
-/// What is to come back, and how.
+/// Request to apply changes again.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The checkpoint.

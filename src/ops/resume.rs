@@ -173,7 +173,7 @@ pub fn resume(
     gather(scene, selector, max_age, true)
 }
 
-/// What a resume of the session would report. Nothing is changed: neither its status nor which session is current.
+/// Report of a resume of the session. Nothing is changed: neither its status nor which session is current.
 pub fn preview(scene: &Scene<'_>, session: &ShortName) -> Result<ResumeOutcome, Error> {
     let selector = Selector {
         base: Base::Word(session.to_string()),

@@ -49,7 +49,7 @@ pub struct CheckpointView<'a> {
     pub changes: &'a [TreeChange],
     /// The document.
     pub document: &'a Document,
-    /// What is next to the document.
+    /// Counts of entries next to the document.
     pub contents: &'a Contents,
     /// Its lists.
     #[serde(skip)]

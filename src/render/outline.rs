@@ -80,7 +80,7 @@ fn more(section: &Section, shown: usize) -> Option<String> {
     (more > 0).then(|| format!("{more} more: {}", section.command))
 }
 
-/// What is not shown, in one sentence; empty when nothing is left out.
+/// Omitted content, in one sentence; empty when nothing is left out.
 pub fn left_out(outline: &Outline) -> String {
     let words: Vec<String> = outline
         .left_out

@@ -28,7 +28,7 @@ pub struct ResumePrompt<'a> {
     pub author: &'a str,
     /// Everything that was saved.
     pub contents: &'a Contents,
-    /// What somebody last wrote, where the summary of this checkpoint was made from git's facts.
+    /// Last summary by a person, where the summary of this checkpoint was made from git's facts.
     pub said: Option<&'a str>,
     /// Change report.
     pub report: &'a ChangeReport,

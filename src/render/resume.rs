@@ -52,11 +52,11 @@ pub struct Resume<'a> {
     pub lost: Option<Lost<'a>>,
     /// The latest summary that somebody wrote, when that of this checkpoint was made from git's facts.
     pub last_message: Option<LastMessage<'a>>,
-    /// What changed since, a member for each line.
+    /// Change report, a member for each line.
     pub report: &'a ChangeReport,
     /// The document.
     pub document: &'a Document,
-    /// What is next to the document.
+    /// Counts of entries next to the document.
     pub contents: &'a Contents,
     /// Who saved it.
     #[serde(skip)]

@@ -76,7 +76,7 @@ pub struct LastEvent {
     pub occasion: String,
     /// Its time.
     pub at: Timestamp,
-    /// What was done: `saved`, `unchanged`, `bound`, `ignored` or `failed`.
+    /// Outcome: `saved`, `unchanged`, `bound`, `ignored` or `failed`.
     pub outcome: String,
     /// The checkpoint, or the reason.
     pub detail: String,

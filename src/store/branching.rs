@@ -78,7 +78,7 @@ fn is_from(message: &str, home: Option<&str>, new: ObjectId) -> bool {
     from == "HEAD" || from == "@" || Some(name) == home || is_id()
 }
 
-/// What was checked out before this branch was for the first time since it was made.
+/// Branch that was checked out before the first checkout of this one since it was made.
 fn came_from(repo: &Repository, here: &str, since: i64) -> Result<Option<String>, Error> {
     let log = refs::reflog(repo, "HEAD")?;
     let moves = log.iter().rev().filter(|entry| entry.who.time.seconds >= since);

@@ -217,7 +217,7 @@ fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     }
 }
 
-/// What the file's text alone says of a branch.
+/// Pointer of a branch according to the file alone.
 pub(super) enum Known {
     /// This session is current.
     Session(SessionRef),

@@ -8,7 +8,7 @@ use gix::bstr::ByteSlice as _;
 use super::current::{self, Known};
 use crate::os;
 
-/// What a prompt shows.
+/// Input of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     /// The session's name.
@@ -17,7 +17,7 @@ pub struct Prompt {
     pub has_draft: bool,
 }
 
-/// What the small files say.
+/// State according to the small files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Glance {
     /// This session is current, or none.

@@ -322,7 +322,7 @@ fn with_source(exported: &ExportedCheckpoint, make: fn(&DocumentSource<'_>) -> S
     })
 }
 
-/// What a note shows of the checkpoint: the last of the messages and of the log.
+/// Part of the checkpoint that a note shows: the last of the messages and of the log.
 fn contents(exported: &ExportedCheckpoint) -> Contents {
     /// How many of the last messages and lines of the log.
     const LAST: usize = 6;

@@ -52,7 +52,7 @@ struct DescribeArgs {
 
 #[derive(Debug, clap::Args)]
 struct AgentNoteArgs {
-    /// What it did
+    /// Work of the agent
     #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
     text: Option<String>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ enum ApprovalAction {
 
 #[derive(Debug, clap::Args)]
 struct AskArgs {
-    /// What is asked
+    /// Question to answer
     #[arg(value_name = "QUESTION", value_parser = some_text, required_unless_present = "json_input")]
     question: Option<String>,
     /// Where it was asked, such as 'slack'

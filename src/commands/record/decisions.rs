@@ -40,7 +40,7 @@ enum DecisionAction {
 
 #[derive(Debug, clap::Args)]
 struct AddDecision {
-    /// What was decided
+    /// Text of the decision
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: Option<String>,
     /// Why
@@ -76,10 +76,10 @@ enum BlockerAction {
 
 #[derive(Debug, clap::Args)]
 struct AddBlocker {
-    /// What it is
+    /// Text of the blocker
     #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
     text: Option<String>,
-    /// What would remove it
+    /// Condition that removes it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     needs: Option<String>,
     /// Location of more details, such as a tracker's id
@@ -123,7 +123,7 @@ enum QuestionAction {
 
 #[derive(Debug, clap::Args)]
 struct AddQuestion {
-    /// What is asked
+    /// Text of the question
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: Option<String>,
     #[command(flatten)]

@@ -67,7 +67,7 @@ struct DelegationEditArgs {
 
 #[derive(Debug, clap::Args)]
 struct DelegationDetails {
-    /// What it is about
+    /// Subject of the delegation
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
     /// The tier or name of the model

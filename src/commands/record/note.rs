@@ -23,7 +23,7 @@ Examples:
     git checkpoint note --level error 'build server does not answer'
     git checkpoint log --notes")]
 pub(in crate::commands) struct Args {
-    /// What happened
+    /// Text of the note
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: String,
     /// How much it matters

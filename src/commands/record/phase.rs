@@ -25,7 +25,7 @@ pub(in crate::commands) struct Args {
     /// Which of how many
     #[arg(value_name = "N/M", value_parser = save::step)]
     phase: Option<(u32, u32)>,
-    /// What it is called
+    /// Title of the phase
     #[arg(value_name = "TITLE")]
     title: Option<String>,
     #[command(flatten)]

@@ -57,7 +57,7 @@ enum TaskAction {
 
 #[derive(Debug, clap::Args)]
 struct TaskAddArgs {
-    /// What is to be done
+    /// Title of the task
     #[arg(value_name = "TITLE", value_parser = some_text, required_unless_present = "json_input")]
     title: Option<String>,
     #[command(flatten)]
@@ -109,7 +109,7 @@ struct TaskMoveArgs {
 struct TaskEditArgs {
     #[command(flatten)]
     chosen: ItemArgs,
-    /// What is to be done
+    /// Title of the task
     #[arg(long, value_name = "TEXT", value_parser = some_text)]
     title: Option<String>,
     #[command(flatten)]

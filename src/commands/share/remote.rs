@@ -37,7 +37,7 @@ enum RemoteAction {
     Status(StatusArgs),
 }
 
-/// What is not pushed, what is new there, and what went on in both places
+/// Sessions that are not pushed, new on the remote, or diverged
 ///
 /// By what was last fetched or pushed; no remote is asked.
 #[derive(Debug, Default, clap::Args)]

@@ -43,7 +43,7 @@ pub(super) struct StepArgs {
     /// The tracker's name for it
     #[arg(long, value_name = "ID")]
     pub(super) issue: Option<String>,
-    /// What it is to achieve, in a sentence
+    /// Objective, in a sentence
     #[arg(long, value_name = "TEXT")]
     pub(super) objective: Option<String>,
     /// A step whose result it uses; repeatable
@@ -59,7 +59,7 @@ pub(super) struct StepArgs {
 Examples:
   git checkpoint step start 'write the parser' --agent rust-dev --prompt task.md")]
 pub(super) struct StartArgs {
-    /// What it is
+    /// Title of the step
     pub(super) title: String,
     /// A file with the agent's prompt; '-' is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -76,10 +76,10 @@ Examples:
 pub(super) struct DoneArgs {
     /// The step
     pub(super) step: String,
-    /// What later steps need to know of it
+    /// Context for later steps
     #[arg(long, value_name = "TEXT")]
     pub(super) context: String,
-    /// What it said; '-' is standard input. Of a long one the beginning and the end are kept
+    /// Output; '-' is standard input. Of a long one the beginning and the end are kept
     #[arg(long, value_name = "TEXT")]
     pub(super) output: Option<String>,
     /// A file it created, with '=' and what it is
@@ -113,7 +113,7 @@ pub(super) struct FailArgs {
     /// Why it failed
     #[arg(long, value_name = "TEXT")]
     pub(super) error: String,
-    /// What it said; '-' is standard input
+    /// Output; '-' is standard input
     #[arg(long, value_name = "TEXT")]
     pub(super) output: Option<String>,
     #[command(flatten)]
@@ -131,7 +131,7 @@ pub(super) struct RetryArgs {
     /// The objective in other words
     #[arg(long, value_name = "TEXT")]
     pub(super) objective: Option<String>,
-    /// What to do otherwise; repeatable
+    /// Correction for the next attempt; repeatable
     #[arg(long = "correction", value_name = "TEXT")]
     pub(super) corrections: Vec<String>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ Examples:
   The next try of a step that failed:
     git checkpoint step run --again tests -- cargo test")]
 pub(super) struct RunArgs {
-    /// What it is; the command, unless given
+    /// Title; the command, unless given
     #[arg(long, value_name = "TEXT", conflicts_with = "again")]
     pub(super) title: Option<String>,
     /// How long it may take, such as 90s, 10m or 1h

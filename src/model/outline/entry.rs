@@ -13,7 +13,7 @@ pub struct Entry {
     pub open: bool,
     /// Everything else.
     pub details: Vec<Detail>,
-    /// What it consists of, such as the options of a fork point.
+    /// Parts, such as the options of a fork point.
     pub parts: Vec<Entry>,
 }
 

@@ -29,7 +29,7 @@ pub struct Member {
     pub rank: Rank,
     /// The order of its entries, where it is a list.
     pub order: Order,
-    /// What of an item is its text, and the command that lists all.
+    /// Text of an item, and the command that lists all.
     list: Option<(&'static str, &'static str)>,
 }
 

@@ -74,11 +74,11 @@ impl Contents {
 pub enum Rank {
     /// Where the work is.
     Standing,
-    /// What to do next.
+    /// Next steps.
     Next,
-    /// What is open.
+    /// Open work.
     Open,
-    /// What was decided.
+    /// Decisions.
     Decided,
     /// The rest.
     Rest,
@@ -121,7 +121,7 @@ pub struct Outline {
     pub summary: Option<String>,
     /// The sections that have an entry, in the order of reading.
     pub sections: Vec<Section>,
-    /// What is not shown.
+    /// Counts of omitted content.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -236,7 +236,7 @@ fn session(document: &Document) -> Section {
     section("session", "Session", Rank::Standing, "show --json", entries.collect())
 }
 
-/// What represents the beginning of the chat, and how it came about.
+/// Summary that represents the beginning of the chat, and its origin.
 fn compaction(contents: &Contents) -> Option<Section> {
     let found: Compaction = serde_json::from_value(contents.document.compaction.clone()?).ok()?;
     let mut entries = Vec::new();
@@ -329,7 +329,7 @@ fn cut(text: &str, command: &str) -> String {
     }
 }
 
-/// What the sections do not show of a checkpoint that has it.
+/// Content of a checkpoint that the sections omit.
 fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<LeftOut> {
     let mut out = vec![LeftOut {
         members: &[

@@ -116,7 +116,7 @@ impl ChangeReport {
     }
 }
 
-/// What a line of the report comes to. Readers get one of five words; how serious a change is, is for the order and the
+/// Grade of a line of the report. Readers get one of five words; how serious a change is, is for the order and the
 /// colors of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReportVerdict {

@@ -181,7 +181,7 @@ pub(super) fn since(
     report
 }
 
-/// What can be said without the files and the index: where the branch and its commits are, and why the rest is unknown.
+/// Report without the files and the index: where the branch and its commits are, and why the rest is unknown.
 pub(super) fn without_files(
     scene: &Scene<'_>,
     saved: &Checkpoint,

@@ -82,7 +82,7 @@ pub struct SaveRequest {
     pub operation_ends: bool,
 }
 
-/// What a save does where somebody else has claimed the session.
+/// Rule of a save for a session that another one has claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OverClaim {
     /// A checkpoint that is made automatically is refused; a person's is made, and the claim is reported.

@@ -17,7 +17,7 @@ use crate::{
 /// The most characters of a step's context in the document; the whole is in the checkpoint.
 const CONTEXT: usize = 2_000;
 
-/// What the tables show; everything else that was saved follows them, section by section.
+/// Content of the tables; everything else that was saved follows them, section by section.
 const SHOWN: &[(&str, &[&str])] = &[
     ("session", &["task", "feature", "issues", "agent"]),
     ("phase", &["title"]),
