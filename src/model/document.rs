@@ -11,13 +11,13 @@ use serde_json::Value;
 
 pub use super::session::{ForkSource, Session, SessionStatus};
 use super::{
+    agent_turn::AgentTurn,
     facts::GitFacts,
     id::{Digest, Oid},
     json,
     name::ShortName,
     record::{Record, UnknownMembers},
     time::Timestamp,
-    turn::Turn,
 };
 
 /// The schema written by this version.
@@ -46,7 +46,7 @@ pub struct Document {
     pub trigger: Option<String>,
     /// The turn of a coding agent that it was saved for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub turn: Option<AgentTurn>,
     /// When it was made.
     pub created_at: Timestamp,
     /// The program that made it.

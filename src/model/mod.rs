@@ -3,6 +3,7 @@
 //! No I/O, no clock, no randomness and no git library: times and identities come in as arguments, and bytes go out.
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
+pub mod agent_turn;
 pub mod base64;
 pub mod change;
 pub mod chat;
@@ -29,4 +30,3 @@ pub mod selector;
 pub mod session;
 pub mod step;
 pub mod time;
-pub mod turn;

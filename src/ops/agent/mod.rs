@@ -25,10 +25,10 @@ use crate::{
         event::{HookEvent, Occasion},
     },
     model::{
+        agent_turn::{self, AgentTurn, TurnOutcome},
         chat::hex,
         document::CheckpointKind,
         name::ShortName,
-        turn::{self, Turn, TurnOutcome},
     },
     store::{
         ObjectId,
@@ -165,7 +165,7 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result
         }
         None => save::save(scene, request(CheckpointKind::Edit, "edits between turns"))?,
     };
-    let mut subject = turn::subject_of(event.prompt.as_deref().unwrap_or_default());
+    let mut subject = agent_turn::subject_of(event.prompt.as_deref().unwrap_or_default());
     Redactor::new(scene)?.text(&mut subject, "prompt");
     binding.prompts += 1;
     binding.turn = Some(OpenTurn {
@@ -204,7 +204,7 @@ fn turn_end(
         subject: facts
             .prompt
             .as_deref()
-            .map_or_else(|| "turn".to_owned(), turn::subject_of),
+            .map_or_else(|| "turn".to_owned(), agent_turn::subject_of),
         started_at: scene.now,
     });
     let made = save_turn(scene, binding, &open, &key, outcome, Some((event, facts)))?;
@@ -224,7 +224,7 @@ fn save_turn(
     let (model, tokens) = from.map_or((None, None), |(event, facts)| {
         (facts.model.or_else(|| event.model.clone()), facts.tokens)
     });
-    request.turn = Some(Turn {
+    request.turn = Some(AgentTurn {
         agent: binding.agent.clone(),
         agent_session: binding.agent_session.clone(),
         key: key.to_owned(),
@@ -234,7 +234,7 @@ fn save_turn(
         outcome,
         model,
         tokens,
-        ..Turn::default()
+        ..AgentTurn::default()
     });
     save::save(scene, request)
 }

@@ -1,7 +1,7 @@
 //! The new part of an agent's session file, added to the chat.
 
 use super::super::{Error, Scene, chat};
-use crate::{agents::hooks::event::HookEvent, model::turn::TurnTokens, os};
+use crate::{agents::hooks::event::HookEvent, model::agent_turn::TurnTokens, os};
 
 /// The facts of the latest turn that only the agent's session file shows.
 #[derive(Debug, Default)]

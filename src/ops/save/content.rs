@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     model::{
+        agent_turn::{AgentTurn, FILES_LISTED},
         document::{CheckpointKind, Document, SessionStatus},
         json,
         operation::{LogLine, Subject},
         record::Attachment,
-        turn::{FILES_LISTED, Turn},
     },
     store::{
         Kind as ObjectKind,
@@ -85,7 +85,7 @@ impl SaveAttempt<'_> {
     }
 
     /// A turn with the files that changed since the checkpoint before.
-    fn with_files(&self, writer: &Writer, turn: &Turn, before: &Predecessor<'_>) -> Result<Turn, Error> {
+    fn with_files(&self, writer: &Writer, turn: &AgentTurn, before: &Predecessor<'_>) -> Result<AgentTurn, Error> {
         let mut turn = turn.clone();
         let old = before
             .checkpoint

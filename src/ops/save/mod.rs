@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     model::{
+        agent_turn::AgentTurn,
         document::{CheckpointKind, SessionStatus},
         name::ShortName,
         operation::Operation,
         patch::{self, PatchStamp},
         record::SessionFailure,
-        turn::Turn,
     },
     store::{
         self, ObjectId, checkpoint,
@@ -51,7 +51,7 @@ pub struct SaveRequest {
     /// The occasion.
     pub trigger: Option<String>,
     /// The turn of a coding agent; its changed files are filled in.
-    pub turn: Option<Turn>,
+    pub turn: Option<AgentTurn>,
     /// The summary; without one it is made from git's facts.
     pub summary: Option<String>,
     /// Patches of the record, in order, as given.

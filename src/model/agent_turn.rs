@@ -10,7 +10,7 @@ pub const FILES_LISTED: usize = 200;
 
 /// The turn that a checkpoint of kind `turn` was saved for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Turn {
+pub struct AgentTurn {
     /// The agent's name on the command line, such as `claude-code`.
     pub agent: String,
     /// The agent's own id of its session.
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_turn_comes_back() {
         let text = r#"{"agent":"codex","agent_session":"s","key":"k","subject":"x","outcome":"interrupted","files":["a"],"files_omitted":3,"later":1.50}"#;
-        let turn: Turn = serde_json::from_str(text).expect("a turn");
+        let turn: AgentTurn = serde_json::from_str(text).expect("a turn");
         assert_eq!((turn.outcome, turn.files_omitted), (TurnOutcome::Interrupted, 3));
         assert_eq!(serde_json::to_string(&turn).expect("JSON"), text);
     }
