@@ -37,7 +37,7 @@ impl From<store::Error> for CommandError {
 
 impl From<InvalidSelector> for CommandError {
     fn from(error: InvalidSelector) -> Self {
-        Self::of(FailureKind::Usage, &error).hint("see 'git checkpoint --help' for the forms there are")
+        Self::of(FailureKind::Usage, &error).hint("for the forms see: git checkpoint help")
     }
 }
 

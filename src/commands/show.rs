@@ -50,11 +50,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
-    if let Some((checkpoint, path)) = args
-        .selector
-        .split_once(':')
-        .filter(|(before, _)| !before.is_empty() && *before != "sha256")
-    {
+    if let Some((checkpoint, path)) = file_of(&args.selector) {
         let bytes = show::file(&scene, &failure::selector(checkpoint)?, path)?;
         context.ui.page();
         context.ui.bytes(&bytes);
@@ -114,4 +110,20 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.page();
     context.ui.data(view.text(context.ui.width(), &dates, scene.now));
     Ok(())
+}
+
+/// The checkpoint and the path of `CHECKPOINT:PATH`. A colon in braces belongs to a date, and one after `sha256` to a
+/// digest.
+fn file_of(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    let at = text.char_indices().find_map(|(at, letter)| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        (letter == ':' && depth == 0).then_some(at)
+    })?;
+    let (checkpoint, path) = (&text[..at], &text[at + 1..]);
+    (!checkpoint.is_empty() && checkpoint != "sha256").then_some((checkpoint, path))
 }

@@ -43,7 +43,8 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         index: head == checkpoint.document.git.head,
         files: true,
         record: false,
-        overlay: request.way == Way::Apply,
+        // A clean working tree has nothing that came later, and what the checkpoint deleted is deleted again.
+        overlay: false,
         force: false,
     };
     let restored = |dry_run: bool| {

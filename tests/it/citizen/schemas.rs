@@ -256,6 +256,12 @@ save -m 'here' --no-files
 fetch origin
 remote status
 pull origin steps
+status --prompt
+start gone
+delete gone
+list --trash
+undelete gone --dry-run
+undelete gone
 help
 help save
 help exit-codes

@@ -229,7 +229,7 @@ fn hooks_and_watch_save_to_the_session_of_the_branch_or_start_one() {
     let row = &json["sessions"][0];
     assert_eq!((&row["session"], &row["status"]), (&"other".into(), &"paused".into()));
     assert_eq!(
-        (&row["subject"], &row["current"]),
+        (&row["summary"], &row["current"]),
         (&"after the pause".into(), &false.into())
     );
 }

@@ -268,7 +268,8 @@ fn every_shape_comes_back_where_git_stash_brings_it_back_and_where_it_does_not()
         }
         let resumed = world.checkpoint(["resume", "--apply", "--json"]);
         let after = state(&world);
-        if resumed.is_success() && after == before {
+        // The status follows from both, but for what git remembers of times and sizes.
+        if resumed.is_success() && (&after.files, &after.index) == (&before.files, &before.index) {
             exact += 1;
         } else {
             let differing: Vec<_> = before
@@ -295,7 +296,8 @@ fn every_shape_comes_back_where_git_stash_brings_it_back_and_where_it_does_not()
         let before = state(&world);
         world.git(["stash", "-u"]);
         world.git(["stash", "pop", "--index"]);
-        git_exact += usize::from(state(&world) == before);
+        let after = state(&world);
+        git_exact += usize::from((after.files, after.index) == (before.files, before.index));
     }
     println!("{exact} exact, {refused} refused and unchanged; git stash: {git_exact} exact");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
