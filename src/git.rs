@@ -337,6 +337,11 @@ impl Git {
         for setting in settings {
             command.arg("-c").arg(setting);
         }
+        if !self.network {
+            // Branches, notes and working trees that a child makes for us survive a power cut as our own refs do. What is
+            // fetched is synced before a ref of ours names it.
+            command.arg("-c").arg("core.fsync=all");
+        }
         if !self.user_hooks {
             command.arg("-c").arg("core.hooksPath=/dev/null");
         }

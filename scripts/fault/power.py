@@ -1,5 +1,8 @@
 """power [CUTS]: the disk as it would be after a power cut, 200 times, while saves run.
 
+What git itself wrote a moment before, by `git add` and `git commit`, and never synced, is relied on by half of the saves, and
+commits make checkpoints by the commit hook.
+
 An ext4 image with commit=1 is copied at one moment (a reflink of an XFS file, so that the copy is of one instant), as
 its disk would be without power from then on. In each copy every acknowledged checkpoint is complete, every acknowledged
 task and message is there, no ref is empty, the next save, git fsck and git gc end with 0; and when the very content of
@@ -49,8 +52,35 @@ def run(program, names):
 
 def cut(program, cuts, host, live, after):
     world = w.small(live / "a", program)
+    world.checkpoint("hooks", "install")
     shell("sync")
     acknowledged, noted, lock, stop, failed = set(), set(), threading.Lock(), threading.Event(), []
+    # Held from git's first write to our receipt: what git alone wrote in between is not ours to keep.
+    unacknowledged = threading.Lock()
+
+    def committer():
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            with unacknowledged:
+                for number in range(3):
+                    world.write(f"committed/file{(turn + number) % 30}", f"commit {turn} {number}\n" * 40)
+                done = world.run("git", "add", "committed", check=False)
+                if turn % 3:
+                    done = world.run("git", "commit", "-qm", f"commit {turn}", "--", "committed", check=False)
+                if done.returncode:
+                    # Another writer had the index; nothing of it is acknowledged.
+                    continue
+                # By the hook, or by a save that relies on what was added or committed.
+                if turn % 3 != 1:
+                    done = world.checkpoint("save", "-m", f"after git {turn}", "--session", "git", "--json", check=False)
+                    if done.returncode:
+                        failed.append(done.stderr.decode())
+                        continue
+                tips = world.git("for-each-ref", "--format=%(objectname)", "refs/checkpoints/").decode().split()
+            with lock:
+                acknowledged.update(tips)
+            time.sleep(0.2)
 
     def saver(name):
         turn = 0
@@ -82,15 +112,18 @@ def cut(program, cuts, host, live, after):
     threads = [threading.Thread(target=saver, args=(name,)) for name in ("left", "right")]
     notes = (["task", "add"], ["message", "add", "--role", "user"])
     threads += [threading.Thread(target=noter, args=(words,)) for words in notes]
+    threads.append(threading.Thread(target=committer))
     for thread in threads:
         thread.start()
     lost, broken, chance = 0, [], random.Random(1)
     try:
         for number in range(cuts):
             time.sleep(chance.random() * 0.3)
-            with lock:
-                known, texts = set(acknowledged), set(noted)
-            shell(f"rm -f {host}/copy && cp --reflink=always {host}/image {host}/copy && mount -o loop {host}/copy {after}")
+            with unacknowledged:
+                with lock:
+                    known, texts = set(acknowledged), set(noted)
+                shell(f"rm -f {host}/copy && cp --reflink=always {host}/image {host}/copy")
+            shell(f"mount -o loop {host}/copy {after}")
             try:
                 missing = look(w.World(after / "a", program), known, texts)
                 lost += missing

@@ -80,6 +80,18 @@ pub enum EnvironmentError {
     Folder(std::io::Error),
 }
 
+/// The time by the system's clock. One that is set before 1970 counts as the beginning of 1970, as in git, which knows no
+/// time before that.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+fn local_time() -> chrono::DateTime<chrono::Local> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let since = since.unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    chrono::DateTime::from_timestamp(seconds, since.subsec_nanos())
+        .unwrap_or_default()
+        .with_timezone(&chrono::Local)
+}
+
 impl Environment {
     /// Reads the process' surroundings.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads them")]
@@ -92,7 +104,7 @@ impl Environment {
             columns: terminal::columns(),
         };
         // Whole seconds, as git keeps them: a document then says the same time as its commit.
-        let local = chrono::Local::now();
+        let local = local_time();
         let clock = Timestamp::with_millis(
             local.timestamp(),
             local.timestamp_subsec_millis(),
@@ -112,12 +124,11 @@ impl Environment {
     }
 
     /// The time now, for a command that goes on for long; the time of the whole command where that was fixed.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
     pub fn later(&self) -> Timestamp {
         if self.variable("GIT_COMMITTER_DATE").is_some() {
             return self.now;
         }
-        let local = chrono::Local::now();
+        let local = local_time();
         Timestamp::with_millis(
             local.timestamp(),
             local.timestamp_subsec_millis(),

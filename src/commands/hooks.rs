@@ -107,6 +107,9 @@ struct HookSelection {
     /// Before a commit, for the trailer of checkpoint.commitTrailer
     #[arg(long)]
     commit_msg: bool,
+    /// Change hooks that the project tracks as well
+    #[arg(long)]
+    force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -171,9 +174,25 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
             "the system does not tell where this program is",
         ));
     };
+    let tracked = hooks::tracked(repo, &directory.path)?;
+    if let (Some(first), false) = (tracked.first(), which.force) {
+        return Err(CommandError::new(
+            FailureKind::Refused,
+            format!(
+                "the hooks in '{}' are tracked, so that a change would be one of the project: '{}'",
+                directory.path.display(),
+                first.display()
+            ),
+        )
+        .hint("install them there all the same: git checkpoint hooks install --force")
+        .hint("or give this repository hooks of its own: git config core.hooksPath .git/hooks"));
+    }
+    if !which.dry_run {
+        hooks::note_program(repo, &program)?;
+    }
     let mut done = Vec::new();
     for hook in wanted {
-        done.push((*hook, hooks::install(repo, *hook, &program, which.dry_run)?));
+        done.push((*hook, hooks::install(repo, *hook, which.dry_run)?));
         if !which.dry_run {
             os::trace::changed();
         }
@@ -475,7 +494,9 @@ fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), Comman
     }
     // A rebase makes hundreds of commits: not even a process for each.
     let ends = hook == Hook::PostRewrite && args.first().is_some_and(|arg| arg == "rebase");
-    if !work::is_wanted(&opened.scene(), hook) || (hooks::is_rebasing(opened.scene().repo) && !ends) {
+    let wanted = work::is_wanted(&opened.scene(), hook) && (ends || !hooks::is_rebasing(opened.scene().repo));
+    let follows = hook == Hook::PostRewrite && opened.scene().settings.commit_notes;
+    if !wanted && !follows {
         return Ok(());
     }
     let reads = hook == Hook::PostRewrite;

@@ -303,6 +303,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
         context.ui.detail(said.level, TextLine::plain(line));
     }
+    for notice in os::notices::taken() {
+        context.ui.warning(&notice);
+    }
     context.ui.detail(1, TextLine::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
 }

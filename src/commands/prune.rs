@@ -98,6 +98,18 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
 /// Part of an autosave that undo cannot restore: a deleted ref takes its reflog along.
 const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
 
+/// What frees the disk when the trash has been emptied.
+const GC: &str = "the disk is freed by git's own garbage collection: git gc --prune=now";
+
+/// What frees the disk before that.
+const TRASH_AND_GC: &str = "the disk is freed by emptying the trash and by git's own garbage collection:\n\
+                            git checkpoint prune --trash && git gc --prune=now";
+
+/// Whether nothing moved to the trash.
+fn only_trash(pruned: &PruneOutcome) -> bool {
+    pruned.goes.is_empty() && pruned.sessions.is_empty() && pruned.autosaves.is_empty()
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
@@ -151,10 +163,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if !pruned.autosaves.is_empty() {
             context.ui.hint("Undo", LOGS);
         }
-        context.ui.hint(
-            "Freed",
-            "the disk is freed by 'git checkpoint prune --trash' and then by git's own 'git gc'",
-        );
+        context
+            .ui
+            .hint("Freed", if only_trash(&pruned) { GC } else { TRASH_AND_GC });
     }
     Ok(())
 }
@@ -202,7 +213,12 @@ fn summary(pruned: &PruneOutcome, dry_run: bool) -> TextLine {
         format!("; {} stay", CountedNoun::new(pruned.kept, "checkpoint")),
     );
     if let Some(bytes) = pruned.frees.filter(|bytes| *bytes > 0) {
-        line.push(Slot::Plain, format!("; frees {}", ByteSize(bytes)));
+        let when = if only_trash(pruned) {
+            "'git gc --prune=now' runs"
+        } else {
+            "the trash is emptied"
+        };
+        line.push(Slot::Plain, format!("; frees {} when {when}", ByteSize(bytes)));
     }
     line
 }

@@ -19,7 +19,8 @@ use crate::{
 
 /// Let a damaged session go on from its latest whole checkpoint
 ///
-/// What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git directory's
+/// Where another tool rewrote the history (git filter-repo, git filter-branch, the BFG), checkpoints are anchored to the
+/// commits that it made of them. What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git directory's
 /// checkpoint/quarantine. Sessions that are whole are left alone. Exits with 1 when a session has no whole checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -66,6 +67,7 @@ fn json_of(session: &RepairedSession) -> serde_json::Value {
         "before": session.from.map(oid),
         "now": session.to.map(oid),
         "kept": session.kept,
+        "anchored": session.anchored,
     })
 }
 
@@ -82,6 +84,12 @@ fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
             text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
             continue;
         };
+        if session.anchored {
+            let verb = if dry_run { "Would anchor " } else { "Anchored " };
+            let line = TextLine::plain(verb).with(Slot::Session, &session.session);
+            text.push(line.with(Slot::Plain, " to the commits that another tool made of it"));
+            continue;
+        }
         let verb = if dry_run { "Would set " } else { "Set " };
         let mut line = TextLine::plain(verb).with(Slot::Session, &session.session);
         if let Some(from) = session.from {

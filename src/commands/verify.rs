@@ -9,7 +9,7 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
-    ops::verify::{self, Issue, VerifyReport},
+    ops::verify::{self, Issue, REWRITTEN, VerifyReport},
     render::{
         count::CountedNoun,
         slot::Slot,
@@ -115,8 +115,13 @@ fn text(report: &VerifyReport) -> Text {
         text.push(TextLine::new().with(Slot::Good, "No damage found."));
     }
     for issue in &report.issues {
+        let word = if issue.problem == REWRITTEN {
+            "rewritten  "
+        } else {
+            "damaged  "
+        };
         let mut line = TextLine::new()
-            .with(Slot::Bad, "damaged  ")
+            .with(Slot::Bad, word)
             .with(Slot::Session, &issue.session);
         if let Some(checkpoint) = issue.checkpoint {
             line.push(Slot::Plain, " ");
@@ -149,9 +154,11 @@ fn remedy(issue: &Issue) -> String {
                 "move it and its index out of the repository, and take its objects out again: git unpack-objects -r <{name}"
             )
         }
+        (REWRITTEN, _) => "let its documents name the rewritten commits: git checkpoint repair".to_owned(),
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
         (_, Some(_)) if !issue.latest => {
-            "an older checkpoint is damaged, the newest is whole: nothing to repair, going on is safe".to_owned()
+            "an older checkpoint is damaged and out of reach; the newest is whole, so that saving goes on from it"
+                .to_owned()
         }
         (_, Some(good)) => {
             let good = oid(good);

@@ -63,8 +63,9 @@ const CHAIN: &str = "if test -x \"$0.before-checkpoint\"; then exec \"$0.before-
 /// The end of the name of a file that keeps a hook which is no shell script.
 pub const KEPT: &str = ".before-checkpoint";
 
-/// The lines between the marks; `program` is the absolute path of this program.
-fn block(hook: Hook, program: &[u8], joined: bool) -> Vec<u8> {
+/// The lines between the marks. They name no path of this machine, as a hook may lie among the files of a project: the
+/// program is found in `PATH`, else by what the repository's own directory says.
+fn block(hook: Hook, joined: bool) -> Vec<u8> {
     let mut out = if joined {
         format!("\n{BEGIN_JOINED}\n").into_bytes()
     } else {
@@ -78,9 +79,11 @@ fn block(hook: Hook, program: &[u8], joined: bool) -> Vec<u8> {
     if reads {
         out.extend_from_slice(b"checkpoint_input=$(cat)\n");
     }
-    out.extend_from_slice(b"(\n\tp=");
-    out.extend_from_slice(&quoted(program));
-    out.extend_from_slice(b"\n\ttest -x \"$p\" || p=$(command -v git-checkpoint) || exit 0\n\t");
+    out.extend_from_slice(
+        b"(\n\tp=$(command -v git-checkpoint) || \
+          p=$(cat \"$(git rev-parse --git-common-dir)/checkpoint/program\" 2>/dev/null) || exit 0\n\t\
+          test -x \"$p\" || exit 0\n\t",
+    );
     let name = hook.name();
     let call = if reads {
         format!(
@@ -99,19 +102,6 @@ fn block(hook: Hook, program: &[u8], joined: bool) -> Vec<u8> {
     }
     out.extend_from_slice(b"fi\n");
     out.extend_from_slice(END.as_bytes());
-    out
-}
-
-/// Bytes as one word of the shell.
-fn quoted(bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'\''];
-    for byte in bytes {
-        match byte {
-            b'\'' => out.extend_from_slice(b"'\\''"),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'\'');
     out
 }
 
@@ -136,7 +126,7 @@ pub fn is_in(text: &[u8]) -> bool {
     place(text).is_some()
 }
 
-/// The path of the program that the block calls.
+/// The path of the program that the block of an earlier version calls; `None` where it names none.
 pub fn program(text: &[u8]) -> Option<Vec<u8>> {
     let (start, end) = place(text)?;
     let block = &text[start..end];
@@ -179,9 +169,9 @@ pub fn is_shell(text: &[u8]) -> bool {
 }
 
 /// A hook with the block in it; `None` makes one that is ours alone. A block that is there already is replaced.
-pub fn with_block(text: Option<&[u8]>, hook: Hook, program: &[u8]) -> Vec<u8> {
+pub fn with_block(text: Option<&[u8]>, hook: Hook) -> Vec<u8> {
     let Some(text) = text else {
-        return [SHELL, &block(hook, program, false)].concat();
+        return [SHELL, &block(hook, false)].concat();
     };
     let text = without_block(text).unwrap_or_else(|| text.to_owned());
     let at = match (text.starts_with(b"#!"), text.iter().position(|byte| *byte == b'\n')) {
@@ -190,12 +180,12 @@ pub fn with_block(text: Option<&[u8]>, hook: Hook, program: &[u8]) -> Vec<u8> {
         (true, None) => text.len(),
     };
     let joined = at > 0 && text[at - 1] != b'\n';
-    [&text[..at], &block(hook, program, joined), &text[at..]].concat()
+    [&text[..at], &block(hook, joined), &text[at..]].concat()
 }
 
 /// A hook that calls this program and then the hook that is kept beside it, see [`KEPT`].
-pub fn before_kept(hook: Hook, program: &[u8]) -> Vec<u8> {
-    [SHELL, &block(hook, program, false), CHAIN.as_bytes()].concat()
+pub fn before_kept(hook: Hook) -> Vec<u8> {
+    [SHELL, &block(hook, false), CHAIN.as_bytes()].concat()
 }
 
 /// The hook as it was before the block came; `None` if there is none in it.
@@ -253,13 +243,19 @@ mod tests {
     }
 
     #[test]
+    fn the_program_that_an_earlier_version_named_is_read() {
+        let text = "#!/bin/sh\n# >>> git-checkpoint hooks >>>\n(\n\tp='/a b/it'\\''s'\n\ttest -x\n)\n# <<< git-checkpoint hooks <<<\n";
+        assert_eq!(program(text.as_bytes()).as_deref(), Some(&b"/a b/it's"[..]));
+    }
+
+    #[test]
     fn a_hook_of_our_own_and_one_before_another() {
         for hook in Hook::ALL {
             assert_eq!(Hook::parse(hook.name()), Some(hook));
-            let own = with_block(None, hook, b"/a b/it's");
-            assert_eq!(program(&own).as_deref(), Some(&b"/a b/it's"[..]));
+            let own = with_block(None, hook);
+            assert_eq!(program(&own), None, "no path of this machine");
             assert_eq!(rest(&without_block(&own).unwrap()), HookRemainder::Ours);
-            let chained = before_kept(hook, b"/p");
+            let chained = before_kept(hook);
             assert_eq!(rest(&without_block(&chained).unwrap()), HookRemainder::Chain);
             assert!(!is_in(b"#!/bin/sh\necho git-checkpoint hooks\n"));
         }
@@ -267,13 +263,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_there_comes_back(text in "(#!/bin/sh)?(\n?[a-z# ]{0,8}){0,6}", program in "[a-z' /]{1,12}") {
+        fn what_was_there_comes_back(text in "(#!/bin/sh)?(\n?[a-z# ]{0,8}){0,6}") {
             let bytes = text.as_bytes();
-            let program = program.as_bytes();
-            let once = with_block(Some(bytes), Hook::PostCommit, program);
+            let once = with_block(Some(bytes), Hook::PostCommit);
             prop_assert!(is_in(&once));
-            prop_assert_eq!(super::program(&once), Some(program.to_owned()));
-            prop_assert_eq!(&with_block(Some(&once), Hook::PostCommit, program), &once);
+            prop_assert_eq!(&with_block(Some(&once), Hook::PostCommit), &once);
             prop_assert_eq!(without_block(&once), Some(bytes.to_owned()));
         }
     }

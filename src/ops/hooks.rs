@@ -39,6 +39,9 @@ fn makes_commit(hook: Hook) -> bool {
 
 /// Does what a hook is for. `args` and `input` are what git gave it.
 pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Result<HookOutcome, Error> {
+    if hook == Hook::PostRewrite && scene.settings.commit_notes {
+        link::follow(scene, &rewritten(input))?;
+    }
     let chosen = session_choice::session_for_command(scene)?;
     let open = chosen.filter(|chosen| !chosen.tip.document.session.status.is_finished());
     if open.is_none() && (scene.session.is_some() || !makes_commit(hook)) {

@@ -1,9 +1,10 @@
 //! Links from the project's own commits to checkpoints, where settings ask for them: a note on each commit that a
 //! checkpoint was made for, and a trailer in the message of a commit that is being made.
 //!
-//! Both are off by default, as they write where the project's history is: the note to `refs/notes/checkpoints`, which no
-//! push takes along by itself, the trailer into the commit. Nothing here reads them; they are for people and for git.
+//! Both are off by default, as they write where the project's history is: the note to `refs/notes/checkpoints`, which
+//! `git checkpoint push` takes along, the trailer into the commit. Nothing here reads them; they are for people and for git.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::{Error, Scene, session_choice};
@@ -25,6 +26,29 @@ pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, sessio
     let text = format!("{TRAILER}: {checkpoint}\nCheckpoint-Session: {session}");
     let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "add", "--force", "--message", &text]);
     git.arg(commit.as_str()).run().map_err(store::Error::from)?;
+    Ok(())
+}
+
+/// Copies the notes of commits that others replaced; the lines are `old SP new`.
+pub(super) fn follow(scene: &Scene<'_>, pairs: &[Vec<u8>]) -> Result<(), Error> {
+    let notes = store::git(scene.repo).args(["notes", "--ref", NOTES, "list"]).run();
+    let notes = notes.map_err(store::Error::from)?.stdout;
+    // A line: the note, and the commit that it is of.
+    let lines = notes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.split(|byte| *byte == b' ').nth(1));
+    let noted: HashSet<&[u8]> = lines.collect();
+    let is_noted = |pair: &&Vec<u8>| {
+        pair.split(|byte| *byte == b' ')
+            .next()
+            .is_some_and(|old| noted.contains(old))
+    };
+    let input: Vec<u8> = pairs.iter().filter(is_noted).flatten().copied().collect();
+    if input.is_empty() {
+        return Ok(());
+    }
+    let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "copy", "--force", "--stdin"]);
+    git.input(input).run().map_err(store::Error::from)?;
     Ok(())
 }
 

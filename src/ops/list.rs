@@ -96,7 +96,7 @@ pub struct SessionSummaryRow {
 
 /// Sessions, latest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<SessionSummaryRow>, Error> {
-    let current = current::read_to_replace(scene.repo)?.session;
+    let current = current::read_if_understood(scene.repo)?.session;
     let mut rows = Vec::new();
     let watchers = watch::all(scene.repo);
     let since = filter

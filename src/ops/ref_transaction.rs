@@ -97,6 +97,8 @@ impl UndoableRefTransaction<'_> {
             aftermath.trouble.push(not_current(&error, &self.remedy));
         }
         settle(true);
+        // For speed alone: the next save tells if it cannot be done.
+        let _ = store::objects::consolidate(scene.repo);
         Ok(aftermath)
     }
 }

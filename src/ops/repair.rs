@@ -1,9 +1,10 @@
-//! `repair`: lets a damaged session go on from its latest whole checkpoint.
+//! `repair`: lets a damaged session go on from its latest whole checkpoint, and anchors one that another tool rewrote to
+//! the commits that it has now.
 //!
 //! Nothing is thrown away: a readable old tip moves to the trash refs, an unreadable ref's file to a quarantine
 //! directory. A session that is whole is left alone.
 
-use super::{Error, Scene, compose, session_choice, verify};
+use super::{Error, Scene, compose, purge, session_choice, verify};
 use crate::{
     model::name::ShortName,
     store::{
@@ -24,6 +25,8 @@ pub struct RepairedSession {
     pub to: Option<ObjectId>,
     /// Location of the old tip: a ref, or the path of a file in quarantine.
     pub kept: Option<String>,
+    /// Whether nothing was missing: another tool had rewritten it, and its documents name its commits again.
+    pub anchored: bool,
     /// Files of ours that could not be removed.
     pub leftovers: Vec<crate::os::CleanupFailure>,
 }
@@ -31,10 +34,15 @@ pub struct RepairedSession {
 /// Repairs the named session, or every damaged one.
 pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Result<Vec<RepairedSession>, Error> {
     refs::recover(scene.repo, scene.wait)?;
-    let mut repaired = Vec::new();
+    let only = name.map(session::ref_name);
+    let anchored = purge::anchor(scene, only.as_deref(), dry_run)?;
+    let mut repaired: Vec<_> = anchored.into_iter().map(of_anchored).collect();
     for (full, target) in refs::list(scene.repo, session::PREFIX)? {
         let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
         if name.is_some_and(|name| name.as_str() != shown) {
+            continue;
+        }
+        if repaired.iter().any(|done| done.session == shown) {
             continue;
         }
         match target {
@@ -48,6 +56,17 @@ pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Res
             candidates: super::select::similar(scene, name.as_str())?,
         }),
         _ => Ok(repaired),
+    }
+}
+
+fn of_anchored((name, from, to): (String, ObjectId, ObjectId)) -> RepairedSession {
+    RepairedSession {
+        session: name.strip_prefix(session::PREFIX).unwrap_or(&name).to_owned(),
+        from: Some(from),
+        to: Some(to),
+        kept: None,
+        anchored: true,
+        leftovers: Vec::new(),
     }
 }
 
@@ -67,6 +86,7 @@ fn chain(
         from: Some(tip),
         to: None,
         kept: None,
+        anchored: false,
         leftovers: Vec::new(),
     };
     let Some(good) = verify::latest_intact(scene, full, Some(tip)) else {
@@ -106,6 +126,7 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         from: None,
         to: None,
         kept: None,
+        anchored: false,
         leftovers: Vec::new(),
     };
     let Some(good) = verify::latest_intact(scene, full, None) else {

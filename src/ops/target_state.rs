@@ -47,7 +47,8 @@ impl TargetState {
             lists: checkpoint::lists(repo, checkpoint).map_err(Error::damaged(subject))?,
             held: numbered(repo, checkpoint, "held", subject)?,
             conflicts: numbered(repo, checkpoint, "conflicts", subject)?,
-            umask: u32::from_str_radix(&snapshot.umask, 8).unwrap_or(0o022),
+            // A mask takes nothing from the owner, whoever wrote it down.
+            umask: u32::from_str_radix(&snapshot.umask, 8).unwrap_or(0o022) & 0o077,
         })
     }
 

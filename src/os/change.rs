@@ -53,17 +53,40 @@ impl Dir {
     pub fn create(&self, name: &[u8], mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode_bits(mode));
-        Ok(File::from(rustix::fs::openat(&self.0, name, flags, mode)?))
+        let file = File::from(rustix::fs::openat(&self.0, name, flags, mode)?);
+        self.give(name)?;
+        Ok(file)
     }
 
     /// Creates the link `name` with this text.
     pub fn create_link(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
-        Ok(rustix::fs::symlinkat(target, &self.0, name)?)
+        rustix::fs::symlinkat(target, &self.0, name)?;
+        self.give(name)
     }
 
     /// Creates the directory `name`, with the bits that the creation mask leaves.
     pub fn create_directory(&self, name: &[u8]) -> io::Result<()> {
-        Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
+        rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?;
+        self.give(name)
+    }
+
+    /// Gives what root made here to the owner of the directory: in a user's working tree (`sudo`, a container) the user is
+    /// not locked out of it.
+    fn give(&self, name: &[u8]) -> io::Result<()> {
+        use rustix::fs::{Gid, Uid};
+        use rustix::io::Errno;
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        let owner = rustix::fs::fstat(&self.0)?;
+        if owner.st_uid == 0 {
+            return Ok(());
+        }
+        let (user, group) = (Uid::from_raw(owner.st_uid), Gid::from_raw(owner.st_gid));
+        match rustix::fs::chownat(&self.0, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(()) | Err(Errno::PERM | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Gives `from` the name `to` in the same directory. What had that name is gone; a directory in the way is an
@@ -130,7 +153,9 @@ fn mode_bits(mode: u32) -> rustix::fs::RawMode {
 #[cfg(target_os = "linux")]
 fn is_unsupported(error: rustix::io::Errno) -> bool {
     use rustix::io::Errno;
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+    // A sandbox that does not know the call says that it is not permitted; the simpler call tells whether it is.
+    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY, Errno::PERM];
+    unknown.contains(&error)
 }
 
 #[cfg(test)]

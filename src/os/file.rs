@@ -16,11 +16,51 @@ pub struct Sharing {
     pub bits: u32,
     /// Whether `bits` are the whole mode rather than an addition (`core.sharedRepository = 0640`).
     pub exact: bool,
+    /// Whom files are given to, when it is not the user who makes them.
+    pub owner: Option<Owner>,
+}
+
+/// A user and a group, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    user: u32,
+    group: u32,
+}
+
+impl Owner {
+    /// The owner of `path`, if that is somebody else and this process may give files away: root in a user's repository
+    /// (`sudo`, a container) would otherwise lock the user out.
+    pub fn other_than_root(path: &Path) -> Option<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            if !rustix::process::geteuid().is_root() {
+                return None;
+            }
+            let metadata = fs::metadata(path).ok()?;
+            let (user, group) = (metadata.uid(), metadata.gid());
+            (user != 0).then_some(Self { user, group })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            None
+        }
+    }
 }
 
 impl Sharing {
+    /// For private files in a directory of ours: they belong to whom it belongs to.
+    pub fn as_in(directory: &Path) -> Self {
+        Self {
+            owner: Owner::other_than_root(directory),
+            ..Self::default()
+        }
+    }
+
     /// Gives an open repository file or directory the bits that `core.sharedRepository` asks for, if it asks at all.
     pub fn apply(self, file: &File) -> io::Result<()> {
+        self.give(file)?;
         if self.bits == 0 {
             return Ok(());
         }
@@ -32,6 +72,26 @@ impl Sharing {
             let wanted = self.mode(mode, metadata.is_dir());
             if wanted != mode {
                 file.set_permissions(fs::Permissions::from_mode(wanted))?;
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = file;
+        Ok(())
+    }
+
+    /// Gives an open file or directory to its owner. Where the file system does not know owners, or the user namespace not
+    /// this one, it stays as it is.
+    fn give(self, file: &File) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some(owner) = self.owner {
+            use rustix::io::Errno;
+            let (user, group) = (
+                rustix::fs::Uid::from_raw(owner.user),
+                rustix::fs::Gid::from_raw(owner.group),
+            );
+            match rustix::fs::fchown(file, Some(user), Some(group)) {
+                Err(Errno::PERM | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) | Ok(()) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         #[cfg(not(unix))]
@@ -68,7 +128,7 @@ pub fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(windows) {
         return Ok(());
     }
-    File::open(path)?.sync_all()
+    super::support::sync_directory(&File::open(path)?)
 }
 
 /// Creates `path` and its missing parents as git would (mode 0777 less the creation mask, plus `sharing`), and makes
@@ -89,7 +149,7 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
         }
         Err(error) => return Err(error),
     }
-    if sharing.bits != 0 {
+    if sharing != Sharing::default() {
         sharing.apply(&File::open(path)?)?;
     }
     path.parent().map_or(Ok(()), sync_dir)
@@ -239,6 +299,7 @@ pub fn private_file(path: &Path, sharing: Sharing) -> io::Result<File> {
 
 /// Sets the mode of something just created: the mask may have taken bits from the owner, and sharing may add some.
 pub(super) fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> {
+    sharing.give(file)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -246,7 +307,7 @@ pub(super) fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::
         // Others than the group never see drafts, however widely the repository itself is shared.
         let group = Sharing {
             bits: sharing.bits & 0o660,
-            exact: false,
+            ..Sharing::default()
         };
         let wanted = if group.bits == 0 {
             mode

@@ -1,5 +1,8 @@
 //! Kernel locks on files: the kernel frees them when their holder ends, however it ends, so no lock is ever stale and
 //! none is judged by its age. The files themselves stay: removing one would let two holders lock two files of one name.
+//!
+//! Where a file system has no such locks, a second file that must not exist yet stands for the lock (see
+//! [`super::substitute`]).
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,6 +10,9 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::notices::{self, Limit};
+use super::substitute::Substitute;
+use super::support::has_no_locks;
 use super::{Sharing, private_file};
 
 /// The first pause between two tries; later ones double up to [`LONGEST_PAUSE`].
@@ -14,10 +20,22 @@ const FIRST_PAUSE: Duration = Duration::from_micros(200);
 /// Short against a save (some 10 ms), so that a freed lock is not left idle.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// An exclusive kernel lock, held until it is dropped.
+/// How old a file has to be for its writer to be taken for dead where nobody can lock it.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// An exclusive lock, held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    _held: Held,
+}
+
+/// What holds it.
+#[derive(Debug)]
+enum Held {
+    /// A file that is locked by the kernel.
+    Kernel(#[expect(dead_code, reason = "closing it frees the lock")] File),
+    /// A file that stands for the lock.
+    Substitute(#[expect(dead_code, reason = "dropping it frees the lock")] Substitute),
 }
 
 impl Lock {
@@ -25,9 +43,18 @@ impl Lock {
     ///
     /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
     pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
+        let held = |held| Some(Self { _held: held });
         let file = private_file(path, sharing)?;
-        if try_lock(&file)? {
-            return Ok(Some(Self { _file: file }));
+        match file.try_lock() {
+            Ok(()) => return Ok(held(Held::Kernel(file))),
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+                notices::limited(Limit::Locks);
+                return Ok(Substitute::acquire(path, sharing, wait)?.map(|lock| Self {
+                    _held: Held::Substitute(lock),
+                }));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
         }
         if wait.is_zero() {
             return Ok(None);
@@ -41,7 +68,7 @@ impl Lock {
             let _ = sender.send(locked);
         })?;
         match receiver.recv_timeout(wait) {
-            Ok(locked) => Ok(Some(Self { _file: locked? })),
+            Ok(locked) => Ok(held(Held::Kernel(locked?))),
             Err(_) => Ok(None),
         }
     }
@@ -64,16 +91,28 @@ pub fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> io::Result<Option<T
     }
 }
 
-/// Locks an open file exclusively, however long it takes: for files that others lock for a moment only.
+/// Locks an open file exclusively, however long it takes: for files that others lock for a moment only. Where there are no
+/// locks, nothing is locked, and [`try_lock`] judges by age.
 pub fn lock(file: &File) -> io::Result<()> {
-    file.lock()
+    match file.lock() {
+        Err(error) if has_no_locks(&error) => {
+            notices::limited(Limit::Locks);
+            Ok(())
+        }
+        locked => locked,
+    }
 }
 
-/// Tries to lock an open file exclusively; `false` when another handle holds it.
+/// Tries to lock an open file exclusively; `false` when another handle holds it, or where there are no locks and the file
+/// was written within a day.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+            let age = file.metadata()?.modified()?.elapsed();
+            Ok(age.is_ok_and(|age| age > ABANDONED))
+        }
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
@@ -89,6 +128,7 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
     match file.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) if has_no_locks(&error) => Substitute::is_held(path),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }

@@ -20,6 +20,7 @@ mod local;
 mod lock;
 mod machine;
 mod manual;
+pub mod notices;
 mod parallel;
 mod process;
 mod program;
@@ -28,9 +29,12 @@ mod replace;
 mod reports;
 mod rule_files;
 mod scratch;
+mod substitute;
+mod support;
 pub mod terminal;
 mod thread_placement;
 pub mod trace;
+mod unsynced;
 mod worker;
 
 #[cfg(unix)]
@@ -40,8 +44,8 @@ pub use cleanup::CleanupFailure;
 pub use directory::{Room, fill, publish_directory, room, shallow};
 pub use editor::open_editor;
 pub use file::{
-    Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir, private_file,
-    read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
+    Owner, Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir,
+    private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
 };
 pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
@@ -55,7 +59,9 @@ pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
+pub use support::{sync, sync_data};
 pub use thread_placement::spawn_worker;
+pub use unsynced::{Watermark, sync_all};
 pub use worker::run_for;
 
 use std::io;

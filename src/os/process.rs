@@ -33,6 +33,11 @@ impl ProcessHandle {
         Ok(running.then_some(Self { id, started: None }))
     }
 
+    /// When it started, in the words of the system; `None` where that cannot be told.
+    pub(super) fn started(&self) -> Option<String> {
+        self.started.clone()
+    }
+
     /// Whether it still runs. One that has ended and was not waited for does not.
     pub fn is_alive(&self) -> bool {
         matches!(Self::find(self.id), Ok(Some(now)) if now == *self)

@@ -32,7 +32,7 @@ pub fn replace_with(
         let Some(mut file) = create(&new)? else { continue };
         let put = super::file::set_private_mode(&file, 0o600, sharing)
             .and_then(|()| write(&mut file))
-            .and_then(|()| if sync { file.sync_all() } else { Ok(()) })
+            .and_then(|()| if sync { super::sync(&file) } else { Ok(()) })
             .and_then(|()| fs::rename(&new, path));
         if put.is_err() {
             // What stays is swept.
@@ -60,7 +60,7 @@ pub fn replace_users(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let put = before
         .map_or(Ok(()), |mode| file.set_permissions(mode))
         .and_then(|()| file.write_all(bytes))
-        .and_then(|()| file.sync_all())
+        .and_then(|()| super::sync(&file))
         .and_then(|()| fs::rename(&new, &path));
     if put.is_err() {
         let _ = fs::remove_file(&new);

@@ -2,11 +2,21 @@
 
 use super::escape;
 
-/// One line of running text.
+/// One line of running text. Neither what stands in it nor what it begins with makes markup: no list, no heading, no
+/// underline of the line before, no block of code.
 pub fn line(text: &str) -> String {
     let text = escape::line(text);
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let text = text.trim_start();
+    let mut out = String::with_capacity(text.len() + 1);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = digits > 0 && text[digits..].starts_with(['.', ')']);
+    if text.starts_with(['-', '+', '=']) {
+        out.push('\\');
+    }
+    for (at, c) in text.char_indices() {
+        if number && at == digits {
+            out.push('\\');
+        }
         if "\\`*_{}[]<>#|!~".contains(c) {
             out.push('\\');
         }
@@ -42,6 +52,30 @@ mod tests {
         assert_eq!(
             line("# <b>*x*</b> [l](u)\u{1b}"),
             "\\# \\<b\\>\\*x\\*\\</b\\> \\[l\\](u)\\\\x1b"
+        );
+    }
+
+    #[test]
+    fn what_a_line_begins_with_makes_no_markup() {
+        for (text, shown) in [
+            ("---", "\\---"),
+            ("===", "\\==="),
+            ("- list", "\\- list"),
+            ("+ list", "\\+ list"),
+            ("1. curl", "1\\. curl"),
+            ("123456789) x", "123456789\\) x"),
+            ("    code", "code"),
+            ("   - list", "\\- list"),
+            ("1.5 times", "1\\.5 times"),
+            ("2 files", "2 files"),
+            ("a - b = c + 1.", "a - b = c + 1."),
+            ("", ""),
+        ] {
+            assert_eq!(line(text), shown, "{text:?}");
+        }
+        assert_eq!(
+            block("fine\n\nNext steps\n---\n1. x"),
+            "fine  \n  \nNext steps  \n\\---  \n1\\. x"
         );
     }
 }

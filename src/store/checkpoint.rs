@@ -4,6 +4,8 @@
 //! has two depths: an [`CheckpointCommit`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
 //! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
 
+mod load;
+
 use std::collections::BTreeMap;
 
 use gix::{
@@ -19,6 +21,8 @@ use crate::model::{
     message::{self, Trailers},
     time::Timestamp,
 };
+
+pub use load::{load, load_compared};
 
 /// The document's name in a checkpoint's tree.
 pub const DOCUMENT: &str = "checkpoint.json";
@@ -125,6 +129,9 @@ pub struct Checkpoint {
     pub document: Document,
     /// The digest of the document.
     pub digest: Digest,
+    /// Whether another tool rewrote its commits, so that the document names what is not theirs any more; `document` has
+    /// what the commits say, and `digest` is still that of the stored bytes.
+    pub is_rewritten: bool,
 }
 
 impl Checkpoint {
@@ -524,43 +531,7 @@ pub fn siblings(repo: &Repository, entry: &CheckpointCommit) -> Result<(Siblings
         .ok_or(Fault::NotACheckpoint { id: entry.id })
 }
 
-/// Reads a checkpoint and its document, and checks the document against its digest and its siblings.
-pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
-    let entry = entry(repo, id)?;
-    let (siblings, blob) = siblings(repo, &entry)?;
-    let bytes = read(repo, blob, Kind::Blob, "document")?;
-    let digest = Digest::of(&bytes);
-    // The form is read first: a newer format may have moved its digest, and says so here.
-    let document = Document::from_bytes(&bytes);
-    if let Err(error @ document::Error::Newer(_)) = document {
-        return Err(error.into());
-    }
-    if entry.trailers.digest.as_ref() != Some(&digest) {
-        return Err(Fault::Digest {
-            recorded: entry.trailers.digest.clone(),
-            found: digest,
-        });
-    }
-    let document = document?;
-    let named = siblings.named();
-    if named != document.trees {
-        let differs = |name: &&String| named.get(*name) != document.trees.get(*name);
-        let name = named
-            .keys()
-            .chain(document.trees.keys())
-            .find(differs)
-            .cloned()
-            .unwrap_or_default();
-        return Err(Fault::Sibling { name });
-    }
-    Ok(Checkpoint {
-        entry,
-        document,
-        digest,
-    })
-}
-
-/// State of a checkpoint that the next one of its session may carry over.
+/// What a checkpoint holds that the next one of its session may hold as well.
 #[derive(Debug, Default)]
 pub struct CarriedState {
     /// The trees of its files and of its index.

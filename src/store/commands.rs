@@ -28,11 +28,8 @@ impl CommandHistory {
 /// Reads them.
 pub fn read(repo: &Repository) -> Result<CommandHistory, Error> {
     let path = private_path(repo).join("commands");
-    let bytes = match os::read_regular(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(CommandHistory::default()),
-        Err(error) => return Err(Error::io("read", path)(error)),
-    };
+    let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", &path))?;
+    let bytes = bytes.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     Ok(CommandHistory(text.lines().map(str::to_owned).collect()))
 }

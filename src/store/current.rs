@@ -189,8 +189,8 @@ impl CurrentPointer {
     }
 }
 
-/// Reads the file for the branch that is checked out. An absent one says that no session is current; an unreadable one
-/// is an error.
+/// Reads the file for the branch that is checked out. An absent one says that no session is current, and so does one of
+/// another user, which is noted.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
     let current = written(repo)?;
     let mut current = current.on(repo, branching::checked_out(repo)?)?;
@@ -210,11 +210,11 @@ fn exists(repo: &Repository, session: &SessionRef) -> bool {
 /// The file as it is.
 fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
     let path = worktree_private_path(repo).join("current");
-    match os::read_regular(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(Error::malformed(OwnFile::Current, path)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(CurrentPointer::default()),
-        Err(error) => Err(Error::io("read", path)(error)),
-    }
+    let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", &path))?;
+    let Some(bytes) = bytes else {
+        return Ok(CurrentPointer::default());
+    };
+    serde_json::from_slice(&bytes).map_err(Error::malformed(OwnFile::Current, path))
 }
 
 /// Pointer of a branch according to the file alone.
@@ -267,9 +267,24 @@ pub fn all(repo: &Repository) -> Vec<SessionRef> {
 
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
 pub fn read_to_replace(repo: &Repository) -> Result<CurrentPointer, Error> {
+    check_readable(repo)?;
+    read_if_understood(repo)
+}
+
+/// Reads the file for showing what is in it: what cannot be understood says nothing.
+pub fn read_if_understood(repo: &Repository) -> Result<CurrentPointer, Error> {
     match read(repo) {
         Err(Error::Malformed { .. }) => Ok(CurrentPointer::default()),
         other => other,
+    }
+}
+
+/// Fails where the file is another user's: who changes anything must know which session is current.
+pub(super) fn check_readable(repo: &Repository) -> Result<(), Error> {
+    let path = worktree_private_path(repo).join("current");
+    match os::open_regular(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(Error::io("read", path)(error)),
+        _ => Ok(()),
     }
 }
 

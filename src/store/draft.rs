@@ -140,7 +140,7 @@ pub fn append(
     }
     drop(lock);
     // A save may take the file's place meanwhile: it has read what was written here, and synced what it kept.
-    file.sync_data().map_err(io("write"))?;
+    os::sync_data(&file).map_err(io("write"))?;
     os::trace::changed();
     Ok(DraftAppend { last, base })
 }
@@ -214,10 +214,9 @@ fn read_lines(file: &mut File) -> std::io::Result<Vec<Vec<u8>>> {
 /// The draft of a session; an absent one is empty.
 pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
     let path = private_path(repo).join("drafts").join(format!("{session_id}.jsonl"));
-    let mut file = match os::open_regular(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Draft::default()),
-        Err(error) => return Err(Error::io("read", &path)(error)),
+    let found = os::notices::if_readable(os::open_regular(&path), &path).map_err(Error::io("read", &path))?;
+    let Some(mut file) = found else {
+        return Ok(Draft::default());
     };
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
     let (header, found) = parsed(&lines);

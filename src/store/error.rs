@@ -282,6 +282,9 @@ impl Error {
             Self::Busy { .. } => {
                 "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned()
             }
+            Self::Io { path, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                format!("if it should be yours: {}", crate::os::notices::take_over(directory_of(path)))
+            }
             _ => return None,
         })
     }
@@ -363,6 +366,12 @@ fn plain(error: &gix::Error) -> String {
     let text = error.to_string();
     let text = text.split(", input=").next().unwrap_or_default();
     crate::os::clause(text)
+}
+
+/// The directory of ours, or the git directory, that a path lies in; else the path.
+fn directory_of(path: &Path) -> &Path {
+    let is_ours = |above: &&Path| above.ends_with("checkpoint") || above.ends_with("objects");
+    path.ancestors().filter(is_ours).last().unwrap_or(path)
 }
 
 /// A path as a shell takes it: quoted only when it has to be.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
+use super::{Error, Repository, git, private_dir, private_path, sharing, worktree_private_dir, worktree_private_path};
 use crate::model::{
     hook::{self, Hook, HookRemainder},
     json,
@@ -168,7 +168,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     if hook::is_in(&text) {
         return match () {
             () if !is_executable(&path) => HookState::Broken("its file is not executable".to_owned()),
-            () if !finds_program(&text) => {
+            () if !finds_program(repo, &text) => {
                 HookState::Broken("the program it names is gone; install the hooks again".to_owned())
             }
             () => HookState::Active,
@@ -186,11 +186,44 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     HookState::Absent
 }
 
-fn finds_program(text: &[u8]) -> bool {
-    let Some(program) = hook::program(text) else {
-        return false;
+/// Whether the program is where the hook, or the note beside our other files, says. A hook that came with the project has
+/// no note here; this program runs, so it is found where this one was.
+fn finds_program(repo: &Repository, text: &[u8]) -> bool {
+    let named = hook::program(text).or_else(|| os::read_regular(&private_path(repo).join(PROGRAM)).ok());
+    let path = |bytes: &Vec<u8>| gix::path::from_byte_slice(bytes).is_ok_and(is_executable);
+    named.as_ref().is_none_or(path)
+}
+
+/// The file that says where this program is, for hooks that run without it in `PATH`.
+const PROGRAM: &str = "program";
+
+/// Notes where this program is.
+pub fn note_program(repo: &Repository, program: &Path) -> Result<(), Error> {
+    let path = private_dir(repo)?.join(PROGRAM);
+    let bytes = program.as_os_str().as_encoded_bytes();
+    os::replace(&path, bytes, sharing(repo), true).map_err(Error::io("write", path))
+}
+
+/// The files of a directory of hooks that the project tracks, which are not this user's alone.
+pub fn tracked(repo: &Repository, directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let Some(root) = repo.workdir().and_then(|root| root.canonicalize().ok()) else {
+        return Ok(Vec::new());
     };
-    gix::path::from_byte_slice(&program).is_ok_and(is_executable)
+    // Also by a symlink: `.git/hooks` that leads to a directory of the project.
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let Ok(below) = directory.strip_prefix(&root) else {
+        return Ok(Vec::new());
+    };
+    let list = git(repo)
+        .args(["ls-files", "-z", "--"])
+        .arg(if below.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            below
+        });
+    let output = list.run()?;
+    let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| os::os_string(path).into()).collect())
 }
 
 #[cfg(unix)]
@@ -221,11 +254,10 @@ pub enum HookFileChange {
     Removed,
 }
 
-/// Makes a hook call this program; a dry run only reports what would be done.
-pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> Result<HookFileChange, Error> {
+/// Makes a hook call this program; in a dry run it is only told what would be done.
+pub fn install(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
     let directory = directory(repo).path;
     let path = directory.join(hook.name());
-    let program = program.as_os_str().as_encoded_bytes();
     if !dry_run {
         fs::create_dir_all(&directory).map_err(Error::io("create", &directory))?;
     }
@@ -235,7 +267,7 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
     let metadata = match fs::symlink_metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            put(&path, &hook::with_block(None, hook, program), None)?;
+            put(&path, &hook::with_block(None, hook), None)?;
             return Ok(HookFileChange::Created);
         }
         Err(error) => return Err(Error::io("read", path)(error)),
@@ -244,8 +276,8 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
     if hook::is_in(&text) {
         let rest = hook::without_block(&text).unwrap_or_default();
         let wanted = match hook::rest(&rest) {
-            HookRemainder::Chain => hook::before_kept(hook, program),
-            _ => hook::with_block(Some(&text), hook, program),
+            HookRemainder::Chain => hook::before_kept(hook),
+            _ => hook::with_block(Some(&text), hook),
         };
         if wanted == text && is_executable(&path) {
             return Ok(HookFileChange::Unchanged);
@@ -254,7 +286,7 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
         return Ok(HookFileChange::Added);
     }
     if metadata.is_file() && is_executable(&path) && hook::is_shell(&text) {
-        put(&path, &hook::with_block(Some(&text), hook, program), Some(&metadata))?;
+        put(&path, &hook::with_block(Some(&text), hook), Some(&metadata))?;
         return Ok(HookFileChange::Added);
     }
     let kept = kept(&path);
@@ -265,7 +297,7 @@ pub fn install(repo: &Repository, hook: Hook, program: &Path, dry_run: bool) -> 
         return Ok(HookFileChange::Chained);
     }
     fs::rename(&path, &kept).map_err(Error::io("rename", &path))?;
-    let placed = put(&path, &hook::before_kept(hook, program), None);
+    let placed = put(&path, &hook::before_kept(hook), None);
     if placed.is_err() {
         // Without ours the user's own must be in its old place.
         let _ = fs::rename(&kept, &path);

@@ -7,6 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Error, Kind, ObjectId, Repository, checkpoint, tree, walk};
 
+/// The most bytes of a chunk of chat: no message is added to one of 256 KiB, and none is longer than what is read of one.
+const MAX_CHUNK: u64 = (256 << 10) + crate::model::json::INPUT_LIMIT as u64;
 /// Trees nested deeper than this are refused; git's own bound is 2048 (`core.maxTreeDepth`), systems stop earlier.
 const MAX_DEPTH: usize = 1024;
 /// The most that a tree object may have, in bytes: 500,000 entries in one directory.
@@ -86,10 +88,13 @@ impl<'r> Checker<'r> {
     /// Checks the tree of a checkpoint: plain files, and directories of plain files, with harmless names.
     pub fn checkpoint_tree(&self, id: ObjectId) -> Result<(), TreeRefusal> {
         let mut bytes = 0;
-        self.record_tree(id, true, &mut bytes)
+        self.record_tree(id, None, &mut bytes)
     }
 
-    fn record_tree(&self, id: ObjectId, top: bool, bytes: &mut u64) -> Result<(), TreeRefusal> {
+    /// `of` is the name of a directory beside the document.
+    fn record_tree(&self, id: ObjectId, of: Option<&[u8]>, bytes: &mut u64) -> Result<(), TreeRefusal> {
+        let top = of.is_none();
+        let most = if of == Some(b"chat") { MAX_CHUNK } else { u64::MAX };
         let mut seen = HashSet::new();
         let entries = self.entries(id)?;
         if top
@@ -106,13 +111,13 @@ impl<'r> Checker<'r> {
             if !harmless {
                 return Err(format!("'{shown}' is no name that a checkpoint has"));
             }
-            if !seen.insert(name) {
+            if !seen.insert(name.clone()) {
                 return Err(format!("it has '{shown}' twice"));
             }
             match mode {
-                0o040_000 if top => self.record_tree(id, false, bytes)?,
+                0o040_000 if top => self.record_tree(id, Some(&name), bytes)?,
                 0o100_644 => {
-                    *bytes = bytes.saturating_add(self.sized(id, Kind::Blob, u64::MAX, "the file")?);
+                    *bytes = bytes.saturating_add(self.sized(id, Kind::Blob, most, "the file")?);
                     if *bytes > self.limits.bytes {
                         return Err(too_large(self.limits.bytes));
                     }
@@ -264,56 +269,57 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
 /// Trees and files that were met.
 pub type VisitedObjects = HashSet<ObjectId>;
 
-/// Calls `each` with the path and object of every file of a tree that is in none of `bases` at the same place.
-/// Directories that are the same in one of them are not read, those in `seen` not again.
+/// Calls `each` with the path of every file and directory of a tree that stands in none of `bases` at the same place, and
+/// for a file whose content was not met yet with its object.
+///
+/// Directories that are the same in one of them are not read, those in `seen` not again. A tree nested deeper than git
+/// allows is an error.
 pub fn new_files(
     repo: &Repository,
     tree: ObjectId,
     bases: &[ObjectId],
     seen: &mut VisitedObjects,
-    each: &mut dyn FnMut(&[u8], ObjectId),
+    each: &mut dyn FnMut(&[u8], Option<ObjectId>),
 ) -> Result<(), Error> {
-    let mut path = Vec::new();
-    descend(repo, tree, bases, seen, &mut path, each)
-}
-
-fn descend(
-    repo: &Repository,
-    tree: ObjectId,
-    bases: &[ObjectId],
-    seen: &mut VisitedObjects,
-    path: &mut Vec<u8>,
-    each: &mut dyn FnMut(&[u8], ObjectId),
-) -> Result<(), Error> {
-    if bases.contains(&tree) || !seen.insert(tree) {
-        return Ok(());
-    }
-    let mut before: HashMap<Vec<u8>, Vec<ObjectId>> = HashMap::new();
-    for base in bases {
-        for (mode, name, id) in entries(repo, *base)? {
-            if mode != 0o160_000 {
-                before.entry(name).or_default().push(id);
-            }
-        }
-    }
-    for (mode, name, id) in entries(repo, tree)? {
-        let known = before.get(&name).map_or(&[][..], Vec::as_slice);
-        if mode == 0o160_000 || known.contains(&id) {
+    let mut open = vec![(tree, bases.to_vec(), Vec::new(), 0)];
+    // The last one first: as many are open as stand beside one another, however deep they are nested.
+    while let Some((tree, bases, path, depth)) = open.pop() {
+        if bases.contains(&tree) || !seen.insert(tree) {
             continue;
         }
-        let length = path.len();
-        if length > 0 {
-            path.push(b'/');
+        if depth > MAX_DEPTH {
+            let why = format!("its directories are nested deeper than {MAX_DEPTH} levels");
+            return Err(Error::Object { id: tree, why });
         }
-        path.extend_from_slice(&name);
-        if mode == 0o040_000 {
-            let is_tree = |id: &ObjectId| repo.find_header(*id).is_ok_and(|header| header.kind() == Kind::Tree);
-            let known: Vec<_> = known.iter().copied().filter(is_tree).collect();
-            descend(repo, id, &known, seen, path, each)?;
-        } else if seen.insert(id) {
-            each(path, id);
+        let mut before: HashMap<Vec<u8>, Vec<ObjectId>> = HashMap::new();
+        for base in bases {
+            for (mode, name, id) in entries(repo, base)? {
+                if mode != 0o160_000 {
+                    before.entry(name).or_default().push(id);
+                }
+            }
         }
-        path.truncate(length);
+        let from = open.len();
+        for (mode, name, id) in entries(repo, tree)? {
+            let known = before.get(&name).map_or(&[][..], Vec::as_slice);
+            if mode != 0o160_000 && known.contains(&id) {
+                continue;
+            }
+            let mut path: Vec<u8> = path.clone();
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(&name);
+            if mode == 0o040_000 {
+                let is_tree = |id: &ObjectId| repo.find_header(*id).is_ok_and(|header| header.kind() == Kind::Tree);
+                let known: Vec<_> = known.iter().copied().filter(is_tree).collect();
+                each(&path, None);
+                open.push((id, known, path, depth + 1));
+            } else {
+                each(&path, (mode != 0o160_000 && seen.insert(id)).then_some(id));
+            }
+        }
+        open[from..].reverse();
     }
     Ok(())
 }

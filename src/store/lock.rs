@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Error, Repository, paths, percent};
+use super::{Error, Repository, current, paths, percent};
 use crate::os;
 
 /// A lock, held until dropped.
@@ -59,6 +59,7 @@ pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<HeldLo
 /// The lock of this working tree: spans taking or restoring a snapshot.
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     let path = paths::worktree_private_dir(repo)?.join("worktree.lock");
+    current::check_readable(repo)?;
     acquire(repo, path, "this work tree", wait)
 }
 

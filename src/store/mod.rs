@@ -49,6 +49,7 @@ pub mod steps;
 pub mod tree;
 mod trust;
 pub mod undo;
+mod unsynced;
 pub mod usage;
 pub mod walk;
 pub mod watch;

@@ -100,7 +100,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     check_format(&repo)?;
     check_work_tree(&repo, environment)?;
     if repo.git_dir_trust() != gix::sec::Trust::Full {
-        if !trust::declared_safe(&repo, environment) {
+        if !trust::declared_safe(&repo, &environment.cwd, environment.path("HOME").as_deref()) {
             return Err(Error::Unsafe {
                 path: shown_root(&repo),
             });
@@ -123,6 +123,10 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         repo.set_workdir(None).map_err(Error::gix("leave the work tree"))?;
     }
     set_objects(&mut repo, environment)?;
+    let private = paths::private_path(&repo);
+    if private.is_dir() {
+        crate::os::notices::keep_in(&private);
+    }
     // Namespaces are for servers; git's own plumbing ignores the variable as well.
     repo.refs.namespace = None;
     repo.object_cache_size(OBJECT_CACHE);
@@ -146,7 +150,10 @@ pub fn open_beside(root: &Path) -> Result<Repository, Error> {
         .open(root)
         .map_err(|source| explain(root, source))?;
     let mut opened = opened.to_thread_local();
-    if opened.git_dir_trust() != gix::sec::Trust::Full {
+    let home = gix::path::env::home_dir();
+    if opened.git_dir_trust() != gix::sec::Trust::Full
+        && !trust::declared_safe(&opened, opened.current_dir(), home.as_deref())
+    {
         return Err(Error::Unsafe {
             path: shown_root(&opened),
         });

@@ -129,14 +129,15 @@ pub fn sharing(repo: &Repository) -> Sharing {
         .string("core.sharedRepository")
         .unwrap_or_default();
     let text = value.to_str_lossy();
-    let bits = |bits, exact| Sharing { bits, exact };
+    let owner = os::Owner::other_than_root(repo.common_dir());
+    let bits = |bits, exact| Sharing { bits, exact, owner };
     match text.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" | "group" => bits(0o660, false),
         "2" | "all" | "world" | "everybody" => bits(0o664, false),
         other => match u32::from_str_radix(other, 8) {
             // git ignores what would lock out the owner.
             Ok(mode) if mode > 2 && mode & 0o600 == 0o600 => bits(mode & 0o666, true),
-            _ => Sharing::default(),
+            _ => bits(0, false),
         },
     }
 }
@@ -178,7 +179,10 @@ fn ensure(repo: &Repository, parent: &Path) -> Result<PathBuf, Error> {
 /// A directory of ours, created when missing. Anything else with its name is reported, with a remedy.
 pub(crate) fn own_directory(repo: &Repository, path: PathBuf) -> Result<PathBuf, Error> {
     match os::private_dir(&path, sharing(repo)) {
-        Ok(()) => Ok(path),
+        Ok(()) => {
+            os::notices::keep_in(&path);
+            Ok(path)
+        }
         Err(error) => Err(obstacle(&path).unwrap_or_else(|| Error::io("create", path)(error))),
     }
 }

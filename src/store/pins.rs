@@ -44,7 +44,7 @@ pub fn update(
     let written = os::private_file(&fresh, sharing(repo)).and_then(|mut file| {
         file.set_len(0)?;
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        os::sync(&file)
     });
     written.map_err(Error::io("write", &fresh))?;
     fs::rename(&fresh, &path).map_err(Error::io("write", &path))?;

@@ -18,6 +18,6 @@ pub fn keep_ref(repo: &Repository, name: &str) -> Result<Option<PathBuf>, Error>
     let copy = directory.join(format!("{}-{token}", name.replace('/', "%2f")));
     let mut file = os::private_file(&copy, sharing(repo)).map_err(Error::io("create", &copy))?;
     file.write_all(&bytes).map_err(Error::io("write", &copy))?;
-    file.sync_all().map_err(Error::io("write", &copy))?;
+    os::sync(&file).map_err(Error::io("write", &copy))?;
     Ok(Some(copy))
 }

@@ -10,11 +10,8 @@ use crate::{model::id::Digest, os};
 /// The digest of the checkpoint restored last; `None` if none was.
 pub fn read(repo: &Repository) -> Result<Option<Digest>, Error> {
     let path = worktree_private_path(repo).join("restored");
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(Digest::parse(text.trim_end()).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", path)(error)),
-    }
+    let text = os::notices::if_readable(fs::read_to_string(&path), &path).map_err(Error::io("read", &path))?;
+    Ok(text.and_then(|text| Digest::parse(text.trim_end()).ok()))
 }
 
 /// Notes it; `None` forgets it.
@@ -29,7 +26,7 @@ pub fn write(repo: &Repository, digest: Option<&Digest>) -> Result<(), Error> {
     let written = os::private_file(&path, sharing(repo)).and_then(|mut file| {
         file.set_len(0)?;
         file.write_all(format!("{}\n", digest.as_str()).as_bytes())?;
-        file.sync_data()
+        os::sync_data(&file)
     });
     written.map_err(Error::io("write", path))
 }

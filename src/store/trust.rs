@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice;
 use gix::config::source::Kind;
 
-use super::{OpenEnvironment, Repository};
+use super::Repository;
 
 /// Whether a value of `safe.directory` covers the repository; a later empty one takes back all before it.
-pub(super) fn declared_safe(repo: &Repository, environment: &OpenEnvironment) -> bool {
+///
+/// `here` is the directory that the command runs in, `home` that of the user.
+pub(super) fn declared_safe(repo: &Repository, here: &Path, home: Option<&Path>) -> bool {
     let config = repo.config_snapshot();
     let outside = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Repository;
     let values = config.plumbing().strings_filter("safe.directory", outside);
@@ -21,15 +23,15 @@ pub(super) fn declared_safe(repo: &Repository, environment: &OpenEnvironment) ->
         match value.to_str_lossy().as_ref() {
             "" => safe = false,
             "*" => safe = true,
-            "." => safe |= place == real(&environment.cwd),
-            text => safe |= covers(text, &place, environment),
+            "." => safe |= place == real(here),
+            text => safe |= covers(text, &place, home),
         }
     }
     safe
 }
 
-fn covers(text: &str, place: &Path, environment: &OpenEnvironment) -> bool {
-    let path = match (text.strip_prefix("~/"), environment.path("HOME")) {
+fn covers(text: &str, place: &Path, home: Option<&Path>) -> bool {
+    let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };

@@ -12,7 +12,7 @@ mod purge;
 mod write_ahead;
 
 use std::fs;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -148,11 +148,8 @@ pub fn read(repo: &Repository) -> Result<UndoList, Error> {
 /// The list as it is written.
 fn written(repo: &Repository) -> Result<UndoList, Error> {
     let path = worktree_private_path(repo).join(LIST);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(UndoList::default()),
-        Err(error) => return Err(Error::io("read", path)(error)),
-    };
+    let bytes = os::notices::if_readable(fs::read(&path), &path).map_err(Error::io("read", &path))?;
+    let bytes = bytes.unwrap_or_default();
     let mut list = UndoList::default();
     for line in bytes
         .split_inclusive(|byte| *byte == b'\n')
@@ -182,7 +179,7 @@ fn append(repo: &Repository, line: &UndoLine) -> Result<(), Error> {
         let keep = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1) as u64;
         file.set_len(keep)?;
         file.seek(SeekFrom::End(0))?;
-        let put = file.write_all(&lines).and_then(|()| file.sync_data());
+        let put = file.write_all(&lines).and_then(|()| os::sync_data(&file));
         let put = put.and_then(|()| path.parent().map_or(Ok(()), os::sync_dir));
         if put.is_err() {
             // An error says that nothing was noted.

@@ -2,8 +2,8 @@
 
 use super::{Error, ObjectId, Repository, git};
 
-/// The bytes on disk of the objects that these trees and commits lead to and that neither `kept` nor any ref outside of
-/// ours does. Rounded by what deltas and packs share; `None` where git cannot determine it (before 2.31).
+/// The bytes on disk of the objects that these trees and commits lead to and that neither `kept`, the index nor any ref
+/// outside of ours does. Rounded by what deltas and packs share; `None` where git cannot tell (before 2.31).
 pub fn only(repo: &Repository, from: &[ObjectId], kept: &[ObjectId]) -> Result<Option<u64>, Error> {
     if from.is_empty() {
         return Ok(Some(0));
@@ -17,7 +17,7 @@ pub fn only(repo: &Repository, from: &[ObjectId], kept: &[ObjectId]) -> Result<O
     }
     let output = git(repo)
         .args(["rev-list", "--objects", "--disk-usage", "--stdin", "--not"])
-        .args(["--exclude=refs/checkpoints*", "--all"])
+        .args(["--exclude=refs/checkpoints*", "--all", "--indexed-objects"])
         .input(input)
         .accept([128, 129])
         .run()

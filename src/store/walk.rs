@@ -90,7 +90,7 @@ impl<'r> ObjectWalk<'r> {
         if let Some(known) = self.damaged.get(&id) {
             return Rc::clone(known);
         }
-        let found = match self.strict.read(id, kind) {
+        let found = match self.strict.check(id, kind) {
             Err(ObjectProblem::Missing) if self.promisor && kind == Kind::Blob => {
                 self.promised.insert(id);
                 return Damages::default();

@@ -136,14 +136,12 @@ pub fn all(repo: &Repository) -> Vec<Watcher> {
 
 fn read(directory: &Path) -> Result<Option<Watcher>, Error> {
     let lock = directory.join(LOCK);
-    let alive = os::is_locked(&lock).map_err(Error::io("look at the lock", &lock))?;
+    let alive = os::notices::if_readable(os::is_locked(&lock), &lock).map_err(Error::io("look at the lock", &lock))?;
+    let alive = alive.unwrap_or(false);
     let path = directory.join(STATE);
-    let state: Option<WatcherState> = match os::read_regular(&path) {
-        // A file that says nothing is as good as none: the lock decides.
-        Ok(bytes) => serde_json::from_slice(&bytes).ok(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::io("read", path)(error)),
-    };
+    let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", path))?;
+    // A file that says nothing is as good as none: the lock decides.
+    let state: Option<WatcherState> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     Ok(match (alive, state) {
         (true, state) => Some(Watcher::Alive(state)),
         (false, Some(state)) => Some(Watcher::Gone(state)),

@@ -266,8 +266,28 @@ fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErro
     })
 }
 
-/// Puts the note into a file; returns whether that changed it, or in a dry run would.
+/// Refuses a path that leads through a symlink of the working tree: one that came with a checkpoint may lead out of it.
+fn refuse_symlinks(context: &Context, path: &Path) -> Result<(), CommandError> {
+    let full = context.env.cwd.join(path);
+    let is_link = |above: &&Path| above.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let below = full
+        .ancestors()
+        .take_while(|above| *above != context.env.cwd && !context.env.cwd.starts_with(above));
+    let Some(link) = below.collect::<Vec<_>>().into_iter().rev().find(is_link) else {
+        return Ok(());
+    };
+    let shown = link.strip_prefix(&context.env.cwd).unwrap_or(link);
+    let message = format!(
+        "'{}' is a symlink, and the output may not go where it leads",
+        shown.display()
+    );
+    Err(CommandError::new(FailureKind::Refused, message)
+        .hint("give the path of the file itself, or remove the symlink"))
+}
+
+/// Puts the note into a file; tells whether that changed it, or in a dry run would.
 fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bool, CommandError> {
+    refuse_symlinks(context, path)?;
     let full = context.env.cwd.join(path);
     let before = match os::read_regular(&full) {
         Ok(bytes) => Some(bytes),

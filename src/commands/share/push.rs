@@ -103,6 +103,11 @@ pub(in crate::commands) fn send(
         let secrets = CountedNoun::new(pushed.allowed.len(), "secret");
         context.ui.warning(&format!("{secrets} published, as allowed"));
     }
+    if let Some(why) = &pushed.notes_stay {
+        context
+            .ui
+            .warning(&format!("the notes on commits were not pushed: {why}"));
+    }
     let options = context.ui.options();
     if !options.json && options.quiet == 0 {
         context.ui.data(text_of(&pushed));

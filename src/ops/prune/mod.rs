@@ -6,7 +6,7 @@
 
 mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use plan::{PrunedCheckpoint, RetainedCheckpoint, RetentionReason};
@@ -204,9 +204,11 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
             else {
                 continue;
             };
-            let parent = entry.parents.first().and_then(|parent| written.get(parent)).copied();
+            let rests_on = entry.parents.first().copied();
+            let parent = rests_on.and_then(|parent| written.get(&parent)).copied();
             if let Some(parent) = parent {
-                let again = rewrite::after(scene.repo, &writer, &entry, Some(parent), &[])?;
+                let gone = plan.dropped_before(chain, rests_on);
+                let again = rewrite::after(scene.repo, &writer, &entry, Some(parent), &gone)?;
                 if again.id != entry.id {
                     changes.replace(&chain.session, &name, entry.id, Some(again.id));
                 }
@@ -234,6 +236,7 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
     for gone in &plan.outcome.trash {
         changes.set(&gone.name, Some(gone.id), None, false);
     }
+    forget_for_good(scene, &plan)?;
     let deed = UndoableRefTransaction {
         operation: "prune",
         what: what(&plan.outcome),
@@ -249,6 +252,41 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
         aftermath,
         ..plan.outcome
     })
+}
+
+/// Takes what leaves the trash out of the reflogs of our refs, which would keep it for another 30 to 90 days; autosaves
+/// in a reflog that rest on it as well.
+///
+/// Before the refs of the trash go: should that fail, they still hold everything.
+fn forget_for_good(scene: &Scene<'_>, plan: &PrunePlan) -> Result<(), Error> {
+    let chain = |id| {
+        session::chain(scene.repo, id)
+            .map_while(Result::ok)
+            .map(|entry| entry.id)
+    };
+    let mut gone: BTreeSet<ObjectId> = plan.outcome.trash.iter().flat_map(|gone| chain(gone.id)).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let leaves: BTreeSet<&str> = plan.outcome.trash.iter().map(|gone| gone.name.as_str()).collect();
+    let mut kept = BTreeSet::new();
+    let mut names = Vec::new();
+    for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
+        if leaves.contains(name.as_str()) {
+            continue;
+        }
+        if let Ok(id) = target {
+            kept.extend(chain(id).take_while(|id| !kept.contains(id)).collect::<Vec<_>>());
+        }
+        names.push(name);
+    }
+    gone.retain(|id| !kept.contains(id));
+    let rests_on_gone = |id: &ObjectId| {
+        chain(*id)
+            .take_while(|id| !kept.contains(id))
+            .any(|id| gone.contains(&id))
+    };
+    Ok(refs::drop_from_logs(scene.repo, &names, &rests_on_gone, scene.wait)?)
 }
 
 fn what(pruned: &PruneOutcome) -> String {

@@ -344,6 +344,14 @@ impl PrunePlan {
         self.dropped.get(&id)
     }
 
+    /// What goes of a chain from a checkpoint backwards, up to the next one that stays, oldest first.
+    pub(super) fn dropped_before(&self, chain: &SessionChain, from: Option<ObjectId>) -> Vec<CheckpointCommit> {
+        let entries = chain.entries.iter().skip_while(|entry| Some(entry.id) != from);
+        let mut gone: Vec<CheckpointCommit> = entries.take_while(|entry| self.drops(entry.id)).cloned().collect();
+        gone.reverse();
+        gone
+    }
+
     /// Whether a chain loses checkpoints of its own.
     pub(super) fn drops_of(&self, chain: &SessionChain) -> bool {
         chain.entries.iter().any(|entry| self.drops(entry.id))

@@ -128,7 +128,7 @@ impl<'a> Rewriter<'a> {
             waiting.push(id);
         }
         while let Some(id) = waiting.pop() {
-            let checkpoint = checkpoint::load(self.repo, id)?;
+            let checkpoint = checkpoint::load_compared(self.repo, id)?;
             let now = self.one(&checkpoint)?;
             let digest = (!now.is_dropped).then(|| now.digest.clone());
             self.digests.insert(checkpoint.digest, digest);
@@ -258,7 +258,7 @@ impl<'a> Rewriter<'a> {
             return Ok(CheckpointFiles {
                 snapshot: old,
                 trees: Some(trees),
-                is_changed: false,
+                is_changed: checkpoint.is_rewritten,
             });
         };
         let (repo, writer) = (self.repo, self.writer);
@@ -269,7 +269,7 @@ impl<'a> Rewriter<'a> {
             return Ok(CheckpointFiles {
                 snapshot: old,
                 trees: Some(trees),
-                is_changed: false,
+                is_changed: checkpoint.is_rewritten,
             });
         }
         for (path, blob) in from_files.iter().chain(from_index.iter()) {

@@ -5,10 +5,13 @@
 //! lists) forgets them. There is no way back, so nothing of it is done unasked. The project's own history, index and
 //! stash are not changed, only reported.
 
+mod anchor;
 mod attachments;
 mod chain;
 mod follow_up;
 mod scope;
+
+pub(super) use anchor::anchor;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -279,7 +282,7 @@ fn attempt_with(
     rest.session.clone_from(&scope.session_id);
     rest.moved = PurgeFollowUp::moves(&purged.refs);
     rest.logs.clone_from(&purged.logs);
-    put(scene, &purged, writer, &rest)?;
+    put(scene, &purged.refs, writer, &rest)?;
     // From here on the content is on no ref any more.
     purged.forgotten = rest.finish(scene)?;
     let contents: BTreeSet<ObjectId> = purged.paths.values().flatten().map(object_id).collect();
@@ -354,7 +357,7 @@ fn plan(found: &RefInventory, scope: &PurgeSelection, rewriter: &mut Rewriter<'_
 }
 
 /// Puts the new chains on their refs, all at once.
-fn put(scene: &Scene<'_>, purged: &PurgeOutcome, writer: Writer, rest: &PurgeFollowUp) -> Result<(), Error> {
+fn put(scene: &Scene<'_>, moved: &[ChangedRef], writer: Writer, rest: &PurgeFollowUp) -> Result<(), Error> {
     let sealed = writer.finish()?;
     rest.note(scene)?;
     let who = compose::people(scene).committer;
@@ -365,8 +368,7 @@ fn put(scene: &Scene<'_>, purged: &PurgeOutcome, writer: Writer, rest: &PurgeFol
         message: MESSAGE.to_owned(),
     };
     let ids = |moved: &ChangedRef| (Some(object_id(&moved.old)), moved.new.as_ref().map(object_id));
-    let edits: Vec<_> = purged
-        .refs
+    let edits: Vec<_> = moved
         .iter()
         .map(|moved| edit(&moved.name, ids(moved).0, ids(moved).1))
         .collect();
@@ -374,8 +376,7 @@ fn put(scene: &Scene<'_>, purged: &PurgeOutcome, writer: Writer, rest: &PurgeFol
     refs::update(scene.repo, &edits, &who, scene.wait)?;
     let needed: Vec<_> = sealed.written().iter().chain(sealed.relied_on()).copied().collect();
     if let Err(error) = refs::verify_present(scene.repo, &needed) {
-        let back: Vec<_> = purged
-            .refs
+        let back: Vec<_> = moved
             .iter()
             .map(|moved| edit(&moved.name, ids(moved).1, ids(moved).0))
             .collect();

@@ -119,6 +119,9 @@ impl<'a> FetchCheck<'a> {
             (Some(commit), Some(named)) => (commit, named),
             _ => return Err(other()),
         };
+        if checkpoint.is_rewritten {
+            return Err(other());
+        }
         let repo = self.scene.repo;
         self.checker.commit(commit)?;
         let said = |fault: checkpoint::Fault| format!("cannot be used: {fault}");

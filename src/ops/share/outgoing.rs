@@ -1,6 +1,7 @@
-//! Selection of objects for a push: checkpoints, commits of the user's own history that their snapshots need, secrets
+//! What a push uploads: checkpoints and autosaves, commits of the user's own history that their snapshots need, secrets
 //! in any of it, and pointers of git-lfs whose content has to go as well.
 //!
+//! Whatever leaves is looked at: contents of files, their names, messages and people of commits, and contents of git-lfs.
 //! Only what the remote lacks is looked at, by what was last seen of it: files are compared with those of the
 //! checkpoint before and of HEAD. An object that the remote has under another name may be looked at once more.
 
@@ -8,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{Error, Leak, Wire, short};
 use crate::{
+    model::{document::CheckpointKind, path::RepoPath},
     ops::{Error as OpsError, Scene},
+    os,
     secrets::{RedactionMode, RedactionSettings, Scanner, Severity},
     store::{
-        self, ObjectId,
+        self, Kind as ObjectKind, ObjectId,
         checkpoint::{self, CheckpointCommit},
         history, incoming, refs,
         remote::Remote,
@@ -37,12 +40,22 @@ pub(super) struct UploadPlan {
     pub(super) pointers: BTreeSet<String>,
 }
 
-/// Finds out what pushing these sessions would upload: their names and latest checkpoints, each with what the remote
-/// was last seen to have of it.
+/// A ref that is to be pushed.
+pub(super) struct Going {
+    /// What it is, for people.
+    pub(super) what: String,
+    /// The checkpoint or autosave it is at.
+    pub(super) tip: ObjectId,
+    /// What the remote was last seen to have of it.
+    pub(super) tracking: Option<ObjectId>,
+}
+
+/// Finds out what pushing these refs, and the notes on commits at `notes`, would upload. What an earlier one rests on is not looked at again for a later one.
 pub(super) fn of(
     scene: &Scene<'_>,
     remote: &Remote,
-    sessions: &[(String, ObjectId, Option<ObjectId>)],
+    going: &[Going],
+    notes: Option<ObjectId>,
     wire: Wire<'_>,
 ) -> Result<UploadPlan, Error> {
     let mut look = UploadScan {
@@ -56,25 +69,30 @@ pub(super) fn of(
     let there = RemoteView::of(scene, remote)?;
     let mut heads = Vec::new();
     let mut chains = Vec::new();
-    for (name, tip, tracking) in sessions {
-        let boundary = tracking.iter().chain(&there.sessions);
-        let chain = UploadChain::read(scene, *tip, &boundary.copied().collect())?;
-        heads.extend(
-            chain
-                .new
-                .iter()
-                .filter_map(|new| new.head)
-                .filter(|head| !chain.known_heads.contains(head)),
-        );
-        chains.push((name, chain));
+    let mut handled = HashSet::new();
+    for Going { what, tip, tracking } in going {
+        let mut boundary: HashSet<_> = tracking.iter().chain(&there.sessions).copied().collect();
+        boundary.extend(&handled);
+        let chain = UploadChain::read(scene, *tip, &boundary)?;
+        handled.extend(chain.new.iter().map(|new| new.entry.id));
+        let files = chain.new.iter().filter_map(|new| new.files.as_ref());
+        let new_heads = files.flat_map(|files| std::iter::once(files.head).chain(files.operation.iter().copied()));
+        heads.extend(new_heads.filter(|head| !chain.known_heads.contains(head)));
+        chains.push((what, chain));
     }
     heads.sort();
     heads.dedup();
     heads.retain(|head| !there.commits.contains(head));
     look.history(&heads, &there)?;
-    for (name, chain) in &chains {
-        look.chain(name, chain)?;
+    for (what, chain) in &chains {
+        look.chain(what, chain)?;
     }
+    if let Some(notes) = notes {
+        let tree = checkpoint::tree_of(scene.repo, notes).map_err(OpsError::damaged(short(notes)))?;
+        look.commit(notes, "notes on commits")?;
+        look.files(tree, &[], "notes on commits")?;
+    }
+    look.contents()?;
     Ok(look.out)
 }
 
@@ -117,16 +135,18 @@ struct UploadCheckpoint {
     files: Option<SnapshotTrees>,
     /// Those of the checkpoint before it.
     files_before: Option<SnapshotTrees>,
-    head: Option<ObjectId>,
 }
 
 /// The trees of a snapshot.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct SnapshotTrees {
     commit: ObjectId,
     tree: ObjectId,
+    index_commit: ObjectId,
     index: ObjectId,
     head: ObjectId,
+    /// The other commits of an operation of git's that was in progress.
+    operation: Vec<ObjectId>,
 }
 
 impl SnapshotTrees {
@@ -138,11 +158,14 @@ impl SnapshotTrees {
         let [head, index] = parents.as_slice() else {
             return Ok(None);
         };
+        let (index_tree, index_parents) = checkpoint::commit_parts(scene.repo, *index)?;
         Ok(Some(Self {
             commit,
             tree,
-            index: checkpoint::tree_of(scene.repo, *index)?,
+            index_commit: *index,
+            index: index_tree,
             head: *head,
+            operation: index_parents.into_iter().filter(|parent| parent != head).collect(),
         }))
     }
 }
@@ -185,8 +208,7 @@ impl UploadChain {
                 entry,
                 before: before.as_ref().map(|entry| entry.tree),
                 files,
-                files_before,
-                head: files.map(|files| files.head),
+                files_before: files_before.clone(),
             });
             (next, files) = (before, files_before);
         }
@@ -244,7 +266,9 @@ impl UploadScan<'_> {
             let new = tree(&commit).map_err(OpsError::damaged(short(commit)))?;
             // The parents of a commit at the border of a shallow clone are not here.
             let bases: Vec<_> = parents[&commit].iter().filter_map(|id| tree(id).ok()).collect();
-            self.files(new, &bases, &format!("commit {}", short(commit)))?;
+            let of = format!("commit {}", short(commit));
+            self.commit(commit, &of)?;
+            self.files(new, &bases, &of)?;
         }
         Ok(())
     }
@@ -255,17 +279,28 @@ impl UploadScan<'_> {
         // From old to new, so that a secret is reported for the checkpoint that introduced it.
         for (done, new) in chain.new.iter().rev().enumerate() {
             (self.wire.progress)("Looking for secrets", done as u64, total);
-            let of = format!("{name}, checkpoint {}", short(new.entry.id));
+            let word = match new.entry.trailers.kind {
+                Some(CheckpointKind::Autosave) => "autosave",
+                _ => "checkpoint",
+            };
+            let of = format!("{name}, {word} {}", short(new.entry.id));
             let bases: Vec<_> = new.before.into_iter().collect();
+            self.commit(new.entry.id, &of)?;
             self.files(new.entry.tree, &bases, &of)?;
-            let Some(files) = new.files else { continue };
-            if new.files_before.is_some_and(|before| before.commit == files.commit) {
+            let Some(files) = &new.files else { continue };
+            if new
+                .files_before
+                .as_ref()
+                .is_some_and(|before| before.commit == files.commit)
+            {
                 continue;
             }
+            self.commit(files.commit, &of)?;
+            self.commit(files.index_commit, &of)?;
             let head = *heads
                 .entry(files.head)
                 .or_insert_with(|| checkpoint::tree_of(self.scene.repo, files.head).ok());
-            let before = new.files_before;
+            let before = new.files_before.as_ref();
             let bases = [
                 head,
                 before.map(|before| before.tree),
@@ -289,13 +324,70 @@ impl UploadScan<'_> {
             .copied()
             .filter(|id| self.scene.repo.has_object(id))
             .collect();
-        let mut found = Vec::new();
-        let mut each = |path: &[u8], id: ObjectId| found.push((crate::model::path::RepoPath::new(path), id));
+        let (mut found, mut names) = (Vec::new(), Vec::new());
+        let mut each = |path: &[u8], id: Option<ObjectId>| {
+            let path = RepoPath::new(path).quoted();
+            names.extend_from_slice(path.as_bytes());
+            names.push(b'\n');
+            found.extend(id.map(|id| (path, id)));
+        };
         incoming::new_files(self.scene.repo, tree, &bases, &mut self.seen, &mut each)?;
         for (path, id) in found {
-            self.blob(&path.quoted(), id, of)?;
+            self.blob(&path, id, of)?;
+        }
+        self.secrets(&names, of, |_| "the name of a file".to_owned());
+        Ok(())
+    }
+
+    /// Looks at what a commit says and who made it.
+    fn commit(&mut self, id: ObjectId, of: &str) -> Result<(), Error> {
+        if !self.seen.insert(id) {
+            return Ok(());
+        }
+        let data = checkpoint::read(self.scene.repo, id, ObjectKind::Commit, "commit");
+        let data = data.map_err(OpsError::damaged(short(id)))?;
+        let header = data.windows(2).position(|ends| ends == b"\n\n").unwrap_or(data.len());
+        let lines = data[..header].split(|byte| *byte == b'\n').count();
+        self.secrets(&data, of, |line| {
+            let part = if line <= lines { "author" } else { "message" };
+            format!("the {part} of commit {}", short(id))
+        });
+        Ok(())
+    }
+
+    /// Looks at the contents of git-lfs that go along.
+    fn contents(&mut self) -> Result<(), Error> {
+        for pointer in self.out.pointers.clone() {
+            let Some(path) = snapshot::lfs_content(self.scene.repo, &pointer).map_err(OpsError::from)? else {
+                continue;
+            };
+            let (of, limit) = ("git-lfs", MAX_SCANNED.min(MAX_TOTAL.saturating_sub(self.scanned)));
+            let name = format!("content {}", &pointer[..8]);
+            match os::open_regular_sized(&path) {
+                Ok((_, length)) if length > limit => self.out.unscanned.push(format!("{name} ({of})")),
+                Ok(_) => {
+                    let bytes = os::read_regular(&path).map_err(store::Error::io("read", path))?;
+                    self.scanned += bytes.len() as u64;
+                    self.secrets(&bytes, of, |_| name.clone());
+                }
+                // What is not here cannot be sent, and that is told by git-lfs.
+                Err(_) => {}
+            }
         }
         Ok(())
+    }
+
+    fn secrets(&mut self, bytes: &[u8], of: &str, place: impl Fn(usize) -> String) {
+        for finding in self.scanner.scan(bytes) {
+            if finding.severity == Severity::Secret {
+                self.out.leaks.insert(Leak {
+                    of: of.to_owned(),
+                    path: place(finding.line),
+                    line: finding.line,
+                    kind: finding.kind.to_string(),
+                });
+            }
+        }
     }
 
     fn blob(&mut self, path: &str, id: ObjectId, of: &str) -> Result<(), Error> {
@@ -306,16 +398,7 @@ impl UploadScan<'_> {
                 if bytes.len() as u64 <= snapshot::LFS_POINTER {
                     self.out.pointers.extend(snapshot::lfs_pointer(&bytes));
                 }
-                for finding in self.scanner.scan(&bytes) {
-                    if finding.severity == Severity::Secret {
-                        self.out.leaks.insert(Leak {
-                            of: of.to_owned(),
-                            path: path.to_owned(),
-                            line: finding.line,
-                            kind: finding.kind.to_string(),
-                        });
-                    }
-                }
+                self.secrets(&bytes, of, |_| path.to_owned());
             }
             // A partial clone has not fetched it: the remote has it.
             Err(None) => {}

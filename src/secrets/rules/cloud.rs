@@ -30,6 +30,8 @@ pub(super) const RULES: &[Rule] = table! {
         "AWS Signature Version 4, query parameters; Cloud Storage, signed URLs";
 
     "google-api-key" ["AIza"] Left => r"AIza[0-9A-Za-z_-]{33,}", "Google Cloud, API keys overview";
+    "google-api-key" ["AQ."] Left check Random bits 3.0 =>
+        r"AQ\.[0-9A-Za-z_-]{40,}", "Gemini API, API keys of the form that is bound to a service account";
     "google-oauth-client-secret" ["GOCSPX-"] Free =>
         r"GOCSPX-[A-Za-z0-9_-]{20,}", "Google Identity, OAuth client secrets";
     "google-access-token" ["ya29."] Left =>

@@ -119,6 +119,29 @@ pub(super) const RULES: &[Rule] = table! {
     ] Free + nocase check Word =>
         concat!("(?i:", database!(), ")", assign!(), r#"([^\s"'`\\,;}{)(]{4,128})"#),
         "environment variables of PostgreSQL, MySQL, MariaDB, Redis, SQL Server";
+    "database-password" [
+        "db_password" "db_pass" "database_password" "database_pass" "mysql_password" "mariadb_password"
+        "redis_password" "mongo_password" "mongodb_password" "smtp_password" "mail_password" "ldap_password"
+        "admin_password" "root_password" "dbpassword"
+    ] Free + nocase check Word =>
+        concat!(
+            "(?i:(?:db|database)_?pass(?:word)?|(?:mysql|mariadb|redis|mongo|mongodb|smtp|mail|ldap|admin|root)_password)",
+            assign!(), r#"([^\s"'`\\,;}{)(<>$.]{6,128})"#
+        ),
+        "variables that frameworks and images document for passwords of services";
+    "database-password" ["jdbc:"] Left + nocase check Literal =>
+        r#"(?i:jdbc):[^\s"']{1,300}?[?&;](?i:password|pwd)=([^\s"'&;\\]{3,128})"#, "JDBC, connection URLs";
+    "url-password" ["?password=" "&password=" "?pwd=" "&pwd="] Free + nocase check Word =>
+        r#"[?&](?i:password|pwd)=([^\s"'&;\\<>`$]{6,128})"#, "libpq and others, connection URIs: parameters";
+    "mysql-password" ["mysql" "mariadb"] Left check Word =>
+        concat!(
+            r"(?:mysql|mariadb)(?:dump|admin|import|show|check)?(?:[ \t]+[^\s|;&]{1,128}){0,12}?[ \t]+",
+            r#"-p([^\s"'|;&$<-][^\s"'|;&]{3,127})"#
+        ),
+        "mysql(1): -p with the password behind it";
+    "configured-password" ["password"] Free + nocase check Random bits 3.0 =>
+        r#"(?i:password)[ \t]+=[ \t]+"([^\s"'`\\<>(){}$]{10,128})""#,
+        "Terraform, variable definition files, and other languages of configuration";
     "connection-string-password" [
         "server=" "data source=" "host=" "user id=" "uid=" "username="
     ] Left + nocase check Literal =>

@@ -111,6 +111,8 @@ pub(super) const RULES: &[Rule] = table! {
         "Discord, webhooks";
     "telegram-bot-token" [":AA"] Left back 10 =>
         r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}", "Telegram Bot API, authorizing your bot";
+    "telegram-bot-token" ["/bot"] Free =>
+        r"/bot([0-9]{8,10}:[A-Za-z0-9_-]{32,36})", "Telegram Bot API, making requests: the token stands in the path";
     "teams-webhook" ["webhook.office.com"] Free =>
         concat!(
             r"webhook\.office\.com\\?/webhookb2\\?/([A-Za-z0-9@_-]{36,}\\?/IncomingWebhook\\?/[A-Za-z0-9]{20,}",

@@ -132,9 +132,9 @@ fn no_pattern_is_compiled_without_its_keyword() {
 fn what_only_looks_like_a_secret_is_reported_and_stays() {
     for (kind, template) in [
         ("generic-secret", "password = \"{a5}!{d3}{a3}\""),
-        ("generic-secret", "{\"db_password\": \"{w14}\"}"),
+        ("generic-secret", "{\"login_password\": \"{w14}\"}"),
         ("generic-secret", "const API_KEY = '{h12}{w12}';"),
-        ("generic-secret", "DB_PASSWORD={a6}{d2}"),
+        ("generic-secret", "LOGIN_PASSWORD={a6}{d2}"),
         ("high-entropy", "the value is {w40} today"),
     ] {
         let made = make(template, 7);

@@ -8,6 +8,24 @@ use super::super::Severity;
 use super::{make, scanner, secrets};
 
 #[test]
+fn examples_of_aws_documentation_are_no_secrets() {
+    let (id, key) = ("AKIA", "wJalrXUtnFEMI/K7MD|ENG/bPxRfiCYEXAMPLEKEY".replace('|', ""));
+    let texts = [
+        format!("aws_access_key_id = {id}IOSFODNN7EXAMPLE"),
+        format!("{id}I44QH8DHBEXAMPLE and ASIAIOSFODNN7EXAMPLE"),
+        format!("aws_secret_access_key = {key}"),
+        format!("{id}IOSFODNN7EXAMPLE,{key}"),
+        "AWS_SECRET_ACCESS_KEY=je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY".to_owned(),
+    ];
+    for text in texts {
+        assert_eq!(secrets(&text), [], "{text}");
+    }
+    let near = make("AKIA{L9}EXAMPLF", 7).text;
+    assert_eq!(secrets(&near).len(), 1, "{near}");
+    assert_eq!(secrets("basic SFNT/TrueType fonts"), []);
+}
+
+#[test]
 fn what_only_looks_random_stays() {
     for template in [
         "commit {h40}",

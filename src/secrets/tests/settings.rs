@@ -67,7 +67,7 @@ fn what_is_allowed_stays_and_the_rest_goes() {
     );
     // Part of a secret is not the secret.
     assert!(!kept(&id[..10]).contains(id));
-    let made = make("password = \"{w14}\" {w40}", 1);
+    let made = make("password: \"{w14}\" {w40}", 1);
     assert_eq!(
         with(&["kind:generic-secret", "kind:high-entropy"], &[])
             .unwrap()

@@ -225,6 +225,7 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
         "https://disc|ord.com/api/webhooks/{d18}/{u68}",
         "https://disc|ord.com/api/webhooks/{d18}",
     ),
+    ("telegram-bot-token", "GET /bot{d9}:AA{u33}/x", "/bot{d9}:{u10}/x"),
     ("telegram-bot-token", "{d10}:AA{u33}", "{d10}:AA{u20} {d5}:AA{u33}"),
     (
         "teams-webhook",
@@ -599,4 +600,13 @@ pub(super) const SAMPLES: &[(&str, &str, &str)] = &[
         "Server=tcp:x.example,1433;Database=d;User ID=ana;Password={w14};Encrypt=true",
         "Server=x;Database=d;Integrated Security=true",
     ),
+    ("google-api-key", "GEMINI_KEY=AQ.Ab{u50}", "AQ.{u20} FAQ.Ab{u50}"),
+    ("database-password", "jdbc:my://h/d?password={w12}", "jdbc:h2:mem:t"),
+    ("database-password", "jdbc:sqlserver://h;password={w9};", "jdbc:h2:m"),
+    ("database-password", "DB_PASSWORD={w12}", "DB_PASSWORD=$S DB_PASS=pass"),
+    ("database-password", "redis_password: '{w14}'", "redis_password: x"),
+    ("url-password", "pg://h/d?user=u&password={w12}", "pg://h/d?user=u"),
+    ("mysql-password", "mysqldump -u root -p{w10} shop", "mysqldump -p shop"),
+    ("mysql-password", "mysql -P 3307 -uroot -p{w9}", "mysql -P 3307"),
+    ("configured-password", "x_password = \"{w14}\"", "password = \"{a14}\""),
 ];

@@ -125,7 +125,7 @@ pub fn add(
     file.set_len(keep).map_err(io("write"))?;
     file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
     file.write_all(&bytes).map_err(io("write"))?;
-    file.sync_data().map_err(io("write"))?;
+    os::sync_data(&file).map_err(io("write"))?;
     if keep == 0 {
         os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
     }
@@ -171,15 +171,12 @@ fn number(line: &[u8]) -> Option<u64> {
 
 fn bytes(repo: &Repository, session: &str) -> Result<Option<Vec<u8>>, Error> {
     let path = private_path(repo).join("drafts").join(name(session));
-    match os::read_regular(&path) {
-        Ok(mut bytes) => {
-            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            bytes.truncate(whole);
-            Ok(Some(bytes))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", path)(error)),
-    }
+    let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", path))?;
+    Ok(bytes.map(|mut bytes| {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        bytes.truncate(whole);
+        bytes
+    }))
 }
 
 /// Reads the pending changes of a session; empty when there is no file.
@@ -206,10 +203,9 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
 /// first and last bytes only.
 pub fn waits(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>) -> Result<Option<u64>, Error> {
     let path = private_path(repo).join("drafts").join(name(session));
-    let mut file = match os::open_regular(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read", path)(error)),
+    let found = os::notices::if_readable(os::open_regular(&path), &path).map_err(Error::io("read", &path))?;
+    let Some(mut file) = found else {
+        return Ok(None);
     };
     let (last, len) = end(&mut file).map_err(Error::io("read", &path))?;
     let mut first = [0; 256];

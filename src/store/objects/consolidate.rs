@@ -1,4 +1,5 @@
-//! Keeping our packs few: every save adds one, and git starts a repack of its own at 50 (`gc.autoPackLimit`).
+//! Keeping our packs few: every save adds one, and git starts a repack of its own at 50 (`gc.autoPackLimit`), counting the
+//! user's own as well. So there are never more than ten of ours, those included that are merged and still there.
 //!
 //! Our packs hold no deltas, so their entries are copied byte for byte. The smallest packs are merged until each one
 //! left is at least twice as large as all smaller ones together, so every byte is copied a logarithmic number of times.
@@ -18,16 +19,20 @@ use super::{name, seal};
 use crate::os;
 use crate::store::{Error, Repository, lock, paths};
 
-/// More packs of ours than this are too many. Well below git's 50, as the user's own count as well.
-const TOO_MANY: usize = 16;
+/// More packs of ours than this are too many: with the merged one, one that is being written and the old ones that stay
+/// for [`GRACE`] they come to ten.
+const TOO_MANY: usize = 5;
+/// More than this, merged ones among them, are never left behind.
+const MOST: usize = 8;
 /// An entry larger than this stays where it is: copying it again and again costs more than one more pack.
 const LARGE_PACK: u64 = 512 * 1024 * 1024;
 
 /// How much of a pack is read at once.
 const BUFFER: usize = 256 * 1024;
 
-/// How long merged packs stay.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long merged packs stay: who lists the directory just then sees the old ones or the new one. Who sees neither looks
+/// again, as git does for its own repack, which removes the old ones at once.
+const GRACE: Duration = Duration::from_millis(10);
 
 /// How old a note of a running `git gc` may be, as in git.
 const GC_LIMIT: Duration = Duration::from_secs(12 * 3600);
@@ -44,11 +49,11 @@ struct SmallPack {
     size: u64,
 }
 
-/// Merges our packs if there are more than 16 of them. A cheap look at the directory otherwise.
+/// Merges our packs if there are more than five of them. A cheap look at the directory otherwise.
 ///
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
 /// they have listed already), and with packs under a `.keep`. Call it when no lock is held: merging takes time that
-/// other processes should not wait for. The merged packs go with a later call, at least a second
+/// other processes should not wait for. The merged packs go with a later call, a moment
 /// after: somebody reading the directory meanwhile sees the new one or the old ones, not neither.
 pub fn consolidate(repo: &Repository) -> Result<ConsolidationOutcome, Error> {
     let directory = paths::objects_dir(repo).join("pack");
@@ -64,12 +69,20 @@ pub fn consolidate(repo: &Repository) -> Result<ConsolidationOutcome, Error> {
         Err(Error::Busy { .. }) => return Ok(none),
         lock => lock?,
     };
-    let merged = match remove_superseded(&directory, &note)? {
+    let mut removed = remove_superseded(&directory, &note)?;
+    if matches!(removed, RemovalOutcome::NotYet) && ours(indexes(&directory)?).len() > MOST {
+        // Saves that follow one another faster than that wait for the old ones to go.
+        std::thread::sleep(GRACE);
+        removed = remove_superseded(&directory, &note)?;
+    }
+    let merged = match removed {
         RemovalOutcome::NotYet => return Ok(none),
         RemovalOutcome::Some(merged) => merged,
     };
     // Again under the lock: another process may have been at it.
-    let found = ours(indexes(&directory)?);
+    let mut found = ours(indexes(&directory)?);
+    // What is too large to be copied again and again cannot be made fewer.
+    found.retain(|candidate| candidate.size <= LARGE_PACK);
     if found.len() > TOO_MANY {
         merge(repo, &directory, &note, choose(&found))?;
     }
@@ -180,10 +193,9 @@ fn ours(indexes: Vec<PathBuf>) -> Vec<SmallPack> {
 
 /// The smallest packs, as many as it takes for the next one to be at least twice as large as all of them.
 fn choose(found: &[SmallPack]) -> &[SmallPack] {
-    let small = found.partition_point(|candidate| candidate.size <= LARGE_PACK);
     let mut total = 0;
     let mut count = 0;
-    for (position, candidate) in found[..small].iter().enumerate() {
+    for (position, candidate) in found.iter().enumerate() {
         // At least half of what is too many, so that this does not happen at every save.
         if position > TOO_MANY / 2 && candidate.size >= 2 * total {
             break;

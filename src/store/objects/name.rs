@@ -17,7 +17,7 @@ pub(super) fn fresh(hash: gix::hash::Kind) -> io::Result<String> {
 }
 
 /// Whether a pack, named without its extension, is one of ours.
-pub(super) fn is_ours(stem: &str) -> bool {
+pub(in crate::store) fn is_ours(stem: &str) -> bool {
     let Some(digits) = stem.strip_prefix("pack-").filter(|digits| digits.is_ascii()) else {
         return false;
     };

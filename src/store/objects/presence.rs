@@ -126,7 +126,7 @@ impl ObjectPresence {
 }
 
 /// The object directories of a repository, its own first.
-pub(super) fn directories(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+pub(in crate::store) fn directories(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
     let objects = paths::objects_dir(repo);
     let mut directories = vec![objects.clone()];
     let beside = gix::odb::alternate::resolve(objects, repo.current_dir()).map_err(Error::gix("read alternates"))?;

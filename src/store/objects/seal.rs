@@ -73,7 +73,7 @@ impl TempFile {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        self.file.sync_all().map_err(Error::io("write to the disk", &self.path))
+        os::sync(&self.file).map_err(Error::io("write to the disk", &self.path))
     }
 
     fn rename(&mut self, target: &Path) -> Result<(), Error> {
@@ -120,12 +120,12 @@ pub(super) struct KeepFile {
 }
 
 impl KeepFile {
-    fn create(path: &Path) -> Result<Self, Error> {
+    fn create(path: &Path, sharing: Sharing) -> Result<Self, Error> {
         loop {
             let Some(mut file) = create_locked(path, 0o600).map_err(Error::io("create", path))? else {
                 continue;
             };
-            let written = file.write_all(KEEP_TEXT);
+            let written = sharing.apply(&file).and_then(|()| file.write_all(KEEP_TEXT));
             let keep = Self {
                 _file: file,
                 path: path.to_owned(),
@@ -202,7 +202,7 @@ pub(super) fn place(closed: FinishedPack, directory: &Path, sharing: Sharing) ->
         )))
     })?;
     let base = directory.join(name::fresh(checksum.kind()).map_err(Error::io("create a file in", directory))?);
-    let keep = KeepFile::create(&base.with_extension("keep"))?;
+    let keep = KeepFile::create(&base.with_extension("keep"), sharing)?;
     let mut undo = Undo {
         base: &base,
         armed: true,

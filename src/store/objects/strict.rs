@@ -19,7 +19,10 @@ use super::{loose, name, offsets, presence};
 use crate::os;
 use crate::store::{Error, Repository};
 
-/// Problem of an object.
+/// Blobs above this size are not held in memory as a whole.
+const LARGE: u64 = 16 << 20;
+
+/// What is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectProblem {
     /// It is not there.
@@ -36,6 +39,7 @@ pub struct StrictReader<'r> {
 }
 
 struct StrictPack {
+    path: PathBuf,
     index: index::File,
     data: Option<data::File>,
     /// Where each entry begins, in the order of the index.
@@ -87,6 +91,57 @@ impl<'r> StrictReader<'r> {
         }
         let object = object.detach();
         of_kind((object.kind, object.data), kind)
+    }
+
+    /// The contents of a tree, nothing of a blob, after checking all of it: one above 16 MiB in bounded memory.
+    pub fn check(&mut self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, ObjectProblem> {
+        let header = self.repo.try_find_header(id).ok().flatten();
+        let is_large = header.is_some_and(|header| header.kind() == Kind::Blob && header.size() > LARGE);
+        if kind == Kind::Blob
+            && is_large
+            && let Some(checked) = self.check_large(id)
+        {
+            return checked.map(|()| Vec::new());
+        }
+        self.read(id, kind)
+    }
+
+    /// The same for a large blob; `None` where it is not stored as one stream.
+    fn check_large(&mut self, id: ObjectId) -> Option<Result<(), ObjectProblem>> {
+        let wrong = |why: &str| Some(Err(ObjectProblem::Corrupt(why.to_owned())));
+        if let Err(unsound) = self.packed(&id) {
+            return Some(Err(unsound));
+        }
+        for pack in &self.packs {
+            let Some(at) = pack.index.lookup(id) else { continue };
+            let entry = pack.data.as_ref()?.entry(*pack.offsets.get(at as usize)?).ok()?;
+            if entry.header.as_kind() != Some(Kind::Blob) {
+                return None;
+            }
+            let mut file = fs::File::open(pack.path.with_extension("pack")).ok()?;
+            io::Seek::seek(&mut file, io::SeekFrom::Start(entry.data_offset)).ok()?;
+            let mut hasher = super::object_hasher(self.repo.object_hash(), Kind::Blob, entry.decompressed_size);
+            let mut contents = flate2::read::ZlibDecoder::new(io::BufReader::with_capacity(CHUNK, file));
+            let mut buffer = vec![0; CHUNK];
+            loop {
+                match read_some(&mut contents, &mut buffer) {
+                    Ok(0) => break,
+                    Ok(count) => hasher.update(&buffer[..count]),
+                    Err(_) => return wrong("its compressed data is damaged"),
+                }
+            }
+            return match hasher.try_finalize() {
+                Ok(found) if found == id => Some(Ok(())),
+                _ => wrong("its bytes have another id"),
+            };
+        }
+        let mut paths = self.directories.iter().map(|directory| loose::path(directory, &id));
+        let verified = paths.find_map(|path| loose::verify(&path, &id).ok())?;
+        if verified {
+            Some(Ok(()))
+        } else {
+            wrong("its bytes have another id")
+        }
     }
 
     /// Whether a pack has it, after checking its entry in each pack that has.
@@ -147,6 +202,7 @@ impl StrictPack {
     fn open(path: &Path, hash: gix::hash::Kind) -> Option<Self> {
         let index = index::File::at(path, hash).ok()?;
         let mut pack = Self {
+            path: path.to_owned(),
             index,
             data: None,
             offsets: Vec::new(),

@@ -58,7 +58,7 @@ pub(super) fn write<'a>(
         let mut file = os::private_file(&path, paths::sharing(repo))?;
         file.set_len(0)?;
         file.write_all(&text)?;
-        file.sync_all()?;
+        os::sync(&file)?;
         os::sync_dir(&directory)
     };
     let put = put();

@@ -64,7 +64,7 @@ impl LockFile {
         sharing.apply(&file).map_err(Error::io("set the mode of", &held.note))?;
         if !contents.is_empty() {
             file.write_all(contents)
-                .and_then(|()| file.sync_all())
+                .and_then(|()| os::sync(&file))
                 .map_err(Error::io("write", &held.note))?;
         }
         match os::retry(wait, || held.link(contents, sharing)) {
@@ -91,19 +91,19 @@ impl LockFile {
             Ok(()) => Ok(Some(false)),
             Err(error) => match error.kind() {
                 io::ErrorKind::AlreadyExists => Ok(None),
-                io::ErrorKind::NotFound => {
-                    // The directory is missing, or was removed by a git that found it empty: again, after making it.
-                    if let Some(directory) = self.lock.parent() {
-                        os::create_dir_durable(directory, sharing)?;
-                    }
-                    Ok(None)
-                }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported | io::ErrorKind::TooManyLinks => {
-                    self.copy(contents, sharing)
-                }
-                _ => Err(error),
+                io::ErrorKind::NotFound => self.make_directory(sharing),
+                // Whatever else it says, the file may be created in another way, as git does. If not, that says why.
+                _ => self.copy(contents, sharing),
             },
         }
+    }
+
+    /// For a directory that is missing, or that a git removed which found it empty: the next try finds it.
+    fn make_directory(&self, sharing: os::Sharing) -> io::Result<Option<bool>> {
+        if let Some(directory) = self.lock.parent() {
+            os::create_dir_durable(directory, sharing)?;
+        }
+        Ok(None)
     }
 
     /// The way without hard links.
@@ -112,10 +112,11 @@ impl LockFile {
         let mut file = match OpenOptions::new().write(true).create_new(true).open(&self.lock) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self.make_directory(sharing),
             Err(error) => return Err(error),
         };
         sharing.apply(&file)?;
-        let filled = file.write_all(contents).and_then(|()| file.sync_all());
+        let filled = file.write_all(contents).and_then(|()| os::sync(&file));
         if filled.is_err() {
             let _ = fs::remove_file(&self.lock);
         }
@@ -156,7 +157,7 @@ impl LockFile {
             }
             let mut file = OpenOptions::new().write(true).truncate(true).open(&self.lock)?;
             file.write_all(contents)?;
-            file.sync_all()
+            os::sync(&file)
         };
         fill().map_err(Error::io("write", &self.lock))
     }

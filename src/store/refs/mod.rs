@@ -18,7 +18,7 @@ use std::time::Duration;
 use gix::ObjectId;
 
 use super::objects::ObjectPresence;
-use super::{Error, Repository, Signature, lock, uses_reftable};
+use super::{Error, Repository, Signature, lock, unsynced, uses_reftable};
 use crate::os::{self, CleanupFailure};
 pub use head::{Head, head};
 
@@ -157,6 +157,9 @@ pub fn update(
     if edits.is_empty() {
         return Ok(Vec::new());
     }
+    if edits.iter().any(|edit| edit.new.is_some()) {
+        unsynced::sync_young(repo)?;
+    }
     let _held = hold(repo, wait)?;
     let left = if uses_reftable(repo) {
         reftable::update(repo, edits, who, wait).map(|()| Vec::new())
@@ -226,6 +229,39 @@ pub fn forget_logs(
         match read(repo, name)? {
             Some(id) => reflog::replace(repo, name, id, who, message)?,
             None => reflog::remove(repo, name)?,
+        }
+    }
+    Ok(())
+}
+
+/// Takes the lines out of reflogs whose values `is_gone` names, so that they keep nothing from a collection of garbage.
+///
+/// What a ref is now stays in its log. A kill leaves each log as it was or as it is to be.
+pub fn drop_from_logs(
+    repo: &Repository,
+    names: &[String],
+    is_gone: &dyn Fn(&ObjectId) -> bool,
+    wait: Duration,
+) -> Result<(), Error> {
+    for name in names {
+        check_name(name)?;
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    let _held = hold(repo, wait)?;
+    if !uses_reftable(repo) {
+        journal::recover(repo)?;
+    }
+    for name in names {
+        let Ok(Some(now)) = read_unproved(repo, name) else {
+            continue;
+        };
+        let drops = |id: &ObjectId| *id != now && is_gone(id);
+        if uses_reftable(repo) {
+            reftable::drop_from_log(repo, name, &drops)?;
+        } else {
+            reflog::drop_lines(repo, name, &drops)?;
         }
     }
     Ok(())

@@ -72,7 +72,7 @@ pub(super) fn append(
     }
     let appended = ReflogAppend { file, length, path };
     let mut file = &appended.file;
-    let mut written = file.write_all(&line).and_then(|()| file.sync_all());
+    let mut written = file.write_all(&line).and_then(|()| os::sync(file));
     if written.is_ok() && created {
         written = appended.path.parent().map_or(Ok(()), os::sync_dir);
     }
@@ -102,7 +102,50 @@ pub(super) fn replace(
     put.map_err(failed)
 }
 
-/// Opens the log, and returns whether it is new.
+/// Takes the lines out whose new value `drops` names. The old value of each line that stays becomes the new one of the
+/// line before it, as git keeps the objects of both.
+pub(super) fn drop_lines(repo: &Repository, name: &str, drops: &dyn Fn(&ObjectId) -> bool) -> Result<(), Error> {
+    let path = path(repo, name);
+    let bytes = match os::read_regular(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let (mut kept, mut before, mut dropped) = (Vec::with_capacity(bytes.len()), None::<ObjectId>, false);
+    for line in bytes.lines() {
+        let mut words = line.splitn(3, |&byte| byte == b' ');
+        let old = words.next().unwrap_or_default();
+        let new = words.next().and_then(|hex| ObjectId::from_hex(hex).ok());
+        let (Some(new), Some(rest)) = (new, words.next()) else {
+            // Nobody can say what it keeps; git passes over it.
+            kept.extend_from_slice(line);
+            kept.push(b'\n');
+            continue;
+        };
+        let old_goes = ObjectId::from_hex(old).is_ok_and(|old| drops(&old));
+        if drops(&new) {
+            dropped = true;
+            continue;
+        }
+        let old = if old_goes {
+            dropped = true;
+            before.unwrap_or_else(|| new.kind().null()).to_string().into_bytes()
+        } else {
+            old.to_vec()
+        };
+        kept.extend_from_slice(&old);
+        kept.extend_from_slice(format!(" {new} ").as_bytes());
+        kept.extend_from_slice(rest);
+        kept.push(b'\n');
+        before = Some(new);
+    }
+    if !dropped {
+        return Ok(());
+    }
+    os::replace(&path, &kept, paths::sharing(repo), true).map_err(Error::io("write", path))
+}
+
+/// Opens the log, and tells whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = paths::sharing(repo);
     let mut options = OpenOptions::new();

@@ -100,6 +100,21 @@ pub(super) fn forget_logs(repo: &Repository, names: &[String]) -> Result<(), Err
     Ok(())
 }
 
+/// Takes the entries of a reflog out whose values `drops` names.
+pub(super) fn drop_from_log(repo: &Repository, name: &str, drops: &dyn Fn(&ObjectId) -> bool) -> Result<(), Error> {
+    let entries = reflog(repo, name)?;
+    let goes = entries.iter().enumerate().filter(|(_, entry)| drops(&entry.new));
+    // By number: each deletion moves the entries behind it, so the oldest goes first.
+    let selectors: Vec<_> = goes.rev().map(|(at, _)| format!("{name}@{{{at}}}")).collect();
+    for selector in selectors {
+        git(repo)
+            .config("core.fsync=all")
+            .args(["reflog", "delete", "--rewrite", &selector])
+            .run()?;
+    }
+    Ok(())
+}
+
 /// The present value of a ref if it is as expected.
 fn check(repo: &Repository, edit: &RefUpdate) -> Result<Option<ObjectId>, Error> {
     let value = read(repo, &edit.name)?;

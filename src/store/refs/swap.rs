@@ -300,7 +300,7 @@ fn roll_back(moved: &[(PathBuf, Option<ObjectId>)]) -> io::Result<()> {
                 // The lock was freed by the rename; taking it again keeps git out.
                 let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
                 let written = io::Write::write_all(&mut file, format!("{old}\n").as_bytes())
-                    .and_then(|()| file.sync_all())
+                    .and_then(|()| os::sync(&file))
                     .and_then(|()| fs::rename(&lock, path));
                 if written.is_err() {
                     let _ = fs::remove_file(&lock);

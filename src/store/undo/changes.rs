@@ -33,7 +33,7 @@ pub fn write_changes(repo: &Repository, n: u64, changes: &[PathChange]) -> Resul
     let written = os::private_file(&path, sharing(repo)).and_then(|mut file| {
         file.set_len(0)?;
         file.write_all(&bytes)?;
-        file.sync_data()
+        os::sync_data(&file)
     });
     written.map_err(Error::io("write", path))
 }

@@ -218,7 +218,13 @@ impl IndexLock {
         let linked = os::retry(wait, || match fs::hard_link(&named, &path) {
             Ok(()) => Ok(Some(())),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+            // No hard links here: the text comes a moment after the name, as in git.
+            Err(_) => match fs::File::options().write(true).create_new(true).open(&path) {
+                Ok(mut file) => file.write_all(lock_text(token).as_bytes()).map(Some),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+                Err(error) => Err(error),
+            },
         });
         let _ = fs::remove_file(&named);
         match linked {
@@ -252,7 +258,7 @@ impl IndexLock {
     }
 
     fn put(&self) -> Result<(), Error> {
-        let synced = fs::File::open(&self.copy).and_then(|file| file.sync_all());
+        let synced = fs::File::open(&self.copy).and_then(|file| os::sync(&file));
         synced.map_err(Error::io("write", &self.copy))?;
         fs::rename(&self.copy, &self.index).map_err(Error::io("write", &self.index))
     }

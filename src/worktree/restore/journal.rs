@@ -64,10 +64,9 @@ pub fn is_in(directory: &std::path::Path) -> bool {
 /// The unfinished restore of this working tree, if there is one.
 pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
     let path = path(repo);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read", path)(error)),
+    let bytes = os::notices::if_readable(fs::read(&path), &path).map_err(Error::io("read", &path))?;
+    let Some(bytes) = bytes else {
+        return Ok(None);
     };
     let journal: Journal = serde_json::from_slice(&bytes).map_err(store::Error::malformed(OwnFile::Journal, &path))?;
     if journal.version != VERSION {
@@ -86,7 +85,7 @@ pub fn write(repo: &Repository, journal: &Journal) -> Result<(), Error> {
     let written = os::private_file(&fresh, sharing).and_then(|mut file| {
         file.set_len(0)?;
         file.write_all(&text)?;
-        file.sync_all()
+        os::sync(&file)
     });
     written.map_err(Error::io("write", &fresh))?;
     let another = path.exists();

@@ -17,13 +17,6 @@ pub enum Error {
         /// The repository.
         path: PathBuf,
     },
-    /// The repository belongs to another user, so the filters in its settings must not be run; without them the
-    /// content would be stored in another form than git's.
-    #[error("detected dubious ownership in repository at '{}'", path.display())]
-    Ownership {
-        /// The working tree.
-        path: PathBuf,
-    },
     /// The index is there and cannot be read.
     #[error("cannot read index file '{}': {}", path.display(), crate::os::clause(&source.to_string()))]
     Index {
@@ -102,7 +95,6 @@ impl Error {
     /// The command or setting that makes it work, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Ownership { path } => Some(format!("git config --global --add safe.directory '{}'", path.display())),
             Self::Index { .. } => {
                 Some("git status shows whether git can read it; 'git reset' writes a new one".to_owned())
             }

@@ -75,6 +75,15 @@ pub fn lfs_pointer(blob: &[u8]) -> Option<String> {
     lfs::Pointer::parse(blob).map(|pointer| pointer.sha256)
 }
 
+/// Where the content of git-lfs with this SHA-256, in hexadecimal, lies; `None` if it is not here.
+pub fn lfs_content(repo: &Repository, sha256: &str) -> Result<Option<std::path::PathBuf>, Error> {
+    let pointer = lfs::Pointer {
+        sha256: sha256.to_owned(),
+        size: 0,
+    };
+    Ok(Some(Lfs::of(repo)?.path(&pointer)).filter(|path| path.is_file()))
+}
+
 /// The most bytes that a pointer of git-lfs has.
 pub const LFS_POINTER: u64 = lfs::MAX_POINTER;
 
@@ -125,15 +134,13 @@ pub struct Snapshot {
 
 /// Takes a snapshot of the working tree of `repo`, storing new objects with `writer`.
 ///
-/// With a writer that keeps nothing it only computes the ids. Fails if there is no working tree, its owner is not
-/// trusted, the index cannot be read or an object cannot be written; what concerns single files is listed.
+/// With a writer that keeps nothing it only tells what a snapshot would be. Fails if there is no working tree, the index
+/// cannot be read or an object cannot be written; what concerns single files is listed. Whether the owner of the
+/// repository is trusted was decided when it was opened.
 pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -> Result<Snapshot, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
-    if repo.git_dir_trust() != gix::sec::Trust::Full {
-        return Err(Error::Ownership { path: root.to_owned() });
-    }
     let settings = SnapshotSettings::of(repo)?;
     let ignore = ignore::GlobalPatterns::read(repo, settings.case())?;
     let exclude = ignore::GlobalPatterns::of_patterns(options.exclude, settings.case());

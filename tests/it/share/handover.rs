@@ -295,3 +295,38 @@ fn what_a_refused_push_fetched_is_told_by_fetch() {
     world.checkpoint(["pull", "origin", "auth"]).success();
     world.checkpoint(["fetch"]).success().stdout_lacks("waits");
 }
+
+#[test]
+fn notes_on_commits_go_along_and_nobodys_are_replaced() {
+    let world = shared();
+    let start = |session: &str| {
+        world.git(["config", "checkpoint.commitNotes", "on"]).success();
+        world.checkpoint(["start", session]).success();
+        world.checkpoint(["hooks", "install"]).success();
+        world.file(session, session);
+        world.git(["add", session]).success();
+        world.git(["commit", "--quiet", "-m", session]).success();
+    };
+    start("one");
+    world.checkpoint(["push"]).success();
+    let ours = world.git_line(["rev-parse", "refs/notes/checkpoints"]);
+    assert_eq!(at(&world, "hub", "refs/notes/checkpoints"), ours);
+    clone(&world, "other");
+    start("two");
+    world.checkpoint(["push"]).success();
+    world.checkpoint(["push"]).success();
+    let count = world
+        .git_line(["-C", "../hub", "notes", "--ref=checkpoints", "list"])
+        .lines()
+        .count();
+    assert_eq!(count, 2, "both");
+    assert_eq!(world.git_line(["for-each-ref", "refs/notes"]).lines().count(), 1);
+    // A secret in one stops the push as any other.
+    let token = ["glpat-", "q7Zs2Lx9Rw4Tb8Nd1Kf6"].concat();
+    world
+        .git(["notes", "--ref=checkpoints", "append", "-m", &token])
+        .success();
+    world.checkpoint(["push"]).code(4).stderr_has("notes on commits");
+    world.git(["config", "checkpoint.commitNotes", "off"]).success();
+    world.checkpoint(["push"]).success();
+}

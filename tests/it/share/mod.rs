@@ -6,6 +6,7 @@ mod handover;
 mod hostile;
 mod provenance;
 mod refusing;
+mod secrets;
 mod shapes;
 
 use crate::support::World;

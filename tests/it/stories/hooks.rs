@@ -527,3 +527,102 @@ fn a_message_that_git_refuses_gets_no_trailer() {
     commit(&["-m", "third"], "false").success();
     assert!(message().starts_with("third\n\nCheckpoint-Id: "), "{}", message());
 }
+
+#[test]
+fn a_directory_of_hooks_that_is_tracked_is_not_changed_unasked() {
+    for (place, setting) in [
+        (".githooks", Some(".githooks")),
+        ("tools/git/hooks", Some("tools/git/hooks")),
+        ("hooks dir", Some("hooks dir")),
+        (".githooks", None),
+    ] {
+        let world = World::with_commit();
+        own_hook(
+            &world,
+            &format!("{place}/post-commit"),
+            "#!/bin/sh\necho own >>\"$HOME/calls\"\n",
+        );
+        if let Some(setting) = setting {
+            world.git(["config", "core.hooksPath", setting]).success();
+        } else {
+            // The repository's own directory leads there.
+            fs::remove_dir_all(world.path(".git/hooks")).unwrap();
+            symlink(format!("../{place}"), world.path(".git/hooks")).unwrap();
+        }
+        let install = |args: &[&str]| world.checkpoint(["hooks", "install"].iter().chain(args));
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", "hooks of the project"]).success();
+        let before = world.fingerprint();
+        for args in [&[][..], &["--dry-run"], &["--quiet"]] {
+            install(args).code(4).stderr_has("are tracked").stderr_has("--force");
+        }
+        world.fingerprint().assert_same_as(&before);
+        world.checkpoint(["start", "s"]).success();
+        install(&["--force"]).success();
+        let text = String::from_utf8(world.read(format!("{place}/post-commit"))).unwrap();
+        let machine = [world.root().to_str().unwrap(), env!("CARGO_MANIFEST_DIR")];
+        assert!(machine.iter().all(|path| !text.contains(path)), "{text}");
+        world.git(["commit", "--quiet", "-am", "with ours"]).success();
+        assert_eq!(log(&world, "s").len(), 1);
+        // A colleague without the program notices nothing.
+        let clone = world.root().join("clone");
+        world.git(["clone", "--quiet", ".", clone.to_str().unwrap()]).success();
+        world.enter("clone");
+        if let Some(setting) = setting {
+            world.git(["config", "core.hooksPath", setting]).success();
+        }
+        let commit = world.command("git", ["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+        commit.env("PATH", "/usr/bin:/bin").run().success().no_stderr();
+    }
+    let world = World::with_commit();
+    world.git(["config", "core.hooksPath", "mine"]).success();
+    own_hook(&world, "mine/post-commit", OWN);
+    world.checkpoint(["hooks", "install"]).success();
+}
+
+#[test]
+fn notes_follow_commits_that_are_amended_and_rebased() {
+    let world = hooked();
+    world.git(["config", "checkpoint.commitNotes", "on"]).success();
+    let commit = |name: &str| {
+        world.file(name, name);
+        world.git(["add", name]).success();
+        world.git(["commit", "--quiet", "-m", name]).success();
+    };
+    let noted = || -> Vec<bool> {
+        let log = world.git_line(["log", "--format=%H", "main~1.."]);
+        let commits = if log.is_empty() {
+            world.git_line(["log", "--format=%H"])
+        } else {
+            log
+        };
+        let has = |id: &str| world.git(["notes", "--ref=checkpoints", "show", id]).is_success();
+        commits.lines().map(has).collect()
+    };
+    world.git(["switch", "--quiet", "-c", "side"]).success();
+    for name in ["one", "two", "three", "four"] {
+        commit(name);
+    }
+    world.git(["switch", "--quiet", "main"]).success();
+    commit("base");
+    world.git(["switch", "--quiet", "side"]).success();
+    world.git(["rebase", "--quiet", "main"]).success();
+    assert_eq!(noted()[..4], [true; 4], "rebased");
+    world
+        .git(["commit", "--quiet", "--amend", "-m", "four, amended"])
+        .success();
+    assert_eq!(noted()[..4], [true; 4], "amended");
+    // Also where no session is current any more.
+    world.checkpoint(["finish"]).success();
+    world.git(["switch", "--quiet", "main"]).success();
+    world
+        .git(["commit", "--quiet", "--allow-empty", "-m", "later"])
+        .success();
+    world.git(["switch", "--quiet", "side"]).success();
+    world.git(["rebase", "--quiet", "main"]).success();
+    assert_eq!(noted()[..4], [true; 4], "rebased without a session");
+    world
+        .git(["commit", "--quiet", "--amend", "-m", "four, again"])
+        .success();
+    assert_eq!(noted()[..4], [true; 4], "amended without a session");
+}

@@ -357,3 +357,164 @@ fn saves_at_the_same_time_are_not_lost() {
     }
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// A history with autosaves and safety checkpoints on several of its checkpoints.
+fn busy() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    for n in 1..=4 {
+        world.advance(60);
+        world.file("src/main.txt", format!("{n}\n").repeat(300));
+        world.checkpoint(["save", "-m", &format!("n{n}")]).success();
+        if n == 3 {
+            world.file("src/main.txt", "not saved\n");
+            world.checkpoint(["watch", "--once"]).success();
+            world.checkpoint(["restore", "@~1", "--force"]).success();
+            world.checkpoint(["undo"]).success();
+        }
+    }
+    world
+}
+
+#[test]
+fn a_prune_is_no_damage_to_autosaves_the_undo_list_and_the_trash() {
+    let intact = |world: &World, after: &[&str]| {
+        let output = world.checkpoint(["verify", "--all"]);
+        assert!(output.is_success(), "after {after:?}: {}", output.stdout());
+    };
+    let world = busy();
+    let prune = |args: &[&str]| {
+        world.advance(60);
+        world.checkpoint(["prune"].iter().chain(args)).success();
+        intact(&world, args);
+    };
+    prune(&["--keep-last", "2"]);
+    prune(&["--keep-last", "1"]);
+    world.checkpoint(["undo"]).success();
+    intact(&world, &["undo"]);
+    world.checkpoint(["redo"]).success();
+    intact(&world, &["redo"]);
+    prune(&["--trash"]);
+    prune(&["--autosaves"]);
+    world.file("src/main.txt", "changed since\n");
+    world.checkpoint(["restore", "s", "--force"]).success();
+    intact(&world, &["restore"]);
+    world.checkpoint(["fork", "s", "--name", "f"]).success();
+    world.file("x", "x");
+    world.checkpoint(["watch", "--once"]).success();
+    world.checkpoint(["save", "-m", "of the fork"]).success();
+    prune(&["--keep-last", "1", "--trash", "--autosaves", "--force"]);
+    world.checkpoint(["delete", "f"]).success();
+    intact(&world, &["delete"]);
+    prune(&["--trash"]);
+}
+
+#[test]
+fn a_gap_that_an_earlier_version_did_not_note_is_no_damage_if_another_chain_notes_it() {
+    let world = busy();
+    let autosave = world.git_line(["for-each-ref", "--format=%(objectname)", "refs/checkpoints-autosave"]);
+    world.checkpoint(["prune", "--keep-last", "1"]).success();
+    // As it was written again on the first checkpoint without a word about the gap.
+    let start = world.git_line(["rev-list", "--max-parents=0", "--first-parent", "refs/checkpoints/s"]);
+    let snapshot = world.git_line(["rev-parse", &format!("{autosave}^2")]);
+    let message = world.git(["log", "-1", "--format=%B", &autosave]).stdout().to_owned();
+    let args = [
+        "commit-tree",
+        &format!("{autosave}^{{tree}}"),
+        "-p",
+        &start,
+        "-p",
+        &snapshot,
+    ];
+    let run = world.command("git", args).input(message).run();
+    world
+        .git([
+            "update-ref",
+            "refs/checkpoints-autosave/x/main",
+            run.success().stdout().trim(),
+        ])
+        .success();
+    world.checkpoint(["verify", "--all"]).success();
+    // A chain that skips what nobody pruned is damaged still.
+    world.checkpoint(["start", "t"]).success();
+    for n in 1..=2 {
+        world.file("src/main.txt", format!("t{n}"));
+        world.checkpoint(["save", "-m", "t"]).success();
+    }
+    let message = world
+        .git(["log", "-1", "--format=%B", "refs/checkpoints/t"])
+        .stdout()
+        .to_owned();
+    let args = [
+        "commit-tree",
+        "refs/checkpoints/t^{tree}",
+        "-p",
+        "refs/checkpoints/t~2",
+        "-p",
+        "refs/checkpoints/t^2",
+    ];
+    let run = world.command("git", args).input(message).run();
+    world
+        .git(["update-ref", "refs/checkpoints/t", run.success().stdout().trim()])
+        .success();
+    world
+        .checkpoint(["verify", "--all"])
+        .code(1)
+        .stdout_has("its successor names the digest");
+}
+
+#[test]
+fn what_was_said_to_be_freed_is_free_after_the_collection_that_is_named() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    let size = || {
+        let count = world.git_line(["count-objects", "-v"]);
+        let number = |key: &str| -> u64 {
+            let line = count.lines().find(|line| line.starts_with(key)).unwrap();
+            line.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        number("size:") + number("size-pack:")
+    };
+    let mut state = 1_u64;
+    for n in 1..=5 {
+        world.advance(60);
+        // Bytes that nothing compresses.
+        let bytes: Vec<u8> = (0..300_000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state.to_be_bytes()[0]
+            })
+            .collect();
+        world.file("data.bin", &bytes);
+        world.checkpoint(["save", "-m", &format!("n{n}")]).success();
+        if n == 3 {
+            world.file("data.bin", [&bytes[..], b"more"].concat());
+            world.checkpoint(["watch", "--once"]).success();
+        }
+    }
+    // The clock of these tests is far behind that of git's collection, which would expire all logs.
+    world.git(["config", "gc.reflogExpire", "never"]).success();
+    world.git(["config", "gc.reflogExpireUnreachable", "never"]).success();
+    let gc = || {
+        world.git(["gc", "--quiet", "--prune=now"]).success();
+    };
+    let pruned = world.checkpoint(["prune", "--keep-last", "1", "--advice"]);
+    pruned
+        .success()
+        .stdout_has("when the trash is emptied")
+        .stderr_has("git checkpoint prune --trash && git gc --prune=now");
+    gc();
+    let before = size();
+    let done = world.checkpoint(["prune", "--trash", "--json"]).success().stdout_json();
+    gc();
+    let freed = (before - size()) * 1024;
+    let said = done["frees_bytes"].as_u64().unwrap();
+    assert!(said > 800_000 && freed + 50_000 >= said, "{said} said, {freed} free");
+    world.checkpoint(["verify", "--all"]).success();
+    let log = world.git_line(["reflog", "show", "--format=%H", "refs/checkpoints/s"]);
+    let kept = world.git_line(["rev-list", "--first-parent", "refs/checkpoints/s"]);
+    assert!(
+        log.lines().all(|id| kept.contains(id)),
+        "only what the session has: {log}"
+    );
+}

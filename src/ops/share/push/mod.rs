@@ -6,9 +6,13 @@
 //! fetched and compared, and what is only here is pushed again if that is possible.
 
 mod answer;
+mod notes;
 mod send;
 
-use super::{Error, Leak, Wire, find, outgoing};
+use super::{
+    Error, Leak, Wire, find,
+    outgoing::{self, Going},
+};
 use crate::{
     model::{name::ShortName, report::CommitInfo, selector::Selector},
     ops::{Scene, select, session_choice},
@@ -64,6 +68,8 @@ pub struct PushOutcome {
     pub lfs: usize,
     /// How many autosaves went.
     pub autosaves: usize,
+    /// Why the notes on commits did not go, where they were to.
+    pub notes_stay: Option<String>,
     /// Whether nothing was sent.
     pub dry_run: bool,
 }
@@ -173,11 +179,22 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
         remote: &remote,
         wire,
     };
-    let known: Vec<_> = sessions
+    let autosaves = push.autosaves(&sessions)?;
+    let mut going: Vec<_> = sessions
         .iter()
-        .map(|(name, id, tracking)| (name.to_string(), *id, *tracking))
+        .map(|(name, tip, tracking)| Going {
+            what: name.to_string(),
+            tip: *tip,
+            tracking: *tracking,
+        })
         .collect();
-    let outgoing = outgoing::of(scene, &remote, &known, wire)?;
+    going.extend(autosaves.iter().map(|spec| Going {
+        what: "autosaves".to_owned(),
+        tip: spec.id,
+        tracking: None,
+    }));
+    let notes = notes::tip(&push)?;
+    let outgoing = outgoing::of(scene, &remote, &going, notes, wire)?;
     let leaks: Vec<_> = outgoing.leaks.into_iter().collect();
     if !leaks.is_empty() && !request.allow_secrets {
         return Err(Error::Secrets { leaks });
@@ -189,7 +206,9 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     let first = first
         .map(|id| history::commit_info(scene.repo, *id))
         .collect::<Result<_, _>>()?;
-    let (sessions, autosaves) = push.run(sessions)?;
+    let (sessions, autosaves) = push.run(sessions, autosaves)?;
+    let goes = notes.is_some() && !request.dry_run && sessions.iter().any(|sent| sent.fate.is_good());
+    let notes_stay = if goes { notes::send(&push)? } else { None };
     Ok(PushOutcome {
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
         remote: remote.name.clone(),
@@ -199,6 +218,7 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
         allowed: leaks,
         lfs: outgoing.pointers.len(),
         autosaves,
+        notes_stay,
         dry_run: request.dry_run,
     })
 }

@@ -31,8 +31,8 @@ pub(super) struct Push<'a> {
 }
 
 /// A ref as it is given to git.
-struct Spec {
-    id: ObjectId,
+pub(super) struct Spec {
+    pub(super) id: ObjectId,
     target: String,
     /// Expected remote value when the ref is replaced; `None` for a fast-forward.
     lease: Option<ObjectId>,
@@ -40,11 +40,14 @@ struct Spec {
 }
 
 impl Push<'_> {
-    pub(super) fn run(&self, sessions: Vec<SessionToPush>) -> Result<(Vec<PushedSession>, usize), Error> {
+    pub(super) fn run(
+        &self,
+        sessions: Vec<SessionToPush>,
+        mut autosaves: Vec<Spec>,
+    ) -> Result<(Vec<PushedSession>, usize), Error> {
         let order: Vec<ShortName> = sessions.iter().map(|(name, ..)| name.clone()).collect();
         let mut fates = BTreeMap::new();
         let mut open = sessions;
-        let mut autosaves = self.autosaves(&open)?;
         let mut sent_autosaves = 0;
         for attempt in 0..TRIES {
             let mut specs = Vec::new();
@@ -184,7 +187,7 @@ impl Push<'_> {
     }
 
     /// The autosaves of these sessions, under a name that no other machine has.
-    fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<Spec>, Error> {
+    pub(super) fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<Spec>, Error> {
         let mut specs = Vec::new();
         if !self.request.autosaves {
             return Ok(specs);

@@ -7,6 +7,11 @@
 //! to it since has given it a later time.
 
 mod record;
+/// Whom a file beside the cache belongs to.
+pub(in crate::worktree::snapshot) fn sharing_of(path: &Path) -> os::Sharing {
+    path.parent().map_or_else(os::Sharing::default, os::Sharing::as_in)
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -330,7 +335,7 @@ impl CacheBuilder {
     pub(super) fn begin(path: &Path, hash: gix::hash::Kind, settings: u64) -> Option<Self> {
         // The time that the file system gives to a file now; the machine's clock may be another one.
         let clock = path.with_extension("clock");
-        let file = os::private_file(&clock, os::Sharing::default()).ok()?;
+        let file = os::private_file(&clock, sharing_of(&clock)).ok()?;
         os::touch(&clock).ok()?;
         let meta = dir::file_meta(&file).ok()?;
         Some(Self {
@@ -360,7 +365,7 @@ impl CacheBuilder {
             return;
         }
         // Without it the next snapshot reads more.
-        let _ = os::replace_with(&self.path, os::Sharing::default(), false, &mut |file| {
+        let _ = os::replace_with(&self.path, sharing_of(&self.path), false, &mut |file| {
             self.write(file, old, content)
         });
     }

@@ -279,7 +279,7 @@ impl SnapshotMemory {
             file.flush()
         };
         // Without it the next snapshot looks more.
-        let _ = os::replace_with(&place(cache), os::Sharing::default(), false, &mut { write });
+        let _ = os::replace_with(&place(cache), super::cache::sharing_of(cache), false, &mut { write });
     }
 }
 

@@ -1,0 +1,101 @@
+//! The notes on commits, where the project's settings ask for them: they go along with the sessions that they name.
+//!
+//! Notes of several people are merged line by line, as nobody's are to be replaced. Where that is not possible the push of
+//! the sessions counts all the same, and it is reported.
+
+use super::{
+    super::{Error, exchange},
+    answer::RemoteAnswer,
+    send::Push,
+};
+use crate::{
+    ops::link::NOTES,
+    store::{self, ObjectId, refs},
+};
+
+/// How often it is tried again because the remote moved meanwhile.
+const TRIES: usize = 3;
+
+/// The notes that would go along.
+pub(super) fn tip(push: &Push<'_>) -> Result<Option<ObjectId>, Error> {
+    if !push.scene.settings.commit_notes {
+        return Ok(None);
+    }
+    Ok(refs::read(push.scene.repo, NOTES)?)
+}
+
+/// Sends them. Gives the reason if they did not go.
+pub(super) fn send(push: &Push<'_>) -> Result<Option<String>, Error> {
+    let mut why = None;
+    for _ in 0..TRIES {
+        let git = store::git(push.scene.repo)
+            .user_hooks()
+            .args([
+                "push",
+                "--porcelain",
+                "--no-follow-tags",
+                "--recurse-submodules=no",
+                "--",
+            ])
+            .args([&*push.remote.name, &format!("{NOTES}:{NOTES}")]);
+        let done = exchange(git, push.wire, None)?;
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        let answer = text
+            .lines()
+            .find_map(|line| RemoteAnswer::read(line).filter(|(target, _)| target == NOTES));
+        match answer {
+            Some((_, RemoteAnswer::Done | RemoteAnswer::UpToDate)) => return Ok(None),
+            Some((_, RemoteAnswer::Moved(_))) => {
+                if let Err(reason) = merge(push)? {
+                    return Ok(Some(reason));
+                }
+            }
+            Some((_, RemoteAnswer::Refused(reason))) => return Ok(Some(reason)),
+            None => why = done.words.lines().next_back().map(str::to_owned),
+        }
+    }
+    Ok(Some(
+        why.unwrap_or_else(|| "the remote moved again and again".to_owned()),
+    ))
+}
+
+/// Fetches what the remote has and merges it. The inner error is the reason why not.
+fn merge(push: &Push<'_>) -> Result<Result<(), String>, Error> {
+    let theirs = format!(
+        "refs/notes/checkpoints-of-{}",
+        store::remote::encoded(&push.remote.name)
+    );
+    let fetch = store::git(push.scene.repo)
+        .args([
+            "fetch",
+            "--no-tags",
+            "--no-prune",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+        ])
+        .args(["--no-recurse-submodules", "--refmap=", "--"])
+        .args([&*push.remote.name, &format!("+{NOTES}:{theirs}")]);
+    let fetched = exchange(fetch, push.wire, Some(push.scene.settings.max_fetch_size))?;
+    if fetched.code != Some(0) {
+        return Ok(Err("what the remote has of them cannot be fetched".to_owned()));
+    }
+    let git = || store::git(push.scene.repo);
+    let id = git()
+        .args(["rev-parse", "--verify", &theirs])
+        .text()
+        .map_err(store::Error::from)?;
+    let merged = git()
+        .args([
+            "notes",
+            "--ref",
+            NOTES,
+            "merge",
+            "--quiet",
+            "--strategy=cat_sort_uniq",
+            &id,
+        ])
+        .run();
+    let removed = git().args(["update-ref", "-d", &theirs]).run();
+    removed.map_err(store::Error::from)?;
+    Ok(merged.map(drop).map_err(|error| error.to_string()))
+}

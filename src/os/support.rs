@@ -1,0 +1,113 @@
+//! Calls that a file system may not have: which errors mean that, and what is done instead.
+
+use std::fs::File;
+use std::io;
+
+use super::notices::{self, Limit};
+
+/// Whether an error says that the file system or the kernel does not know the call, rather than that the call failed.
+///
+/// NFS without a lock daemon, Lustre, FUSE, SMB, shared directories of virtual machines and sandboxes answer so.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let unsupported = [
+            Errno::NOSYS,
+            Errno::OPNOTSUPP,
+            Errno::NOTSUP,
+            Errno::INVAL,
+            Errno::NOTTY,
+        ];
+        error
+            .raw_os_error()
+            .is_some_and(|number| unsupported.iter().any(|known| known.raw_os_error() == number))
+            || error.kind() == io::ErrorKind::Unsupported
+    }
+    #[cfg(not(unix))]
+    {
+        error.kind() == io::ErrorKind::Unsupported
+    }
+}
+
+/// Whether an error of a lock says that there are no locks.
+pub(super) fn has_no_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
+        return true;
+    }
+    is_unsupported(error)
+}
+
+/// Brings what was written to a file to the disk. Where the file system cannot, that is noted and no failure.
+pub fn sync(file: &File) -> io::Result<()> {
+    weaker(file.sync_all(), |_| false)
+}
+
+/// The same for the contents alone, without the times.
+pub fn sync_data(file: &File) -> io::Result<()> {
+    weaker(file.sync_data(), |_| false)
+}
+
+/// The same for a directory, which more file systems cannot.
+pub(super) fn sync_directory(directory: &File) -> io::Result<()> {
+    weaker(directory.sync_all(), |error| {
+        #[cfg(unix)]
+        {
+            error.raw_os_error() == Some(rustix::io::Errno::BADF.raw_os_error())
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = error;
+            false
+        }
+    })
+}
+
+fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> io::Result<()> {
+    match result {
+        Err(error) if is_unsupported(&error) || is_meant(&error) => {
+            notices::limited(Limit::Sync);
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    fn error(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    #[test]
+    fn what_is_not_supported_is_told_from_what_failed() {
+        for errno in [Errno::NOSYS, Errno::OPNOTSUPP, Errno::INVAL, Errno::NOTTY] {
+            assert!(is_unsupported(&error(errno)), "{errno}");
+            assert!(has_no_locks(&error(errno)), "{errno}");
+        }
+        assert!(has_no_locks(&error(Errno::NOLCK)));
+        assert!(
+            !is_unsupported(&error(Errno::BADF)),
+            "of a file it is a mistake of ours"
+        );
+        for errno in [
+            Errno::IO,
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::ROFS,
+            Errno::ACCESS,
+            Errno::INTR,
+        ] {
+            assert!(
+                !is_unsupported(&error(errno)) && !has_no_locks(&error(errno)),
+                "{errno}"
+            );
+            assert!(weaker(Err(error(errno)), |_| false).is_err(), "{errno}");
+        }
+    }
+}

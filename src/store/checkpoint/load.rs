@@ -1,0 +1,107 @@
+//! Reading a whole checkpoint. Where another tool rewrote its commits, what the document names is found through the parents.
+
+use super::{Checkpoint, Fault, commit_parts, entry, object_id, oid, read, siblings, tree_of};
+use crate::model::{
+    document::{self, Document},
+    id::{Digest, Oid},
+};
+use crate::os;
+use crate::store::{Kind, ObjectId, Repository};
+
+/// Reads a checkpoint and its document, and checks the document against its digest and its siblings. Where the files that
+/// it names are missing, they are taken from the snapshot commit.
+pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
+    let mut checkpoint = load_as_stored(repo, id)?;
+    if lacks_objects(repo, &checkpoint.document) {
+        follow_parents(repo, &mut checkpoint);
+        if checkpoint.is_rewritten {
+            os::notices::say(
+                "another tool rewrote checkpoints, such as git filter-repo: their files are those that it made of them; \
+                 anchor them anew: git checkpoint repair",
+            );
+        }
+    }
+    Ok(checkpoint)
+}
+
+/// The same, compared with its commits whether anything is missing or not.
+pub fn load_compared(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
+    let mut checkpoint = load_as_stored(repo, id)?;
+    follow_parents(repo, &mut checkpoint);
+    Ok(checkpoint)
+}
+
+fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
+    let entry = entry(repo, id)?;
+    let (siblings, blob) = siblings(repo, &entry)?;
+    let bytes = read(repo, blob, Kind::Blob, "document")?;
+    let digest = Digest::of(&bytes);
+    // The form is read first: a newer format may have moved its digest, and says so here.
+    let document = Document::from_bytes(&bytes);
+    if let Err(error @ document::Error::Newer(_)) = document {
+        return Err(error.into());
+    }
+    if entry.trailers.digest.as_ref() != Some(&digest) {
+        return Err(Fault::Digest {
+            recorded: entry.trailers.digest.clone(),
+            found: digest,
+        });
+    }
+    let document = document?;
+    let named = siblings.named();
+    if named != document.trees {
+        let differs = |name: &&String| named.get(*name) != document.trees.get(*name);
+        let name = named
+            .keys()
+            .chain(document.trees.keys())
+            .find(differs)
+            .cloned()
+            .unwrap_or_default();
+        return Err(Fault::Sibling { name });
+    }
+    Ok(Checkpoint {
+        entry,
+        document,
+        digest,
+        is_rewritten: false,
+    })
+}
+
+/// Takes the files and HEAD from the snapshot commit where it has others than the document names.
+///
+/// A tool that rewrites history (git filter-repo, git filter-branch, the BFG) gives commits and trees other ids and leaves
+/// the document as it is; what it made is found through the parents. A snapshot commit that cannot be read says nothing.
+fn follow_parents(repo: &Repository, checkpoint: &mut Checkpoint) {
+    let (Some(commit), Some(named)) = (checkpoint.snapshot(), &mut checkpoint.document.snapshot) else {
+        return;
+    };
+    let Ok((tree, parents)) = commit_parts(repo, commit) else {
+        return;
+    };
+    let [head, index, ..] = parents[..] else { return };
+    let Ok(index_tree) = tree_of(repo, index) else { return };
+    let head_named = checkpoint
+        .document
+        .git
+        .head
+        .as_mut()
+        .filter(|named| object_id(named) != head);
+    if object_id(&named.tree) == tree && object_id(&named.index) == index_tree && head_named.is_none() {
+        return;
+    }
+    named.tree = oid(tree);
+    named.index = oid(index_tree);
+    if let Some(named) = head_named {
+        *named = oid(head);
+    }
+    checkpoint.is_rewritten = true;
+}
+
+/// Whether an object that the document names is missing, so that it is worth looking what the commits have.
+fn lacks_objects(repo: &Repository, document: &Document) -> bool {
+    let is_missing = |id: &Oid| !repo.has_object(object_id(id));
+    let snapshot = document.snapshot.as_ref();
+    snapshot.is_some_and(|named| {
+        is_missing(&named.tree) || is_missing(&named.index) || document.git.head.as_ref().is_some_and(is_missing)
+    })
+}

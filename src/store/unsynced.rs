@@ -1,0 +1,151 @@
+//! What git wrote a short while ago and did not sync, brought to the disk before a ref of ours relies on it.
+//!
+//! git syncs no loose object and no ref by default (`core.fsync` is `committed,-loose-object`). So after `git commit` the
+//! commit, its trees and its blobs may be empty files when the power fails, and a checkpoint that stands on them would
+//! be damaged although all that it wrote itself is safe. Which of them a checkpoint reaches is not asked: everything
+//! young is synced, which is complete and costs a look at the directories of objects.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::objects::{is_own_pack, object_directories};
+use super::{Error, Repository, paths, refs, uses_reftable};
+use crate::os::{self, Watermark};
+
+/// The file with the time up to which everything is on the disk.
+const MARK: &str = "synced";
+
+/// Syncs the objects, and `HEAD`, its branch, the index, `packed-refs` and `shallow`, that were written since the last
+/// call or in the last two minutes.
+///
+/// The other way round from trust: whatever cannot be told to be old counts as young.
+pub(super) fn sync_young(repo: &Repository) -> Result<(), Error> {
+    let mark = paths::private_dir(repo)?.join(MARK);
+    let watermark = Watermark::open(&mark, paths::sharing(repo));
+    let mut young = Young {
+        watermark: &watermark,
+        files: Vec::new(),
+        directories: Vec::new(),
+    };
+    for directory in object_directories(repo)? {
+        young.objects(&directory);
+    }
+    young.state(repo);
+    if !young.files.is_empty() || !young.directories.is_empty() {
+        os::trace::say(1, || format!("{} files of git synced", young.files.len()));
+        os::sync_all(&young.files, &young.directories)
+            .map_err(Error::io("write to the disk what git wrote in", repo.common_dir()))?;
+        watermark.advance();
+    }
+    Ok(())
+}
+
+struct Young<'a> {
+    watermark: &'a Watermark,
+    files: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+}
+
+impl Young<'_> {
+    /// The young objects of an object directory. What cannot be listed cannot be relied on either.
+    fn objects(&mut self, directory: &Path) {
+        let Ok(entries) = fs::read_dir(directory) else {
+            return;
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            if name == "pack" {
+                self.packs(&path);
+            } else if name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && self.is_young(&path) {
+                self.loose(&path);
+            }
+        }
+        if self.is_young(directory) {
+            self.directories.push(directory.to_owned());
+        }
+    }
+
+    fn loose(&mut self, directory: &Path) {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let young: Vec<_> = entries
+            .map(|entry| entry.path())
+            .filter(|path| self.is_young(path))
+            .collect();
+        self.files.extend(young);
+        self.directories.push(directory.to_owned());
+    }
+
+    /// The packs of git. Its own syncs cover the files; the names are durable only with the directory. The age of a pack
+    /// is that of its index, as using a pack freshens the pack itself.
+    fn packs(&mut self, directory: &Path) {
+        if !self.is_young(directory) {
+            return;
+        }
+        let before = self.files.len();
+        for index in fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+        {
+            let is_index = index.extension().is_some_and(|extension| extension == "idx");
+            let stem = index.file_stem().and_then(|stem| stem.to_str());
+            if is_index && !stem.is_some_and(is_own_pack) && self.is_young(&index) {
+                let beside = ["pack", "rev", "idx"].map(|extension| index.with_extension(extension));
+                self.files.extend(beside.into_iter().filter(|path| path.exists()));
+            }
+        }
+        if self.files.len() > before {
+            self.directories.push(directory.to_owned());
+        }
+    }
+
+    /// The files by which the next command finds the same commit and the same index.
+    fn state(&mut self, repo: &Repository) {
+        let (own, common) = (repo.git_dir(), repo.common_dir());
+        let mut paths = vec![
+            own.join("HEAD"),
+            repo.index_path(),
+            common.join("packed-refs"),
+            common.join("shallow"),
+        ];
+        if uses_reftable(repo) {
+            for directory in [own, common] {
+                let tables = fs::read_dir(directory.join("reftable")).into_iter().flatten().flatten();
+                paths.extend(tables.map(|entry| entry.path()));
+            }
+        } else if let Ok(refs::Head {
+            branch: Some(branch), ..
+        }) = refs::head(repo)
+        {
+            let path = common.join(branch);
+            let above = path.ancestors().skip(1).take_while(|above| *above != common);
+            let young: Vec<_> = above.filter(|above| self.is_young(above)).map(Path::to_owned).collect();
+            self.directories.extend(young);
+            paths.push(path);
+        }
+        for path in paths {
+            if self.is_young(&path) {
+                let directory = path.parent().map(Path::to_owned);
+                self.directories
+                    .extend(directory.filter(|directory| !self.directories.contains(directory)));
+                self.files.push(path);
+            }
+        }
+    }
+
+    fn is_young(&self, path: &Path) -> bool {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => is_plain(&metadata) && self.watermark.is_young(&metadata),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+}
+
+/// No symlink, FIFO or device: opening those may wait, and git stores nothing in them.
+fn is_plain(metadata: &Metadata) -> bool {
+    metadata.is_file() || metadata.is_dir()
+}

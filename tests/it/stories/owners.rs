@@ -1,0 +1,191 @@
+//! Root in a user's repository (`sudo`, a container) leaves nothing that locks the user out, and what is another user's
+//! is told with the command that takes it over.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::support::{World, as_nobody};
+
+/// What root owns at or below a path.
+fn of_root(path: &Path, found: &mut Vec<PathBuf>) {
+    let metadata = fs::symlink_metadata(path).unwrap();
+    if metadata.uid() == 0 {
+        found.push(path.to_owned());
+    }
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            of_root(&entry.unwrap().path(), found);
+        }
+    }
+}
+
+#[test]
+fn what_root_makes_belongs_to_the_user() {
+    let world = World::with_commit();
+    // Gives everything to nobody.
+    let Some(first) = as_nobody(&world, ["start", "s"]) else {
+        return;
+    };
+    first.success();
+    world
+        .git(["config", "--file", ".git/config", "safe.directory", "*"])
+        .success();
+    let trusted = |args: &[&str]| {
+        let run = world
+            .command(crate::support::PROGRAM, args)
+            .env("GIT_CONFIG_COUNT", "1");
+        run.env("GIT_CONFIG_KEY_0", "safe.directory")
+            .env("GIT_CONFIG_VALUE_0", "*")
+            .run()
+    };
+    world.file("new", "one");
+    for line in [
+        &["save", "-m", "one"][..],
+        &["todo", "add", "something"],
+        &["message", "add", "--role", "user", "hello"],
+        &["pin", "@"],
+        &["save", "-m", "two", "--allow-empty"],
+        &["watch", "--once"],
+        &["restore", "@~1", "--force"],
+        &["undo"],
+        &["rename", "s", "other"],
+        &["prune", "--keep-last", "1", "--force"],
+        &["prune", "--trash"],
+        &["verify", "--all"],
+    ] {
+        trusted(line).success();
+        let mut found = Vec::new();
+        of_root(&world.path(".git"), &mut found);
+        // git's own programs, which we start, leave what root leaves anyhow.
+        found.retain(|path| !path.starts_with(world.path(".git/config")));
+        assert_eq!(found, Vec::<PathBuf>::new(), "after {line:?}");
+    }
+}
+
+#[test]
+fn what_root_left_before_is_no_obstacle_to_reading() {
+    let world = World::with_commit();
+    let Some(first) = as_nobody(&world, ["start", "s"]) else {
+        return;
+    };
+    first.success();
+    world.file("new", "one");
+    as_nobody(&world, ["save", "-m", "one"]).unwrap().success();
+    let program = world.root().join("git-checkpoint");
+    let run = |args: &[&str]| {
+        let mut all = vec![
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            program.to_str().unwrap(),
+        ];
+        all.extend(args);
+        world.command("/usr/bin/setpriv", all).run()
+    };
+    let own = world.path(".git/checkpoint");
+    world
+        .command("chown", ["-R", "0:0", own.to_str().unwrap()])
+        .run()
+        .success();
+    world
+        .command("chmod", ["-R", "go=", own.to_str().unwrap()])
+        .run()
+        .success();
+    let take_over = "sudo chown -R \"$(id -u):$(id -g)\" '";
+    for line in [
+        &["list"][..],
+        &["log", "s"],
+        &["show", "s"],
+        &["diff", "s~1", "s"],
+        &["status"],
+        &["verify", "--all"],
+        &["export", "--format", "markdown", "s"],
+    ] {
+        let output = run(line);
+        output.success();
+        // One note, where there is anything that is not known.
+        let notes = output.stderr().matches(take_over).count();
+        let asks = matches!(line[0], "list" | "status");
+        assert!(notes <= 1 && (notes == 1 || !asks), "{line:?}: {}", output.stderr());
+    }
+    for line in [
+        &["save", "-m", "x"][..],
+        &["todo", "add", "x"],
+        &["finish"],
+        &["switch", "s"],
+    ] {
+        run(line)
+            .code(128)
+            .stderr_has("permission denied")
+            .stderr_has(take_over);
+    }
+    world
+        .command("chown", ["-R", "65534:65534", own.to_str().unwrap()])
+        .run()
+        .success();
+    run(&["save", "-m", "again", "--allow-empty"]).success();
+}
+
+#[test]
+fn trust_by_the_environment_or_an_option_counts_in_every_command() {
+    let world = World::with_commit();
+    let Some(first) = as_nobody(&world, ["start", "s"]) else {
+        return;
+    };
+    first.success();
+    world
+        .command("chown", ["-R", "65534:65534", world.root().to_str().unwrap()])
+        .run()
+        .success();
+    let place = world.repo().canonicalize().unwrap();
+    let place = place.to_str().unwrap();
+    let commands: [&[&str]; 12] = [
+        &["list"],
+        &["log"],
+        &["show"],
+        &["status"],
+        &["save", "--allow-empty", "-m", "y"],
+        &["resume"],
+        &["restore", "@", "-n"],
+        &["todo", "add", "t"],
+        &["verify", "--all"],
+        &["diff"],
+        &["watch", "--once"],
+        &["prune", "-n", "--keep-last", "1"],
+    ];
+    let above = format!("{}/*", world.root().canonicalize().unwrap().display());
+    for line in commands {
+        for value in [place, "*", &above] {
+            let run = world
+                .command(crate::support::PROGRAM, line)
+                .env("GIT_CONFIG_COUNT", "1");
+            let run = run
+                .env("GIT_CONFIG_KEY_0", "safe.directory")
+                .env("GIT_CONFIG_VALUE_0", value)
+                .run();
+            run.success().stderr_lacks("dubious ownership");
+        }
+        let option = format!("safe.directory={place}");
+        let all: Vec<&str> = ["-c", &option, "checkpoint"]
+            .into_iter()
+            .chain(line.iter().copied())
+            .collect();
+        world
+            .command("git", all)
+            .run()
+            .success()
+            .stderr_lacks("dubious ownership");
+        // Without it, and where a later value takes it back.
+        world.checkpoint(line).code(128).stderr_has("dubious ownership");
+        let all: Vec<&str> = ["-c", &option, "-c", "safe.directory=", "checkpoint"]
+            .into_iter()
+            .chain(line.iter().copied())
+            .collect();
+        world
+            .command("git", all)
+            .run()
+            .code(128)
+            .stderr_has("dubious ownership");
+    }
+}
