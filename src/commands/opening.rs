@@ -21,7 +21,7 @@ pub(super) struct OpenedRepository {
     /// Nothing comes after it, so that the system may take the repository down: gix' many small tables take a tenth of
     /// what a change of the draft takes.
     is_last: bool,
-    settings: Settings,
+    pub(super) settings: Settings,
     host: String,
     agent: Option<String>,
     session: Option<ShortName>,

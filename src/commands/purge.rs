@@ -121,7 +121,7 @@ fn report(context: &mut Context, purged: &PurgeOutcome) -> Result<(), CommandErr
     if !purged.on_disk.is_empty() && !purged.is_empty() {
         context.ui.hint(
             "Purge",
-            "keep files out of checkpoints with .gitignore, or with checkpoint.exclude",
+            "keep files out of checkpoints with .gitignore, or with .checkpointignore",
         );
     }
     Ok(())

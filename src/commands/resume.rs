@@ -28,6 +28,7 @@ use crate::{
         age,
         count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
+        receipt,
         resume::{Autosave, LastMessage, Lost, Resume},
         sessions::{SessionRow, SessionTable},
         slot::Slot,
@@ -310,6 +311,10 @@ fn print(
         "markdown" => context.ui.bytes(view.markdown().as_bytes()),
         "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
         _ => context.ui.data(view.text(args.brief, args.all, context.ui.width())),
+    }
+    let lists = store::checkpoint::lists(opened.scene().repo, &resumed.checkpoint);
+    if let Some(words) = lists.ok().and_then(|lists| receipt::left_out(&lists.skipped)) {
+        context.ui.warning(&format!("the checkpoint was saved without {words}"));
     }
     if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
         let name = if resumed.is_tip {

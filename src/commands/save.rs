@@ -153,6 +153,9 @@ struct SaveFlags {
     /// Replace the caller's own state by this JSON
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Save no untracked file; so it is where status.showUntrackedFiles is 'no'
+    #[arg(long, conflicts_with = "no_files")]
+    tracked_only: bool,
     /// Save the record only
     #[arg(long)]
     no_files: bool,
@@ -192,7 +195,8 @@ pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), Comman
 
 fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mut Context) -> Result<(), CommandError> {
     understand(&mut args, clean)?;
-    let opened = opening::open(context, &args.whom)?;
+    let mut opened = opening::open(context, &args.whom)?;
+    opened.settings.tracked_only |= args.tracked_only;
     if clean {
         put_aside::check_clean(&opened)?;
     }
@@ -490,7 +494,7 @@ pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
             .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
         if replaced.iter().any(|r| r.place.starts_with("files/")) {
             context.ui.warning(
-                "that is the attachment; a file of the work tree is also saved as it is, unless checkpoint.exclude matches it",
+                "that is the attachment; a file of the work tree is also saved as it is, unless checkpoint.exclude or .checkpointignore matches it",
             );
         }
     }

@@ -18,7 +18,8 @@ use crate::{
         status::{self, CurrentSession, StatusReport},
     },
     render::{
-        age, receipt,
+        age,
+        receipt::{self, SkippedPath},
         slot::Slot,
         text::{Text, TextLine},
     },
@@ -38,7 +39,7 @@ Examples:
   In a prompt or a script, whether there is something to save:
     git checkpoint status --exit-code --quiet || git checkpoint save")]
 pub(super) struct Args {
-    /// Exit with 1 when there is something to save
+    /// Exit with 1 when there is something to save, or something on disk that a save leaves out
     #[arg(long)]
     exit_code: bool,
     /// Print the current session for a shell prompt, with '*' where the record has unsaved changes
@@ -143,7 +144,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             }
         }
     }
-    if args.exit_code && dirty {
+    let unsaved = status.left_out.iter().any(|skipped| skipped.reason.is_unsaved());
+    if args.exit_code && (dirty || unsaved) {
         Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
@@ -199,6 +201,7 @@ fn json_of(status: &StatusReport, dirty: bool) -> serde_json::Value {
         "watch": status.watcher.as_ref().map(watcher_json),
         "sessions": status.sessions,
         "something_to_save": dirty,
+        "left_out": status.left_out.iter().map(SkippedPath::from).collect::<Vec<_>>(),
         "git": status.facts,
         "mirror_remotes": status.mirrors,
     })
@@ -354,7 +357,10 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {
         let line = match (dirty, current.changed) {
-            (false, _) => TextLine::new().with(Slot::Good, "everything is saved"),
+            (false, _) => match receipt::left_out(&status.left_out) {
+                None => TextLine::new().with(Slot::Good, "everything is saved"),
+                Some(words) => TextLine::new().with(Slot::Caution, format!("everything but {words} is saved")),
+            },
             (true, Some(n)) if n > 0 => {
                 let files = crate::render::count::CountedNoun::new(n, "file");
                 TextLine::new().with(Slot::Caution, format!("{files} changed since the newest checkpoint"))
@@ -367,6 +373,12 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
             _ => TextLine::new().with(Slot::Caution, "there is something to save"),
         };
         row("to save", line);
+        if let (true, Some(words)) = (dirty, receipt::left_out(&status.left_out)) {
+            row(
+                "",
+                TextLine::new().with(Slot::Caution, format!("a save would leave out {words}")),
+            );
+        }
     }
     text
 }

@@ -159,7 +159,10 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
         let why = match reason {
             R::TooLarge => "larger than checkpoint.maxFileSize; raise it to save such files",
             R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
-            R::Excluded => "excluded by checkpoint.exclude",
+            R::Excluded => "excluded by checkpoint.exclude or .checkpointignore",
+            R::Secret => "a secret by its content; set checkpoint.saveSecrets to save such files",
+            // Asked for, by git's setting or an option.
+            R::Untracked => continue,
             R::Special => "a FIFO, socket or device, which git does not store",
             R::NestedRepository => "a repository of its own; save there as well",
             R::Name => "a name that git does not store",

@@ -157,6 +157,82 @@ pub struct GitOperation {
     /// The number of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
+    /// The branches, tags or commits that a merge brings in, as its message names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// The commits that it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<OperationHead>,
+    /// The files in which git keeps what it was reported, by their names below the git directory; the first is
+    /// `operation/0` of the checkpoint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// A commit that an operation needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationHead {
+    /// The file or ref that holds it, such as `MERGE_HEAD` or `rebase-merge/onto`.
+    pub name: String,
+    /// The commit.
+    pub id: Oid,
+}
+
+impl GitOperation {
+    /// One of which nothing else is known.
+    pub fn new(kind: OperationKind) -> Self {
+        Self {
+            kind,
+            branch: None,
+            step: None,
+            of: None,
+            names: Vec::new(),
+            heads: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Whether both are the same operation at the same step, as far as what both record shows.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let heads = self.heads.is_empty() || other.heads.is_empty() || self.heads == other.heads;
+        heads && (self.kind, &self.branch, self.step, self.of) == (other.kind, &other.branch, other.step, other.of)
+    }
+
+    /// In words: `rebasing branch topic onto 1a2b3c4d, 2 of 5`, `merging side`.
+    pub fn describe(&self) -> String {
+        let head = |wanted: &str| {
+            let found = self
+                .heads
+                .iter()
+                .find(|head| head.name.rsplit('/').next() == Some(wanted));
+            found.map(|head| head.id.short().to_owned())
+        };
+        let of = |verb: &str, name: &str| match head(name) {
+            Some(id) => format!("{verb} {id}"),
+            None => verb.to_owned(),
+        };
+        let mut text = match self.kind {
+            OperationKind::Merge if self.names.is_empty() => of("merging", "MERGE_HEAD"),
+            OperationKind::Merge => format!("merging {}", self.names.join(", ")),
+            OperationKind::Rebase => {
+                let branch = self.branch.as_ref().map(|branch| format!(" branch {branch}"));
+                let onto = head("onto").map(|id| format!(" onto {id}"));
+                format!("rebasing{}{}", branch.unwrap_or_default(), onto.unwrap_or_default())
+            }
+            OperationKind::Am => "applying mails (am)".to_owned(),
+            OperationKind::CherryPick => of("cherry-picking", "CHERRY_PICK_HEAD"),
+            OperationKind::Revert => of("reverting", "REVERT_HEAD"),
+            OperationKind::Bisect => match &self.branch {
+                Some(branch) => format!("bisecting, started from {branch}"),
+                None => "bisecting".to_owned(),
+            },
+            OperationKind::Unknown => "an operation of git in progress".to_owned(),
+        };
+        if let (Some(step), Some(of)) = (self.step, self.of) {
+            text = format!("{text}, {step} of {of}");
+        }
+        text
+    }
 }
 
 /// The kinds of operations, in the words of git.
@@ -226,6 +302,33 @@ mod tests {
     fn lists_are_bounded_and_counts_are_not() {
         let bounded: BoundedList<RepoPath> = (0..120).map(|n| RepoPath::from(&*n.to_string())).collect();
         assert_eq!((bounded.count, bounded.first.len()), (120, LISTED));
+    }
+
+    #[test]
+    fn an_operation_is_described_in_the_words_of_git() {
+        let describe = |json: &str| serde_json::from_str::<GitOperation>(json).expect("valid").describe();
+        let id = "1234567890123456789012345678901234567890";
+        let head = |name: &str| format!(r#""heads":[{{"name":"{name}","id":"{id}"}}]"#);
+        assert_eq!(
+            describe(r#"{"kind":"merge","names":["side","other"]}"#),
+            "merging side, other"
+        );
+        assert_eq!(
+            describe(&format!(r#"{{"kind":"merge",{}}}"#, head("MERGE_HEAD"))),
+            "merging 12345678"
+        );
+        let rebase = format!(
+            r#"{{"kind":"rebase","branch":"t","step":2,"of":5,{}}}"#,
+            head("rebase-merge/onto")
+        );
+        assert_eq!(describe(&rebase), "rebasing branch t onto 12345678, 2 of 5");
+        let pick = format!(r#"{{"kind":"cherry-pick",{}}}"#, head("CHERRY_PICK_HEAD"));
+        assert_eq!(describe(&pick), "cherry-picking 12345678");
+        assert_eq!(describe(r#"{"kind":"revert"}"#), "reverting");
+        assert_eq!(
+            describe(r#"{"kind":"bisect","branch":"main"}"#),
+            "bisecting, started from main"
+        );
     }
 
     #[test]

@@ -109,6 +109,16 @@ pub struct SkippedEntry {
     pub path: RepoPath,
     /// Why.
     pub reason: SkipReason,
+    /// How many bytes the file had when it was first left out so; `None` where that was not asked or means nothing.
+    pub size: Option<u64>,
+}
+
+impl SkippedEntry {
+    /// A path of which the size is not known.
+    pub fn new(path: RepoPath, reason: SkipReason) -> Self {
+        let size = None;
+        Self { path, reason, size }
+    }
 }
 
 /// Why a path is not in a snapshot.
@@ -118,8 +128,12 @@ pub enum SkipReason {
     TooLarge,
     /// Untracked and beyond `checkpoint.maxTotalSize`.
     OverBudget,
-    /// Untracked and matched by `checkpoint.exclude`.
+    /// Untracked and matched by `checkpoint.exclude` or the project's `.checkpointignore`.
     Excluded,
+    /// Untracked, and a secret by its content: a private key, a file of credentials, an environment file with values.
+    Secret,
+    /// Untracked, where only tracked files are saved; a directory represents all in it.
+    Untracked,
     /// A FIFO, socket or device.
     Special,
     /// A repository of its own, with or without commits; never entered.
@@ -140,10 +154,12 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::TooLarge,
         Self::OverBudget,
         Self::Excluded,
+        Self::Secret,
+        Self::Untracked,
         Self::Special,
         Self::NestedRepository,
         Self::Name,
@@ -160,6 +176,8 @@ impl SkipReason {
             Self::TooLarge => "too-large",
             Self::OverBudget => "over-budget",
             Self::Excluded => "excluded",
+            Self::Secret => "secret",
+            Self::Untracked => "untracked",
             Self::Special => "special",
             Self::NestedRepository => "nested-repository",
             Self::Name => "name",
@@ -169,6 +187,31 @@ impl SkipReason {
             Self::PathTooLong => "path-too-long",
             Self::Purged => "purged",
         }
+    }
+
+    /// The reason in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too large",
+            Self::OverBudget => "beyond the size of all together",
+            Self::Excluded => "excluded",
+            Self::Secret => "a secret",
+            Self::Untracked => "untracked",
+            Self::Special => "no file",
+            Self::NestedRepository => "a repository of its own",
+            Self::Name => "a name that git does not store",
+            Self::Unreadable => "unreadable",
+            Self::Unstable => "changing while it was read",
+            Self::FilterFailed => "its filter failed",
+            Self::PathTooLong => "its path is too long",
+            Self::Purged => "purged",
+        }
+    }
+
+    /// Whether such a path on disk is work that is not saved: not sockets and the like, and not where the user has asked
+    /// for tracked files alone.
+    pub fn is_unsaved(self) -> bool {
+        !matches!(self, Self::Special | Self::Untracked | Self::Purged)
     }
 
     /// Whether a checkpoint with such a path is *partial* (exit 7): something was to be captured and could not be.
@@ -253,7 +296,10 @@ impl Lists {
                     .map(|o| (format!("{} {} ", o.source.word(), o.flags.words()), &o.path)),
             ),
             plain(&self.raw),
-            lines(self.skipped.iter().map(|s| (format!("{} ", s.reason), &s.path))),
+            lines(self.skipped.iter().map(|s| match s.size {
+                Some(size) => (format!("{}:{size} ", s.reason), &s.path),
+                None => (format!("{} ", s.reason), &s.path),
+            })),
         ];
         NAMES
             .into_iter()
@@ -309,8 +355,12 @@ impl Lists {
             "raw" => self.raw.push(only_path(line)?),
             _ => {
                 let ([word], path) = fields(line)?;
+                let (word, size) = match word.split_once(':') {
+                    Some((word, size)) => (word, Some(size.parse().ok()?)),
+                    None => (word, None),
+                };
                 let reason = SkipReason::ALL.into_iter().find(|r| r.word() == word)?;
-                self.skipped.push(SkippedEntry { path, reason });
+                self.skipped.push(SkippedEntry { path, reason, size });
             }
         }
         Some(())
@@ -340,6 +390,16 @@ impl Lists {
         let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         let above = above.map(|(slash, _)| &path[..=slash]);
         std::iter::once(path).chain(above).find_map(find)
+    }
+
+    /// Whether these lists say what the others do, whatever sizes both show.
+    pub fn is_same_but_sizes(&self, other: &Self) -> bool {
+        let without = |lists: &Self| {
+            let mut lists = lists.clone();
+            lists.skipped.iter_mut().for_each(|skipped| skipped.size = None);
+            lists
+        };
+        without(self) == without(other)
     }
 
     /// Whether something that should have been captured was not.
@@ -400,7 +460,7 @@ mod tests {
         #[test]
         fn lists_come_back_as_they_were(
             modes in proptest::collection::vec((any_path(), 0u32..0o10000), 0..5),
-            skipped in proptest::collection::vec((any_path(), 0usize..10), 0..5),
+            skipped in proptest::collection::vec((any_path(), 0usize..13, any::<Option<u64>>()), 0..5),
             conflicts in proptest::collection::vec((any_path(), 0u32..9, 0u8..4), 0..5),
             raw in proptest::collection::vec(any_path(), 0..5),
             origin in proptest::collection::vec((any_path(), 0usize..3, 1u8..4), 0..5),
@@ -412,7 +472,7 @@ mod tests {
                 intent_to_add: raw.clone(),
                 held: raw.into_iter().zip(0..).map(|(path, n)| HeldFile { path, n }).collect(),
                 skipped: skipped.into_iter()
-                    .map(|(path, r)| SkippedEntry { path, reason: SkipReason::ALL[r] }).collect(),
+                    .map(|(path, r, size)| SkippedEntry { path, reason: SkipReason::ALL[r], size }).collect(),
                 conflicts: conflicts.into_iter()
                     .map(|(path, n, stage)| IndexConflict { path, n, stage, mode: 0o100_644 }).collect(),
                 origin: origin.into_iter()

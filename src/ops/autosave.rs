@@ -153,7 +153,7 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &SessionChoice) -> Result<
 
 /// Whether two states say the same: record, session, log, place and files.
 fn same(new: &Document, old: &Document) -> bool {
-    let beside = ["log", "lists", "conflicts", "held"];
+    let beside = ["log", "lists", "conflicts", "held", "operation"];
     // What is about one checkpoint alone does not carry over, and a new name is nothing new.
     let mut record = new.record.clone();
     record.attachments.clone_from(&old.record.attachments);
@@ -202,7 +202,15 @@ fn write(
         digest: tip.digest.clone(),
         checkpoint: Some(last.unwrap_or(tip)),
     };
-    let snapshot = compose::attach_snapshot(writer, &mut document, &mut siblings, present, &before, &people)?;
+    let snapshot = compose::attach_snapshot(
+        scene.repo,
+        writer,
+        &mut document,
+        &mut siblings,
+        present,
+        &before,
+        &people,
+    )?;
     let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
     let partial = compose::is_partial(present);
     let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, &people)?;
@@ -365,7 +373,7 @@ fn write_recovered(
     for kept in KEPT {
         siblings.keep(carried, kept);
     }
-    for of_files in ["lists", "conflicts", "held"] {
+    for of_files in ["lists", "conflicts", "held", "operation"] {
         siblings.keep(&of_found, of_files);
     }
     if moved_on {

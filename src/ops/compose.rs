@@ -10,7 +10,7 @@ use super::{Error, Scene, ids, session_choice::SessionChoice};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SCHEMA, Session, SessionStatus, SnapshotRef, Tool, WorktreeInfo},
-        facts::{BoundedList, GitFacts},
+        facts::{BoundedList, GitFacts, GitOperation, OperationHead},
         id::Digest,
         list::Lists,
         name::ShortName,
@@ -19,10 +19,11 @@ use crate::{
     },
     os,
     store::{
-        self, ObjectId, change_stamp,
+        self, ObjectId, Repository, change_stamp,
         checkpoint::{self, Checkpoint, People, Siblings, WrittenCheckpoint},
         facts,
         objects::Writer,
+        operation,
     },
     worktree::snapshot::{self as files, Extent, PathSummary, Snapshot},
 };
@@ -34,6 +35,10 @@ const SETTLE_TRIES: u32 = 3;
 pub(super) struct CurrentSnapshot {
     /// Current state of the repository.
     pub(super) facts: GitFacts,
+    /// The files of the operation that the facts name.
+    pub(super) operation: Vec<Vec<u8>>,
+    /// The commits of that operation that are here.
+    pub(super) heads: Vec<ObjectId>,
     /// The files, unless they are not to be saved.
     pub(super) snapshot: Option<Snapshot>,
 }
@@ -72,6 +77,10 @@ pub(super) fn present(
         let overlay = writer.overlay(scene.repo);
         let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
         let mut facts = facts::git_facts(&overlay, index)?;
+        let unfinished = operation::unfinished(scene.repo)?;
+        let (operation, contents) = unfinished.map(|found| (found.operation, found.contents)).unzip();
+        facts.operation = operation;
+        let heads = operation::commits(scene.repo, facts.operation.as_ref());
         if let Some(snapshot) = &snapshot {
             let status = &snapshot.status;
             facts.modified = bounded(&status.modified);
@@ -87,7 +96,12 @@ pub(super) fn present(
             facts.settle();
         }
         if change_stamp::stamp(scene.repo, scene.index)? == before {
-            return Ok(CurrentSnapshot { facts, snapshot });
+            return Ok(CurrentSnapshot {
+                facts,
+                operation: contents.unwrap_or_default(),
+                heads,
+                snapshot,
+            });
         }
     }
     Err(Error::ConcurrentModification)
@@ -103,6 +117,8 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         max_file_size: settings.max_file_size,
         max_total_size: Some(settings.max_total_size),
         exclude: &settings.exclude,
+        no_secrets: !settings.save_secrets,
+        tracked_only: settings.tracked_only,
         umask: os::umask().unwrap_or(0o022),
         index_path: scene.index,
         cache: cache.as_deref(),
@@ -248,6 +264,7 @@ impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
 /// Writes the snapshot's commits, or finds that the checkpoint before has the same, and names the trees in the
 /// document.
 pub(super) fn attach_snapshot(
+    repo: &Repository,
     writer: &Writer,
     document: &mut Document,
     siblings: &mut Siblings,
@@ -258,7 +275,23 @@ pub(super) fn attach_snapshot(
     let Some(snapshot) = &present.snapshot else {
         return Ok(None);
     };
-    siblings.lists(writer, &snapshot.lists, &snapshot.conflict_blobs, &snapshot.held_blobs)?;
+    // A file that is left out and grows is nothing new.
+    let known = before.checkpoint.and_then(|tip| checkpoint::lists(repo, tip).ok());
+    let known = known.filter(|known| known.is_same_but_sizes(&snapshot.lists));
+    let lists = known.as_ref().unwrap_or(&snapshot.lists);
+    siblings.lists(writer, lists, &snapshot.conflict_blobs, &snapshot.held_blobs)?;
+    // A hook that ends an operation saves a state in which there is none.
+    let heads: &[ObjectId] = match &document.git.operation {
+        Some(_) => {
+            let mut blobs = Vec::new();
+            for content in &present.operation {
+                blobs.push(writer.write(store::Kind::Blob, content)?);
+            }
+            siblings.numbered(writer, "operation", &blobs)?;
+            &present.heads
+        }
+        None => &[],
+    };
     document.snapshot = Some(SnapshotRef {
         tree: checkpoint::oid(snapshot.tree),
         index: checkpoint::oid(snapshot.index_tree),
@@ -268,6 +301,7 @@ pub(super) fn attach_snapshot(
     if let Some(tip) = before.checkpoint
         && let (Some(commit), Some(old), Some(new)) = (tip.snapshot(), &tip.document.snapshot, &document.snapshot)
         && (&old.tree, &old.index, &tip.document.git.head) == (&new.tree, &new.index, &document.git.head)
+        && heads_of(tip.document.git.operation.as_ref()) == heads_of(document.git.operation.as_ref())
     {
         os::trace::say(1, || {
             "the files are as in the checkpoint before, whose snapshot is used again".to_owned()
@@ -276,7 +310,11 @@ pub(super) fn attach_snapshot(
     }
     let head = document.git.head.as_ref().map(checkpoint::object_id);
     let trees = (snapshot.tree, snapshot.index_tree);
-    Ok(Some(checkpoint::write_snapshot(writer, head, trees, people)?))
+    Ok(Some(checkpoint::write_snapshot(writer, head, heads, trees, people)?))
+}
+
+fn heads_of(operation: Option<&GitOperation>) -> &[OperationHead] {
+    operation.map(|operation| &operation.heads[..]).unwrap_or_default()
 }
 
 /// Whether a checkpoint of these files is partial.

@@ -76,7 +76,15 @@ pub(super) fn write(
     };
     document.previous = Some(before.digest.clone());
     document.record.summary = Some(summary.to_owned());
-    let snapshot = compose::attach_snapshot(writer, &mut document, &mut siblings, present, &before, people)?;
+    let snapshot = compose::attach_snapshot(
+        scene.repo,
+        writer,
+        &mut document,
+        &mut siblings,
+        present,
+        &before,
+        people,
+    )?;
     let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
     let partial = compose::is_partial(present);
     let mut written = checkpoint::write(writer, &mut document, partial, &siblings, parents, people)?;

@@ -13,6 +13,7 @@ use crate::{
         comparison::{self, RecordDifference},
         document::Document,
         facts::GitFacts,
+        list::SkippedEntry,
         name::ShortName,
     },
     store::{
@@ -44,6 +45,8 @@ pub struct StatusReport {
     pub sessions: usize,
     /// How many of them are completed or failed; looked for only when none is current.
     pub finished: usize,
+    /// What is on disk and would not be in a checkpoint, sorted by path.
+    pub left_out: Vec<SkippedEntry>,
     /// Remotes that mirror every ref, checkpoints included.
     pub mirrors: Vec<String>,
 }
@@ -138,6 +141,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     };
     Ok(StatusReport {
         absent,
+        left_out: present.lists().skipped,
         facts: present.facts,
         finished,
         session,

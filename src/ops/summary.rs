@@ -50,6 +50,10 @@ pub(super) fn of(git: &GitFacts) -> String {
         (None, Some(head)) => format!("detached at {}", head.short()),
         (None, None) => "unborn branch".to_owned(),
     };
+    let place = match &git.operation {
+        Some(operation) => format!("{place}, {}", operation.describe()),
+        None => place,
+    };
     let counts = [
         (git.conflicted.count, "conflicted"),
         (git.staged.count, "staged"),

@@ -81,6 +81,9 @@ pub struct SkippedPath {
     pub path: String,
     /// The reason, as in `lists/skipped`.
     pub reason: &'static str,
+    /// The bytes of the file when it was first left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 impl From<&SkippedEntry> for SkippedPath {
@@ -88,8 +91,30 @@ impl From<&SkippedEntry> for SkippedPath {
         Self {
             path: skipped.path.quoted(),
             reason: skipped.reason.word(),
+            size: skipped.size,
         }
     }
+}
+
+/// What is left out of checkpoints and is work all the same: `2 paths (dump.sql too large, .env a secret)`; `None` if
+/// nothing is.
+pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
+    const NAMED: usize = 3;
+    let unsaved: Vec<_> = skipped.iter().filter(|skipped| skipped.reason.is_unsaved()).collect();
+    if unsaved.is_empty() {
+        return None;
+    }
+    let named = unsaved.iter().take(NAMED);
+    let named = named.map(|skipped| format!("{} {}", skipped.path.quoted(), skipped.reason.describe()));
+    let mut named: Vec<_> = named.collect();
+    if unsaved.len() > NAMED {
+        named.push(format!("{} more", unsaved.len() - NAMED));
+    }
+    Some(format!(
+        "{} ({})",
+        CountedNoun::new(unsaved.len(), "path"),
+        named.join(", ")
+    ))
 }
 
 /// A secret that was found on the way in; never the secret itself.
@@ -170,6 +195,9 @@ pub fn code(git: &GitFacts) -> TextLine {
             line.push(Slot::Id, head.short());
         }
         None => line.push(Slot::Plain, ", no commit yet"),
+    }
+    if let Some(operation) = &git.operation {
+        line.push(Slot::Plain, format!(", {}", operation.describe()));
     }
     let counts = changes(git);
     line.push(

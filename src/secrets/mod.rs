@@ -10,6 +10,7 @@
 
 mod check;
 mod engine;
+pub mod file;
 mod json;
 mod opaque;
 mod random;

@@ -299,9 +299,13 @@ pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectI
 }
 
 /// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit.
+///
+/// `further` are commits of an operation in progress. The index commit has them as parents: a further parent of the
+/// snapshot commit would be taken for the untracked files of a stash.
 pub fn write_snapshot(
     writer: &Writer,
     head: Option<ObjectId>,
+    further: &[ObjectId],
     trees: (ObjectId, ObjectId),
     people: &People,
 ) -> Result<ObjectId, Error> {
@@ -310,7 +314,9 @@ pub fn write_snapshot(
         Some(head) => head,
         None => write_unborn(writer)?,
     };
-    let index_commit = write_commit(writer, index, vec![head], people, "index\n")?;
+    let mut parents = vec![head];
+    parents.extend(further.iter().filter(|id| **id != head));
+    let index_commit = write_commit(writer, index, parents, people, "index\n")?;
     write_commit(writer, files, vec![head, index_commit], people, "files on disk\n")
 }
 
@@ -548,7 +554,7 @@ pub fn held(repo: &Repository, checkpoint: &Checkpoint) -> Result<CarriedState, 
     }
     for (name, id) in &checkpoint.document.trees {
         held.objects.push(object_id(id));
-        if matches!(name.as_str(), "lists" | "conflicts" | "held") {
+        if matches!(name.as_str(), "lists" | "conflicts" | "held" | "operation") {
             let inside = directory(repo, object_id(id), name)?;
             held.objects.extend(inside.into_iter().map(|(_, _, id)| id));
         }

@@ -4,19 +4,15 @@
 //! files (in reftable repositories by git); histories are walked only to count ahead and behind, and not to the end.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-
-use gix::bstr::ByteSlice;
 
 use super::checkpoint::{self, oid};
 use super::history::subject;
 use super::tree::{self, Renames};
-use super::{Error, ObjectId, Repository, git, graph, refs, uses_reftable};
+use super::{Error, ObjectId, Repository, graph, operation, refs};
 use crate::model::change::ChangeKind;
-use crate::model::facts::{BoundedList, GitFacts, GitOperation, OperationKind, PathRename};
+use crate::model::facts::{BoundedList, GitFacts, PathRename};
 use crate::model::list::IndexConflict;
 use crate::model::path::RepoPath;
-use crate::os;
 
 /// Commits looked at to count ahead and behind. Reading a thousand takes some 7 ms without a commit-graph; a save has 15
 /// for everything.
@@ -32,7 +28,7 @@ pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[IndexConflict])>)
     let mut facts = GitFacts {
         branch: head.branch.as_deref().map(short),
         head: head.id.map(oid),
-        operation: operation(repo)?,
+        operation: operation::unfinished(repo)?.map(|unfinished| unfinished.operation),
         stash_count: refs::reflog(repo, "refs/stash")?.len() as u64,
         ..GitFacts::default()
     };
@@ -128,73 +124,4 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
         }
     }
     Ok(None)
-}
-
-/// Unfinished operation of git in this working tree. A rebase takes precedence over the picks and merges that it
-/// consists of.
-fn operation(repo: &Repository) -> Result<Option<GitOperation>, Error> {
-    let dir = repo.git_dir();
-    let sequence = |directory: &Path, kind, step: &str, of: &str| GitOperation {
-        kind,
-        branch: line(&directory.join("head-name"))
-            .filter(|name| name.starts_with("refs/heads/"))
-            .map(|name| short(&name)),
-        step: line(&directory.join(step)).and_then(|text| text.parse().ok()),
-        of: line(&directory.join(of)).and_then(|text| text.parse().ok()),
-    };
-    let plain = |kind| GitOperation {
-        kind,
-        branch: None,
-        step: None,
-        of: None,
-    };
-    let rebase = dir.join("rebase-merge");
-    if rebase.is_dir() {
-        return Ok(Some(sequence(&rebase, OperationKind::Rebase, "msgnum", "end")));
-    }
-    let apply = dir.join("rebase-apply");
-    if apply.is_dir() {
-        let kind = if apply.join("applying").exists() {
-            OperationKind::Am
-        } else {
-            OperationKind::Rebase
-        };
-        return Ok(Some(sequence(&apply, kind, "next", "last")));
-    }
-    if dir.join("MERGE_HEAD").exists() {
-        return Ok(Some(plain(OperationKind::Merge)));
-    }
-    // Between two picks of a sequence there is no `CHERRY_PICK_HEAD`, but there is still a list.
-    let next = line(&dir.join("sequencer").join("todo")).unwrap_or_default();
-    let picks = [
-        ("CHERRY_PICK_HEAD", "p", OperationKind::CherryPick),
-        ("REVERT_HEAD", "r", OperationKind::Revert),
-    ];
-    for (name, letter, kind) in picks {
-        if next.starts_with(letter) || pseudo_ref(repo, name)? {
-            return Ok(Some(plain(kind)));
-        }
-    }
-    if dir.join("BISECT_LOG").exists() {
-        let mut bisect = plain(OperationKind::Bisect);
-        bisect.branch = line(&dir.join("BISECT_START")).filter(|name| ObjectId::from_hex(name.as_bytes()).is_err());
-        return Ok(Some(bisect));
-    }
-    Ok(None)
-}
-
-/// Whether a ref beside HEAD exists. In a reftable repository only git sees it.
-fn pseudo_ref(repo: &Repository, name: &str) -> Result<bool, Error> {
-    if !uses_reftable(repo) {
-        return Ok(repo.git_dir().join(name).exists());
-    }
-    let asked = git(repo).args(["rev-parse", "--quiet", "--verify", name]).accept([1]);
-    Ok(!asked.text()?.is_empty())
-}
-
-/// The first line of a small file of git; bytes that are not UTF-8 become U+FFFD.
-fn line(path: &Path) -> Option<String> {
-    let bytes = os::read_regular(path).ok()?;
-    let line = bytes.lines().next().unwrap_or_default();
-    Some(line.to_str_lossy().trim().to_owned())
 }

@@ -29,6 +29,7 @@ pub mod lock;
 pub mod merge;
 pub mod objects;
 mod open;
+pub mod operation;
 pub mod patch;
 pub mod patch_id;
 mod paths;

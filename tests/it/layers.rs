@@ -84,7 +84,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "worktree",
-        layers: &["model", "store", "git", "os"],
+        layers: &["model", "secrets", "store", "git", "os"],
         crates: &["gix", "serde", "serde_json", "sha2", "getrandom", "thiserror"],
         system: false,
     },

@@ -316,7 +316,8 @@ fn operation(then: &GitFacts, now: &GitFacts) -> Operations {
         now: now.operation.clone(),
     };
     let verdict = match (&is.then, &is.now) {
-        (then, now) if then == now => ReportVerdict::Same,
+        (None, None) => ReportVerdict::Same,
+        (Some(then), Some(now)) if then.is_same(now) => ReportVerdict::Same,
         (Some(_), None) => ReportVerdict::Moved,
         _ => ReportVerdict::Check,
     };

@@ -286,7 +286,10 @@ impl<'a> Rewriter<'a> {
                 why: "it has not two parents".to_owned(),
             });
         };
-        let index_commit = again(old_index, index, vec![head])?;
+        let (_, mut parents) = checkpoint::commit_parts(repo, old_index)?;
+        // The commits of an operation in progress stay: they are the user's own history, as HEAD is.
+        parents.splice(..parents.len().min(1), [head]);
+        let index_commit = again(old_index, index, parents)?;
         Ok(CheckpointFiles {
             snapshot: Some(again(snapshot, tree, vec![head, index_commit])?),
             trees: Some((tree, index)),
@@ -394,10 +397,8 @@ impl<'a> Rewriter<'a> {
             }
         }
         new.skipped.retain(|skipped| !gone.contains(&skipped.path));
-        new.skipped.extend(gone.into_iter().map(|path| SkippedEntry {
-            path,
-            reason: SkipReason::Purged,
-        }));
+        new.skipped
+            .extend(gone.into_iter().map(|path| SkippedEntry::new(path, SkipReason::Purged)));
         new.sort();
         if new == old {
             return Ok(false);

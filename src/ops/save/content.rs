@@ -76,8 +76,15 @@ impl SaveAttempt<'_> {
             .map_err(Error::steps(&document.session.name))?;
         self.attach_files(writer, &mut document, &mut siblings)?;
         attach_log(self.scene, writer, &subject.log, previous, &mut siblings)?;
-        let snapshot =
-            compose::attach_snapshot(writer, &mut document, &mut siblings, self.present, before, self.people)?;
+        let snapshot = compose::attach_snapshot(
+            self.scene.repo,
+            writer,
+            &mut document,
+            &mut siblings,
+            self.present,
+            before,
+            self.people,
+        )?;
         let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
         let partial = compose::is_partial(self.present);
         let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, self.people)?;
@@ -177,7 +184,9 @@ impl SaveAttempt<'_> {
             || (new.snapshot == old.snapshot
                 && new.trees.get("lists") == old.trees.get("lists")
                 && new.trees.get("conflicts") == old.trees.get("conflicts")
-                && new.trees.get("held") == old.trees.get("held"));
+                && new.trees.get("held") == old.trees.get("held")
+                && new.trees.get("operation") == old.trees.get("operation")
+                && new.git.operation == old.git.operation);
         request.name.is_none()
             && request.attachments.is_empty()
             && old.kind != CheckpointKind::Start

@@ -122,9 +122,14 @@ impl DocumentSource<'_> {
     fn code(&self) -> String {
         let git = &self.document.git;
         let branch = git.branch.as_deref().unwrap_or("detached HEAD");
+        let operation = git
+            .operation
+            .as_ref()
+            .map(|operation| format!(", {}", operation.describe()));
+        let operation = operation.unwrap_or_default();
         match &git.head {
-            Some(head) => format!("{branch} @ {}", head.short()),
-            None => format!("{branch}, no commit yet"),
+            Some(head) => format!("{branch} @ {}{operation}", head.short()),
+            None => format!("{branch}, no commit yet{operation}"),
         }
     }
 }

@@ -203,10 +203,10 @@ fn busy() -> ChangeReport {
         is: SavedAndCurrent {
             then: None,
             now: Some(GitOperation {
-                kind: OperationKind::Rebase,
                 branch: Some("topic".into()),
                 step: Some(2),
                 of: Some(5),
+                ..GitOperation::new(OperationKind::Rebase)
             }),
         },
     });

@@ -54,6 +54,9 @@ pub struct Settings {
     pub redact_rule: Vec<String>,
     pub save_every: u64,
     pub save_on: Vec<String>,
+    pub save_secrets: bool,
+    /// Not one of ours: whether `status.showUntrackedFiles` says that untracked files are none of git's business here.
+    pub tracked_only: bool,
 }
 
 /// A setting with the value in force.
@@ -102,8 +105,20 @@ impl Settings {
             redact_rule: found.list("redactRule")?,
             save_every: found.last("saveEvery", |value, _| size(value))?,
             save_on: found.list("saveOn")?,
+            save_secrets: found.last("saveSecrets", word)? == "on",
+            tracked_only: hides_untracked(repo),
         })
     }
+}
+
+/// Whether git shows no untracked files in this repository, as where the files of a home directory are kept.
+fn hides_untracked(repo: &Repository) -> bool {
+    let config = repo.config_snapshot();
+    let value = config.string("status.showUntrackedFiles");
+    value.is_some_and(|value| {
+        let no = ["no", "false", "off", "0"];
+        no.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    })
 }
 
 /// A word of three; `auto` says neither.

@@ -85,8 +85,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "exclude",
         kind: SettingKind::List,
-        default: ".env* *.pem *.key id_*",
-        doc: "untracked files that are not saved, as patterns of .gitignore; an empty one clears the list",
+        default: "",
+        doc: "untracked files that are not saved, as patterns of .gitignore; they go before the project's .checkpointignore",
     },
     Setting {
         name: "exportTo",
@@ -195,5 +195,11 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Words,
         default: "",
         doc: "events that save by themselves, by the names of their triggers",
+    },
+    Setting {
+        name: "saveSecrets",
+        kind: SettingKind::Word(&["off", "on"]),
+        default: "off",
+        doc: "save untracked files that are secrets by their content: private keys, credentials, .env with values",
     },
 ];

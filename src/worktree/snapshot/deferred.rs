@@ -99,7 +99,7 @@ pub(super) fn within_budget(found: &mut WalkResult, max_total_size: Option<u64>)
             return true;
         }
         let Some(rest) = left.checked_sub(candidate.meta.size) else {
-            found.skip(&candidate.path, SkipReason::OverBudget);
+            found.skip_sized(&candidate.path, SkipReason::OverBudget, candidate.meta.size);
             return false;
         };
         left = rest;
@@ -123,6 +123,10 @@ pub(super) fn settle(found: &mut WalkResult, ground: &WalkContext<'_>, results: 
         }
         match read.outcome {
             ReadOutcome::Same { .. } => continue,
+            ReadOutcome::Skipped(reason @ (SkipReason::Secret | SkipReason::TooLarge)) => {
+                found.skip_sized(path, reason, candidate.meta.size);
+                continue;
+            }
             ReadOutcome::Skipped(reason) => {
                 found.skip(path, reason);
                 continue;

@@ -5,7 +5,7 @@
 //! read through its directory's descriptor and looked for only where the listing shows one, and several threads share
 //! what was read. Parsing and matching are gix's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix::bstr::ByteSlice;
@@ -78,6 +78,20 @@ impl GlobalPatterns {
             case,
             digest: cache::digest((case == Case::Fold, lines)),
         }
+    }
+
+    /// The project's own `.checkpointignore` at the root of the working tree, and then patterns given as text, which go
+    /// before it.
+    pub(super) fn of_project(root: &Path, patterns: &[String], case: Case) -> Result<Self, Error> {
+        let mut globals = Self::of_patterns(patterns, case);
+        let path = root.join(".checkpointignore");
+        if let Some(bytes) = read_rules(&path, MAX_SIZE)? {
+            globals.digest = cache::digest((globals.digest, &bytes));
+            if let Ok(list) = List::from_bytes(&bytes, path, None, globals.parse) {
+                globals.lists.insert(0, list);
+            }
+        }
+        Ok(globals)
     }
 
     /// A number that differs when other names could be ignored in a directory in which the `chain` holds.

@@ -96,6 +96,11 @@ pub struct SnapshotOptions<'a> {
     pub max_total_size: Option<u64>,
     /// Untracked files that match one of these patterns, written as in a `.gitignore` at the root, are skipped.
     pub exclude: &'a [String],
+    /// Whether untracked files that are secrets by their content (keys, credentials, environment files with values) are
+    /// skipped.
+    pub no_secrets: bool,
+    /// Whether all untracked files are skipped; a directory that has none but those is named as one.
+    pub tracked_only: bool,
     /// The creation mask of the process: which permission bits git would not set.
     pub umask: u32,
     /// The index, if it is not the repository's own.
@@ -143,7 +148,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     })?;
     let settings = SnapshotSettings::of(repo)?;
     let ignore = ignore::GlobalPatterns::read(repo, settings.case())?;
-    let exclude = ignore::GlobalPatterns::of_patterns(options.exclude, settings.case());
+    let exclude = ignore::GlobalPatterns::of_project(root, options.exclude, settings.case())?;
     let own = nested::own_directories(repo, root);
     let leftovers = journal::leftovers_begin(repo);
     let hash = repo.object_hash();
@@ -154,7 +159,14 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     let kept = options.cache.zip(next.as_ref());
     let attributes = Attributes::read(repo)?;
     let around = kept.map(|(_, next)| {
-        let rules = (ignore.digest(&None), attributes.digest(), &own, leftovers.as_deref());
+        let excluded = (exclude.digest(&None), options.no_secrets, options.tracked_only);
+        let rules = (
+            ignore.digest(&None),
+            attributes.digest(),
+            &own,
+            leftovers.as_deref(),
+            excluded,
+        );
         let digest = cache::digest((extent::of_settings(repo, root)?, rules));
         Ok::<_, Error>(SnapshotInputs::of(repo, options, next, digest))
     });
@@ -203,6 +215,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         root,
         umask: options.umask,
         max_file_size: options.max_file_size,
+        no_secrets: options.no_secrets,
+        tracked_only: options.tracked_only,
         own: &own,
         cache: &cache,
         next: next.as_ref(),

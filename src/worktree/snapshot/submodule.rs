@@ -116,6 +116,8 @@ fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
         root,
         umask: 0,
         max_file_size: u64::MAX,
+        no_secrets: false,
+        tracked_only: false,
         own: &own,
         cache: &cache,
         next: None,

@@ -47,6 +47,10 @@ pub(super) struct WalkContext<'a> {
     pub root: &'a Path,
     pub umask: u32,
     pub max_file_size: u64,
+    /// Whether untracked files that are secrets are left out.
+    pub no_secrets: bool,
+    /// Whether no untracked file is taken.
+    pub tracked_only: bool,
     /// Device and number of the repository's own directories, which may lie in the working tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
@@ -226,10 +230,14 @@ pub(super) struct WalkResult {
 
 impl WalkResult {
     pub(super) fn skip(&mut self, path: &[u8], reason: SkipReason) {
-        self.lists.skipped.push(SkippedEntry {
-            path: RepoPath::from(path),
-            reason,
-        });
+        self.lists.skipped.push(SkippedEntry::new(RepoPath::from(path), reason));
+    }
+
+    /// The same with the bytes that the file has.
+    pub(super) fn skip_sized(&mut self, path: &[u8], reason: SkipReason, size: u64) {
+        let path = RepoPath::from(path);
+        let size = Some(size);
+        self.lists.skipped.push(SkippedEntry { path, reason, size });
     }
 
     /// How much there is to say, beside what becomes of candidates.

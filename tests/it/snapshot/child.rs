@@ -163,6 +163,8 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
         max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
         max_total_size: json["max_total_size"].as_u64(),
         exclude: &exclude,
+        no_secrets: json["no_secrets"].as_bool() == Some(true),
+        tracked_only: json["tracked_only"].as_bool() == Some(true),
         umask: os::umask().unwrap_or(0o022),
         index_path: None,
         cache,

@@ -227,9 +227,9 @@ fn the_limits_concern_untracked_files_only() {
     assert_eq!(
         taken.list("skipped"),
         [
-            "excluded .env.local",
-            "too-large a-large",
-            "over-budget d",
+            "excluded:9 .env.local",
+            "too-large:1001 a-large",
+            "over-budget:400 d",
             "excluded private"
         ]
     );

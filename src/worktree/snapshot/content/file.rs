@@ -10,6 +10,7 @@ use super::{Form, ReadFailure, ReadOutcome, Thread};
 use crate::model::list::SkipReason;
 use crate::os;
 use crate::os::dir::{self, FileKind, Meta};
+use crate::secrets;
 use crate::store::objects::StreamError;
 use crate::store::{self, Kind as ObjectKind, ObjectId};
 use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
@@ -86,6 +87,17 @@ impl Thread<'_> {
         }
         if candidate.why == ReadReason::Untracked && meta.size > self.reader.ground.max_file_size {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
+        }
+        if candidate.why == ReadReason::Untracked
+            && self.reader.ground.no_secrets
+            && meta.size <= secrets::file::MAX_FILE
+        {
+            let content = read_whole(&mut file, &meta)?;
+            let name = candidate.parts().1;
+            if secrets::file::kind_of(name, &content).is_some() {
+                return Err(ReadFailure::skip(SkipReason::Secret));
+            }
+            file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
         }
         let mode = self.mode(candidate, &meta);
         let form = if let FilterAttribute::Lfs = conversion.filter {

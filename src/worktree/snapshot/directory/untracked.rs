@@ -59,6 +59,9 @@ impl Visit<'_, '_> {
         if !names::is_storable(name, false) {
             return self.found.skip(path, SkipReason::Name);
         }
+        if self.ground.tracked_only {
+            return self.found.skip(path, SkipReason::Untracked);
+        }
         if self.is_excluded(path, true) {
             self.found.tally.untracked.add(path);
             return self.found.skip(path, SkipReason::Excluded);
@@ -74,13 +77,16 @@ impl Visit<'_, '_> {
         if !names::is_storable(&path[self.path.len()..], meta.kind == FileKind::File) {
             return self.found.skip(&path, SkipReason::Name);
         }
+        if self.ground.tracked_only {
+            return self.found.skip(&path, SkipReason::Untracked);
+        }
         self.found.elsewhere += usize::from(meta.links > 1);
         self.found.tally.untracked.add(&path);
         if self.is_excluded(&path, false) {
-            return self.found.skip(&path, SkipReason::Excluded);
+            return self.found.skip_sized(&path, SkipReason::Excluded, meta.size);
         }
         if meta.size > self.ground.max_file_size {
-            return self.found.skip(&path, SkipReason::TooLarge);
+            return self.found.skip_sized(&path, SkipReason::TooLarge, meta.size);
         }
         self.candidate(path, None, *meta, ReadReason::Untracked);
     }

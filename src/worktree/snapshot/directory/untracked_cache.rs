@@ -123,6 +123,7 @@ impl Visit<'_, '_> {
     fn is_cacheable(&self) -> bool {
         let task = self.task;
         self.ground.trusted.is_some()
+            && !self.ground.tracked_only
             && self.files > 0
             && !self.path.is_empty()
             && task.entries.is_empty()
@@ -140,6 +141,7 @@ impl Visit<'_, '_> {
             self.attributes.digest(),
             u64::from(ground.umask),
             ground.max_file_size,
+            u64::from(ground.no_secrets),
             // Without directories in it the tree is taken as it is, and then it must have none.
             u64::from(self.has_directories),
         ] {

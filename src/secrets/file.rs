@@ -1,0 +1,321 @@
+//! Files that are secrets as a whole: private keys, files of credentials, environment files with values.
+//!
+//! The content decides. A name only says which form to look for: a directory, a source file that has a key in a test, a
+//! template without values, a certificate are none, whatever they are called.
+
+use super::{RedactionSettings, Scanner, Severity};
+
+/// Larger files are none of these.
+pub const MAX_FILE: u64 = 256 << 10;
+
+/// Endings of source code and documents, in which a key is an example or a fixture of a test.
+const SOURCES: &[&str] = &[
+    "adoc", "bash", "bat", "c", "cc", "clj", "cpp", "cs", "css", "dart", "diff", "erl", "ex", "exs", "fish", "go", "h",
+    "hpp", "hs", "html", "java", "jl", "js", "jsx", "kt", "lua", "md", "mjs", "ml", "patch", "php", "pl", "pm",
+    "proto", "ps1", "py", "r", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "svelte", "swift", "tex", "ts", "tsx",
+    "vue", "zig", "zsh",
+];
+
+/// Endings of environment files that are there to be copied and filled in.
+const TEMPLATES: &[&str] = &[
+    "default", "defaults", "dist", "example", "examples", "sample", "schema", "template", "tmpl", "tpl",
+];
+
+/// The kind of secret that a file is, by its name and content: `private-key`, `credentials`, `environment`. `None` for
+/// every other file.
+pub fn kind_of(name: &[u8], content: &[u8]) -> Option<&'static str> {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    let name = name.as_str();
+    if content.len() as u64 > MAX_FILE || content.iter().take(8000).any(|byte| *byte == 0) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(content);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if name == ".envrc" {
+        return has_secret(content).then_some("environment");
+    }
+    if is_environment(name) {
+        return text.lines().any(assigns_value).then_some("environment");
+    }
+    if SOURCES.contains(&ending) && !name.starts_with('.') || TEMPLATES.contains(&ending) {
+        return None;
+    }
+    if is_private_key(&text) {
+        return Some("private-key");
+    }
+    is_credentials(name, &text).then_some("credentials")
+}
+
+/// Whether a file is called as environment files are: `.env`, `.env.local`, `production.env`.
+fn is_environment(name: &str) -> bool {
+    let is_template = name.split('.').any(|part| TEMPLATES.contains(&part));
+    let named =
+        name == ".env" || name.starts_with(".env.") || name.strip_suffix(".env").is_some_and(|stem| !stem.is_empty());
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    named && !is_template && !(SOURCES.contains(&ending))
+}
+
+/// Whether a line of an environment file gives a variable a value that is no placeholder.
+fn assigns_value(line: &str) -> bool {
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let Some((key, value)) = line.split_once('=') else {
+        return false;
+    };
+    let key = key.trim();
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    if key.is_empty() || !key.bytes().all(is_key) {
+        return false;
+    }
+    !is_placeholder(value)
+}
+
+/// Whether a value represents one that somebody has to fill in.
+fn is_placeholder(value: &str) -> bool {
+    let value = value.trim();
+    let value = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => value[1..].split(quote).next().unwrap_or_default(),
+        _ => value.split(" #").next().unwrap_or_default(),
+    };
+    let value = value.trim().to_ascii_lowercase();
+    let enclosed = |open, close| value.starts_with(open) && value.ends_with(close);
+    let words = [
+        "changeme",
+        "change_me",
+        "change-me",
+        "replaceme",
+        "replace_me",
+        "todo",
+        "tbd",
+        "none",
+        "null",
+        "secret",
+        "password",
+        "dummy",
+        "placeholder",
+        "example",
+    ];
+    value.is_empty()
+        || value.starts_with('#')
+        || enclosed('<', '>')
+        || enclosed('[', ']')
+        || value.starts_with("${")
+        || value.starts_with("your")
+        || value
+            .bytes()
+            .all(|byte| matches!(byte, b'x' | b'*' | b'.' | b'-' | b'_'))
+        || words.contains(&value.as_str())
+}
+
+/// Whether most of a text is private keys in one of the forms that `ssh-keygen`, `openssl`, `gpg`, `puttygen` and `age`
+/// write.
+fn is_private_key(text: &str) -> bool {
+    let (mut inside, mut body, mut of_keys, mut others, mut found) = (false, 0, 0, 0, false);
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("PuTTY-User-Key-File-") && text.contains("Private-Lines:") {
+            return true;
+        }
+        if line.starts_with("AGE-SECRET-KEY-1") && line.len() > 50 {
+            return true;
+        }
+        let mark = line.trim_start_matches('-').trim();
+        let begins = line.starts_with("----") && mark.starts_with("BEGIN ") && mark.contains("PRIVATE KEY");
+        let ends = line.starts_with("----") && mark.starts_with("END ");
+        if begins {
+            (inside, body) = (true, 0);
+        } else if ends && inside {
+            // A marker alone, or with dots between, is an example.
+            found |= body >= 32;
+            inside = false;
+        } else if inside {
+            let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+            let is_data = !line.is_empty() && line.bytes().all(is_base64);
+            body += if is_data { line.len() } else { 0 };
+        }
+        let certificate = line.starts_with("----") || line.len() == 64 || line.starts_with('#');
+        if inside || begins || ends {
+            of_keys += line.len();
+        } else if !certificate {
+            others += line.len();
+        }
+    }
+    // A key that is cut off is one all the same.
+    found |= inside && body >= 64;
+    found && of_keys > others
+}
+
+/// Whether a text is in the form of a file in which programs keep passwords and tokens.
+fn is_credentials(name: &str, text: &str) -> bool {
+    let value_of = |line: &str, key: &str, mark: char| {
+        let (found, value) = line.split_once(mark)?;
+        let found = found.trim().trim_matches('"');
+        let value = value.trim().trim_matches(|c| matches!(c, '"' | ',' | '\''));
+        (found == key && !is_placeholder(value)).then(|| value.to_owned())
+    };
+    let any = |key: &str, mark: char| text.lines().any(|line| value_of(line, key, mark).is_some());
+    match name {
+        ".netrc" | "_netrc" => {
+            let words: Vec<_> = text.split_whitespace().collect();
+            words
+                .windows(2)
+                .any(|pair| pair[0] == "password" && !is_placeholder(pair[1]))
+        }
+        ".pgpass" | "pgpass.conf" => text.lines().any(|line| {
+            let fields: Vec<_> = line.split(':').collect();
+            !line.starts_with('#') && fields.len() == 5 && !is_placeholder(fields[4])
+        }),
+        ".npmrc" | ".yarnrc" => text.lines().any(|line| {
+            let secret = ["_authtoken=", "_password=", "_auth="];
+            let lower = line.to_ascii_lowercase();
+            let found = secret.iter().find_map(|key| lower.split_once(key));
+            found.is_some_and(|(_, value)| !is_placeholder(value))
+        }),
+        ".pypirc" => any("password", '=') || any("password", ':'),
+        ".git-credentials" => text.lines().any(|line| {
+            let rest = line.split_once("://").map(|(_, rest)| rest);
+            rest.and_then(|rest| rest.split_once('@'))
+                .is_some_and(|(user, _)| user.contains(':'))
+        }),
+        ".dockercfg" | "config.json" => any("auth", ':') && (name == ".dockercfg" || text.contains("\"auths\"")),
+        _ => {
+            any("aws_secret_access_key", '=')
+                || text.contains("\"service_account\"") && text.contains("-----BEGIN PRIVATE KEY-----")
+                || text.contains("kind: Config") && (any("client-key-data", ':') || any("token", ':'))
+        }
+    }
+}
+
+/// Whether one of the known forms of tokens is in a text.
+fn has_secret(content: &[u8]) -> bool {
+    let scanner = Scanner::new(&RedactionSettings::default());
+    scanner.is_ok_and(|scanner| {
+        let mut found = scanner.scan(content).into_iter();
+        found.any(|finding| finding.severity == Severity::Secret)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind_of;
+
+    fn key(kind: &str) -> String {
+        let line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz";
+        format!("-----BEGIN {kind}-----\n{line}\n{line}\n-----END {kind}-----\n")
+    }
+
+    #[test]
+    fn keys_are_told_by_their_content_whatever_they_are_called() {
+        for kind in [
+            "PRIVATE KEY",
+            "RSA PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "ENCRYPTED PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+        ] {
+            for name in ["id_rsa", "server.pem", "deploy", "backup.txt", "a.key", "notes"] {
+                assert_eq!(
+                    kind_of(name.as_bytes(), key(kind).as_bytes()),
+                    Some("private-key"),
+                    "{name} {kind}"
+                );
+            }
+        }
+        let chain = format!("{}{}", key("CERTIFICATE"), key("PRIVATE KEY"));
+        assert_eq!(kind_of(b"bundle.pem", chain.as_bytes()), Some("private-key"));
+        let putty = "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 1\nAAAA\n";
+        assert_eq!(kind_of(b"k.ppk", putty.as_bytes()), Some("private-key"));
+        let crlf = key("RSA PRIVATE KEY").replace('\n', "\r\n");
+        assert_eq!(kind_of(b"win.pem", crlf.as_bytes()), Some("private-key"));
+        let age = format!("# created\nAGE-SECRET-KEY-1{}\n", "Q".repeat(58));
+        assert_eq!(kind_of(b"keys.txt", age.as_bytes()), Some("private-key"));
+    }
+
+    #[test]
+    fn what_merely_looks_or_sounds_like_one_is_none() {
+        let in_source = format!("const KEY: &str = \"{}\";\n", key("RSA PRIVATE KEY"));
+        for (name, text) in [
+            ("tls.rs", in_source.as_str()),
+            ("id_generator.rs", "fn id() {}\n"),
+            ("de.key", "hello = hallo\n"),
+            ("id_rsa.pub", "ssh-rsa AAAAB3NzaC1yc2E user@host\n"),
+            ("cert.pem", &key("CERTIFICATE")),
+            ("public.pem", &key("PUBLIC KEY")),
+            ("README.md", &key("RSA PRIVATE KEY")),
+            ("howto", "put -----BEGIN PRIVATE KEY----- and so on\n"),
+            ("empty.pem", ""),
+            (
+                "doc.txt",
+                "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----\n",
+            ),
+            (".netrc", "machine example.org login me\n"),
+            (
+                ".npmrc",
+                "//registry.example.org/:_authToken=${TOKEN}\nsave-exact=true\n",
+            ),
+            ("config.json", "{\"auth\": \"basic\"}\n"),
+            ("settings.ini", "[aws]\nregion = eu\n"),
+        ] {
+            assert_eq!(kind_of(name.as_bytes(), text.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn environment_files_count_when_they_have_values() {
+        for name in [".env", ".env.local", ".env.production", "prod.env", ".ENV"] {
+            assert_eq!(
+                kind_of(name.as_bytes(), b"# x\nexport KEY=1\n"),
+                Some("environment"),
+                "{name}"
+            );
+            let empty = b"# nothing yet\nKEY=\nOTHER=\"\"\nTHIRD=changeme\nFOURTH=<your key>\nFIFTH=${HOME}\nSIXTH='your-token'\n";
+            assert_eq!(kind_of(name.as_bytes(), empty), None, "{name}");
+        }
+        for name in [
+            ".env.example",
+            ".env.sample",
+            ".env.template",
+            ".env.local.example",
+            "env.rs",
+            ".env.ts",
+            "environment",
+            ".envrc",
+            "sample.env",
+        ] {
+            assert_eq!(kind_of(name.as_bytes(), b"KEY=value\n"), None, "{name}");
+        }
+        let token = format!("export GITHUB_TOKEN=ghp_{}\n", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        assert_eq!(kind_of(b".envrc", token.as_bytes()), Some("environment"));
+    }
+
+    #[test]
+    fn files_of_credentials_are_told_by_their_form() {
+        for (name, text) in [
+            (".netrc", "machine example.org login me password s3cret1\n"),
+            ("_netrc", "machine a\n login b\n password c0ffee\n"),
+            (".pgpass", "localhost:5432:db:me:hunter2\n"),
+            (".npmrc", "//registry.example.org/:_authToken=0a1b2c3d\n"),
+            (".pypirc", "[pypi]\nusername = me\npassword = hunter22\n"),
+            (".git-credentials", "https://me:hunter2@example.org\n"),
+            (
+                "config.json",
+                "{\n \"auths\": {\n  \"r\": {\n   \"auth\": \"bWU6cHc=\"\n}}}\n",
+            ),
+            (
+                "credentials",
+                "[default]\naws_access_key_id = AKIAX\naws_secret_access_key = wJalrXUtnFEMI\n",
+            ),
+            (
+                "kubeconfig",
+                "kind: Config\nusers:\n- user:\n    client-key-data: LS0tLS1CRUdJTg==\n",
+            ),
+            (
+                "sa.json",
+                "{\"type\": \"service_account\", \"private_key\": \"-----BEGIN PRIVATE KEY-----\\nMII\"}\n",
+            ),
+        ] {
+            assert_eq!(kind_of(name.as_bytes(), text.as_bytes()), Some("credentials"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a save leaves out: decided by content, never by a guess from a name, and named wherever "saved" is said.
+
+use crate::support::World;
+
+fn key() -> String {
+    let line = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz\n";
+    format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{line}{line}-----END OPENSSH PRIVATE KEY-----\n")
+}
+
+fn saved(world: &World) -> Vec<String> {
+    let files = world.git_line(["ls-tree", "-r", "--name-only", "checkpoints/s^2"]);
+    files.lines().map(str::to_owned).collect()
+}
+
+fn started() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s", "--quiet"]).success();
+    world
+}
+
+#[test]
+fn work_is_saved_whatever_it_is_called() {
+    let world = started();
+    let work = [
+        ".env.example",
+        ".env.sample",
+        ".env/settings.py",
+        ".envrc",
+        "certs.pem/readme",
+        "id_generator.rs",
+        "id_service/mod.rs",
+        "keys.key/x",
+        "public.pem",
+        "src/de.key",
+    ];
+    for path in work {
+        world.file(path, format!("VALUE={path}\n"));
+    }
+    world.file("tests/fixture.rs", format!("const KEY: &str = \"{}\";\n", key()));
+    let receipt = world.checkpoint(["save", "-m", "x", "--json"]).success().stdout_json();
+    assert_eq!(receipt["skipped"].as_array().unwrap().len(), 0, "{receipt}");
+    let saved = saved(&world);
+    for path in work {
+        assert!(saved.iter().any(|found| found == path), "{path}: {saved:?}");
+    }
+    world
+        .checkpoint(["status", "--exit-code"])
+        .success()
+        .stdout_has("everything is saved");
+}
+
+#[test]
+fn secrets_are_left_out_by_their_content_and_named_everywhere() {
+    let world = started();
+    world.file("backup.txt", key());
+    world.file(".env", "KEY=1\n");
+    world.file("deploy/prod.env", "TOKEN=abc\n");
+    world.file("home/.netrc", "machine a login b password c0ffee\n");
+    world.file("dump.sql", vec![b'x'; 60_000]);
+    world.git(["config", "checkpoint.maxFileSize", "50k"]).success();
+    world.git(["init", "--quiet", "nested"]).success();
+    world.file("work", "work");
+    world
+        .checkpoint(["save", "-m", "x"])
+        .success()
+        .stderr_has("checkpoint.saveSecrets");
+    assert_eq!(saved(&world), ["README.md", "src/main.txt", "work"]);
+    let lists = world.git_line(["show", "checkpoints/s:lists/skipped"]);
+    let expected = [
+        "secret:6 .env",
+        "secret:211 backup.txt",
+        "secret:10 deploy/prod.env",
+        "too-large:60000 dump.sql",
+        "secret:34 home/.netrc",
+        "nested-repository nested",
+    ];
+    let lines: Vec<_> = lines.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+    assert_eq!(lines, expected.map(|line| line.split_once(' ').unwrap().1), "{lists}");
+    for line in &expected[..1] {
+        assert!(lists.contains(line), "{lists}");
+    }
+    assert!(lists.contains("too-large:60000 dump.sql"), "{lists}");
+
+    let status = world.checkpoint(["status", "--exit-code"]);
+    status
+        .code(1)
+        .stdout_has("everything but 6 paths")
+        .stdout_has(".env a secret")
+        .stdout_lacks("everything is saved");
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["left_out"].as_array().unwrap().len(), 6, "{status}");
+    assert_eq!(status["something_to_save"], false);
+    world.checkpoint(["show", "s"]).success().stdout_has("Not saved");
+    world.checkpoint(["pause"]).success().stderr_has("not saved");
+    world
+        .checkpoint(["resume", "s"])
+        .success()
+        .stderr_has("saved without 6 paths");
+
+    // A file that is left out and grows is nothing new.
+    world.checkpoint(["save", "-m", "y"]).success();
+    let tip = world.git_line(["rev-parse", "checkpoints/s"]);
+    world.file("dump.sql", vec![b'x'; 70_000]);
+    world.checkpoint(["save"]).success().stdout_has("othing");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), tip);
+
+    // Restoring never touches them.
+    world.file("work", "more");
+    world.checkpoint(["restore", "s"]).success();
+    assert_eq!(world.read(".env"), b"KEY=1\n");
+    assert_eq!(world.read("dump.sql").len(), 70_000);
+
+    world.git(["config", "checkpoint.saveSecrets", "on"]).success();
+    world.checkpoint(["save", "-m", "all"]).success();
+    assert!(saved(&world).iter().any(|path| path == ".env"));
+}
+
+#[test]
+fn the_project_and_the_user_name_what_is_left_out() {
+    let world = started();
+    world.file(".checkpointignore", "*.log\n/out/\n!keep.log\ndata/**/big\n");
+    for path in ["a.log", "keep.log", "out/x", "data/one/two/big", "data/small", "tmp/x"] {
+        world.file(path, "x");
+    }
+    world.git(["config", "checkpoint.exclude", "tmp/"]).success();
+    world.checkpoint(["save", "-m", "x"]).success();
+    let expected = [
+        ".checkpointignore",
+        "README.md",
+        "data/small",
+        "keep.log",
+        "src/main.txt",
+    ];
+    assert_eq!(saved(&world), expected);
+    // Tracked files are saved all the same, and the user's word goes before the project's.
+    world.git(["add", "--force", "a.log"]).success();
+    world.git(["config", "--add", "checkpoint.exclude", "!/out/"]).success();
+    world.checkpoint(["save", "-m", "y"]).success();
+    let saved = saved(&world);
+    assert!(
+        saved.iter().any(|path| path == "a.log") && saved.iter().any(|path| path == "out/x"),
+        "{saved:?}"
+    );
+}
+
+#[test]
+fn untracked_files_that_git_does_not_show_are_not_saved() {
+    for (how, set) in [("no", true), ("false", true), ("flag", false)] {
+        let world = started();
+        if set {
+            world.git(["config", "status.showUntrackedFiles", how]).success();
+        }
+        world.file("private/letter", "mine");
+        world.file("src/new", "x");
+        world.file("README.md", "changed");
+        let line = if set {
+            &["save", "-m", "x"][..]
+        } else {
+            &["save", "-m", "x", "--tracked-only"]
+        };
+        world.checkpoint(line).success();
+        assert_eq!(saved(&world), ["README.md", "src/main.txt"], "{how}");
+        let skipped = world.git_line(["show", "checkpoints/s:lists/skipped"]);
+        assert_eq!(skipped, "untracked private\nuntracked src/new", "{how}");
+        if set {
+            world
+                .checkpoint(["status", "--exit-code"])
+                .success()
+                .stdout_has("everything is saved");
+        }
+        // A restore leaves alone what the checkpoint left out.
+        world.file("README.md", "later");
+        world.checkpoint(["restore", "s"]).success();
+        assert_eq!(world.read("private/letter"), b"mine", "{how}");
+        assert_eq!(world.read("src/new"), b"x", "{how}");
+        assert_eq!(world.read("README.md"), b"changed", "{how}");
+    }
+}

@@ -1,0 +1,261 @@
+//! An operation of git in progress: its commits and messages are in the checkpoint, kept by `git gc` and carried by a
+//! push, and it is named as `git status` names it.
+
+use std::fs;
+
+use crate::support::World;
+
+/// How an operation is begun, how it is given up, and what is said of it.
+struct Case {
+    name: &'static str,
+    begin: fn(&World),
+    end: &'static [&'static str],
+    words: &'static str,
+    /// Commits that must stay, by what git calls them while the operation goes on.
+    kept: &'static [&'static str],
+    files: &'static [&'static str],
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "merge",
+        begin: |w| drop(w.git(["merge", "--quiet", "side"])),
+        end: &["merge", "--abort"],
+        words: "merging side",
+        kept: &["MERGE_HEAD"],
+        files: &["MERGE_MSG"],
+    },
+    Case {
+        name: "merge not committed yet",
+        begin: |w| drop(w.git(["merge", "--quiet", "--no-commit", "--no-ff", "apart"])),
+        end: &["merge", "--abort"],
+        words: "merging apart",
+        kept: &["MERGE_HEAD"],
+        files: &["MERGE_MSG", "MERGE_MODE"],
+    },
+    Case {
+        name: "merge of two",
+        begin: |w| drop(w.git(["merge", "--quiet", "--no-commit", "apart", "further"])),
+        end: &["merge", "--abort"],
+        words: "merging apart, further",
+        kept: &["refs/heads/apart", "refs/heads/further"],
+        files: &["MERGE_MSG"],
+    },
+    Case {
+        name: "cherry-pick",
+        begin: |w| drop(w.git(["cherry-pick", "side"])),
+        end: &["cherry-pick", "--abort"],
+        words: "cherry-picking ",
+        kept: &["CHERRY_PICK_HEAD"],
+        files: &["MERGE_MSG"],
+    },
+    Case {
+        name: "several picks",
+        begin: |w| drop(w.git(["cherry-pick", "side", "apart", "further"])),
+        end: &["cherry-pick", "--abort"],
+        words: "cherry-picking ",
+        kept: &["CHERRY_PICK_HEAD", "refs/heads/apart", "refs/heads/further"],
+        files: &["MERGE_MSG", "sequencer/todo"],
+    },
+    Case {
+        name: "revert",
+        begin: |w| drop(w.git(["revert", "--no-edit", "HEAD~1"])),
+        end: &["revert", "--abort"],
+        words: "reverting ",
+        kept: &["REVERT_HEAD"],
+        files: &["MERGE_MSG"],
+    },
+    Case {
+        name: "rebase",
+        begin: |w| {
+            w.git(["switch", "--quiet", "side"]).success();
+            drop(w.git(["rebase", "--quiet", "main"]));
+        },
+        end: &["rebase", "--abort"],
+        words: "rebasing branch side onto ",
+        kept: &["REBASE_HEAD", "refs/heads/side", "refs/heads/main"],
+        files: &["rebase-merge/head-name", "rebase-merge/onto"],
+    },
+    Case {
+        name: "rebase by patches",
+        begin: |w| {
+            w.git(["switch", "--quiet", "side"]).success();
+            drop(w.git(["rebase", "--quiet", "--apply", "main"]));
+        },
+        end: &["rebase", "--abort"],
+        words: "rebasing branch side onto ",
+        kept: &["refs/heads/side", "refs/heads/main"],
+        files: &["rebase-apply/head-name", "rebase-apply/onto"],
+    },
+    Case {
+        name: "rebase with local changes put aside",
+        begin: |w| {
+            w.git(["switch", "--quiet", "side"]).success();
+            w.file("base", "local\n");
+            drop(w.git(["rebase", "--quiet", "--autostash", "main"]));
+        },
+        end: &["rebase", "--abort"],
+        words: "rebasing branch side onto ",
+        kept: &["REBASE_HEAD", "stash of the rebase"],
+        files: &["rebase-merge/autostash"],
+    },
+    Case {
+        name: "am",
+        begin: |w| {
+            let patch = w.git_line(["format-patch", "-1", "--stdout", "side"]);
+            drop(w.command("git", ["am", "--quiet"]).input(patch + "\n").run());
+        },
+        end: &["am", "--abort"],
+        words: "applying mails (am)",
+        kept: &[],
+        files: &["rebase-apply/applying"],
+    },
+    Case {
+        name: "bisect",
+        begin: |w| {
+            w.git(["bisect", "start", "side", "HEAD~2"]).success();
+        },
+        end: &["bisect", "reset"],
+        words: "bisecting, started from main",
+        kept: &["refs/bisect/bad"],
+        files: &["BISECT_LOG", "BISECT_START"],
+    },
+];
+
+/// Branches `main` and `side` that conflict, `apart` and `further` that do not.
+fn branches(reftable: bool) -> World {
+    let world = World::without_repository();
+    let format = if reftable {
+        "--ref-format=reftable"
+    } else {
+        "--ref-format=files"
+    };
+    world
+        .git(["init", "--quiet", "--initial-branch=main", format])
+        .success();
+    let commit = |path: &str, text: &str, message: &str| {
+        world.file(path, text);
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", message]).success();
+    };
+    commit("base", "0\n", "base");
+    commit("f", "1\n", "first");
+    for branch in ["side", "apart", "further"] {
+        world.git(["switch", "--quiet", "-c", branch, "main"]).success();
+        let path = if branch == "side" { "f" } else { branch };
+        commit(path, &format!("{branch}\n"), branch);
+    }
+    world.git(["switch", "--quiet", "main"]).success();
+    commit("f", "main\n", "second");
+    commit("f", "main again\n", "third");
+    world
+}
+
+#[test]
+fn its_commits_are_kept_and_carried_and_it_is_named() {
+    for (case, reftable) in CASES
+        .iter()
+        .map(|case| (case, false))
+        .chain([(&CASES[0], true), (&CASES[3], true)])
+    {
+        let name = format!("{} (reftable {reftable})", case.name);
+        let world = branches(reftable);
+        (case.begin)(&world);
+        let kept: Vec<String> = case
+            .kept
+            .iter()
+            .map(|wanted| match *wanted {
+                "stash of the rebase" => String::from_utf8(world.read(".git/rebase-merge/autostash")).unwrap(),
+                wanted => world.git_line(["rev-parse", wanted]),
+            })
+            .map(|id| id.trim().to_owned())
+            .collect();
+        world.checkpoint(["start", "s"]).success();
+        world
+            .checkpoint(["save", "-m", "in the middle"])
+            .success()
+            .stdout_has(case.words);
+        world.checkpoint(["status"]).success().stdout_has(case.words);
+        world.checkpoint(["show", "s"]).success().stdout_has(case.words);
+        world.checkpoint(["save"]).success().stdout_has("othing");
+        let document = world
+            .git(["show", "checkpoints/s:checkpoint.json"])
+            .success()
+            .stdout_json();
+        let files = document["git"]["operation"]["files"].as_array().unwrap().clone();
+        for file in case.files {
+            let n = files
+                .iter()
+                .position(|name| name == file)
+                .unwrap_or_else(|| panic!("{name}: no {file} in {files:?}"));
+            let stored = world.git(["cat-file", "blob", &format!("checkpoints/s:operation/{n}")]);
+            let path = world.git_line(["rev-parse", "--git-path", file]);
+            assert_eq!(stored.success().stdout_bytes(), world.read(path), "{name}: {file}");
+        }
+        // The shape stays that of a stash.
+        assert_eq!(
+            world
+                .git_line(["show", "-s", "--format=%P", "checkpoints/s^2"])
+                .split(' ')
+                .count(),
+            2,
+            "{name}"
+        );
+
+        world.git(["reset", "--quiet", "--hard"]);
+        world.git(case.end);
+        world.git(["checkout", "--quiet", "--force", "main"]).success();
+        for branch in ["side", "apart", "further"] {
+            world.git(["branch", "--quiet", "-D", branch]).success();
+        }
+        world.git(["reset", "--quiet", "--hard", "HEAD~2"]).success();
+        for log in ["--expire=now", "--expire-unreachable=now"] {
+            world.git(["reflog", "expire", log, "--all"]).success();
+        }
+        world.git(["gc", "--quiet", "--prune=now"]).success();
+        world.git(["init", "--quiet", "--bare", "../there.git"]).success();
+        world
+            .git(["push", "--quiet", "../there.git", "refs/checkpoints/s"])
+            .success();
+        for (id, what) in kept.iter().zip(case.kept) {
+            world.git(["cat-file", "-e", id]).success();
+            let there = world.git(["--git-dir=../there.git", "cat-file", "-e", id]);
+            assert!(there.is_success(), "{name}: {what} was not pushed");
+        }
+        world.git(["--git-dir=../there.git", "fsck", "--strict"]).success();
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+#[test]
+fn an_operation_that_begins_or_ends_is_something_new() {
+    let world = branches(false);
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "before"]).success();
+    world.git(["bisect", "start", "side", "main~2"]).success();
+    world.git(["checkout", "--quiet", "main"]).success();
+    let count = || world.git_line(["rev-list", "--first-parent", "--count", "checkpoints/s"]);
+    let before = count();
+    world.checkpoint(["save", "-m", "bisecting"]).success();
+    assert_ne!(count(), before);
+    let before = count();
+    world.git(["bisect", "reset"]).success();
+    world.checkpoint(["save"]).success();
+    assert_ne!(count(), before);
+    assert!(fs::metadata(world.path(".git/BISECT_LOG")).is_err());
+}
+
+#[test]
+fn a_purge_keeps_the_commits_of_the_operation() {
+    let world = branches(false);
+    world.file("secret", "password");
+    world.git(["merge", "--quiet", "side"]);
+    let head = world.git_line(["rev-parse", "MERGE_HEAD"]);
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "in the middle"]).success();
+    world.checkpoint(["purge", "--yes", "--path", "secret"]).success();
+    let parents = world.git_line(["show", "-s", "--format=%P", "checkpoints/s^2^2"]);
+    assert!(parents.ends_with(&head), "{parents}");
+    assert_eq!(world.git_line(["ls-tree", "checkpoints/s^2", "secret"]), "");
+    world.checkpoint(["verify", "--all"]).success();
+}
