@@ -182,16 +182,17 @@ fn conflicting() -> World {
 
 #[track_caller]
 fn operation(world: &World) -> Option<GitOperation> {
-    facts(world).operation
+    // Commits and files of an operation have their own story.
+    facts(world).operation.map(|operation| GitOperation {
+        heads: Vec::new(),
+        files: Vec::new(),
+        names: Vec::new(),
+        ..operation
+    })
 }
 
 fn plain(kind: OperationKind) -> GitOperation {
-    GitOperation {
-        kind,
-        branch: None,
-        step: None,
-        of: None,
-    }
+    GitOperation::new(kind)
 }
 
 #[test]
@@ -237,10 +238,10 @@ fn a_rebase_tells_branch_and_step() {
         world.git(["checkout", "-q", "topic"]).success();
         world.git(["rebase", "-q", backend, "main"]).code(1);
         let wanted = GitOperation {
-            kind: OperationKind::Rebase,
             branch: Some("topic".into()),
             step: Some(1),
             of: Some(2),
+            ..plain(OperationKind::Rebase)
         };
         assert_eq!(operation(&world), Some(wanted), "{backend}");
         // The same in a linked working tree.
@@ -262,10 +263,9 @@ fn a_mailbox_in_progress() {
         .to_owned();
     world.command("git", ["am", "-q"]).input(patch).run();
     let wanted = GitOperation {
-        kind: OperationKind::Am,
-        branch: None,
         step: Some(1),
         of: Some(2),
+        ..plain(OperationKind::Am)
     };
     assert_eq!(operation(&world), Some(wanted));
 }

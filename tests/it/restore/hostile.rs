@@ -256,6 +256,7 @@ fn paths_in_lists_are_held_to_the_same_rules() {
             skipped: vec![git_checkpoint::model::list::SkippedEntry {
                 path,
                 reason: git_checkpoint::model::list::SkipReason::TooLarge,
+                size: None,
             }],
             ..Lists::default()
         };

@@ -55,6 +55,8 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
         max_file_size,
         max_total_size: None,
         exclude,
+        no_secrets: false,
+        tracked_only: false,
         umask: umask(),
         index_path: None,
         cache: None,

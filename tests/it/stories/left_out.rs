@@ -74,7 +74,7 @@ fn secrets_are_left_out_by_their_content_and_named_everywhere() {
         "secret:34 home/.netrc",
         "nested-repository nested",
     ];
-    let lines: Vec<_> = lines.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+    let lines: Vec<_> = lists.lines().map(|line| line.split_once(' ').unwrap().1).collect();
     assert_eq!(lines, expected.map(|line| line.split_once(' ').unwrap().1), "{lists}");
     for line in &expected[..1] {
         assert!(lists.contains(line), "{lists}");
