@@ -79,6 +79,14 @@ pub struct GitFacts {
 }
 
 impl GitFacts {
+    /// Whether the operation in progress needs this commit, so that it may be a further parent of the index commit.
+    pub fn operation_needs(&self, commit: &Oid) -> bool {
+        let operation = self.operation.iter();
+        operation
+            .flat_map(|operation| &operation.heads)
+            .any(|head| head.id == *commit)
+    }
+
     /// Sets `is_clean` from the counts.
     pub fn settle(&mut self) {
         self.is_clean = self.staged.count == 0

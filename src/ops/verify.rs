@@ -388,9 +388,11 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             .head
             .as_ref()
             .is_none_or(|id| checkpoint::object_id(id) == *head);
+        let of_operation = |id: &ObjectId| document.git.operation_needs(&checkpoint::oid(*id));
         let same = tree == checkpoint::object_id(&snapshot.tree)
             && index_tree == checkpoint::object_id(&snapshot.index)
-            && index_parents == [*head]
+            && index_parents.first() == Some(head)
+            && index_parents[1..].iter().all(of_operation)
             && head_ok;
         if !same {
             return Err(None);

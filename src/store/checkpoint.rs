@@ -298,10 +298,8 @@ pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectI
     write_tree(writer, entries.chain([document]))
 }
 
-/// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit.
-///
-/// `further` are commits of an operation in progress. The index commit has them as parents: a further parent of the
-/// snapshot commit would be taken for the untracked files of a stash.
+/// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit. The
+/// first has the `further` commits as parents; with the second, they would be untracked files of a stash.
 pub fn write_snapshot(
     writer: &Writer,
     head: Option<ObjectId>,
@@ -310,12 +308,9 @@ pub fn write_snapshot(
     people: &People,
 ) -> Result<ObjectId, Error> {
     let (files, index) = trees;
-    let head = match head {
-        Some(head) => head,
-        None => write_unborn(writer)?,
-    };
-    let mut parents = vec![head];
-    parents.extend(further.iter().filter(|id| **id != head));
+    let head = head.map_or_else(|| write_unborn(writer), Ok)?;
+    let further = further.iter().copied().filter(|id| *id != head);
+    let parents = std::iter::once(head).chain(further).collect();
     let index_commit = write_commit(writer, index, parents, people, "index\n")?;
     write_commit(writer, files, vec![head, index_commit], people, "files on disk\n")
 }

@@ -132,13 +132,18 @@ impl<'a> FetchCheck<'a> {
         self.checker.commit(*head)?;
         self.checker.commit(*index)?;
         let (index_tree, index_parents) = checkpoint::commit_parts(repo, *index).map_err(said)?;
+        let of_operation = |id: &ObjectId| checkpoint.document.git.operation_needs(&checkpoint::oid(*id));
         let head_named = checkpoint.document.git.head.as_ref().map(object_id);
         if tree != object_id(&named.tree)
             || index_tree != object_id(&named.index)
-            || index_parents != [*head]
+            || index_parents.first() != Some(head)
+            || !index_parents[1..].iter().all(of_operation)
             || head_named.is_some_and(|named| named != *head)
         {
             return Err(other());
+        }
+        for further in &index_parents[1..] {
+            self.checker.commit(*further)?;
         }
         // A shallow clone may lack the tree of a commit at its border.
         let history = checkpoint::tree_of(repo, *head)

@@ -218,13 +218,32 @@ fn its_commits_are_kept_and_carried_and_it_is_named() {
             .git(["push", "--quiet", "../there.git", "refs/checkpoints/s"])
             .success();
         for (id, what) in kept.iter().zip(case.kept) {
-            world.git(["cat-file", "-e", id]).success();
+            let here = world.git(["cat-file", "-e", id]);
+            assert!(here.is_success(), "{name}: {what} was not kept");
             let there = world.git(["--git-dir=../there.git", "cat-file", "-e", id]);
             assert!(there.is_success(), "{name}: {what} was not pushed");
         }
         world.git(["--git-dir=../there.git", "fsck", "--strict"]).success();
         world.checkpoint(["verify", "--all"]).success();
     }
+}
+
+#[test]
+fn a_session_in_the_middle_of_a_merge_is_shared() {
+    let world = branches(false);
+    world.git(["merge", "--quiet", "side"]);
+    let side = world.git_line(["rev-parse", "side"]);
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "in the middle"]).success();
+    world.git(["init", "--quiet", "--bare", "../there.git"]).success();
+    world.git(["remote", "add", "origin", "../there.git"]).success();
+    world.checkpoint(["push", "origin", "s"]).success();
+    world.git(["clone", "--quiet", "../there.git", "../other"]);
+    world.enter("other");
+    world.checkpoint(["pull", "origin", "s"]).success();
+    world.git(["cat-file", "-e", &side]).success();
+    world.checkpoint(["verify", "--all"]).success();
+    world.checkpoint(["show", "s"]).success().stdout_has("merging side");
 }
 
 #[test]
@@ -253,7 +272,7 @@ fn a_purge_keeps_the_commits_of_the_operation() {
     let head = world.git_line(["rev-parse", "MERGE_HEAD"]);
     world.checkpoint(["start", "s"]).success();
     world.checkpoint(["save", "-m", "in the middle"]).success();
-    world.checkpoint(["purge", "--yes", "--path", "secret"]).success();
+    world.checkpoint(["purge", "--yes", "--", "secret"]).success();
     let parents = world.git_line(["show", "-s", "--format=%P", "checkpoints/s^2^2"]);
     assert!(parents.ends_with(&head), "{parents}");
     assert_eq!(world.git_line(["ls-tree", "checkpoints/s^2", "secret"]), "");
