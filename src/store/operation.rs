@@ -10,7 +10,7 @@ use gix::bstr::{BStr, ByteSlice};
 
 use super::checkpoint::oid;
 use super::facts::short;
-use super::{Error, Kind, ObjectId, Repository, git, refs, uses_reftable};
+use super::{Error, Kind, ObjectId, Repository, git, uses_reftable};
 use crate::model::facts::{GitOperation, OperationHead, OperationKind};
 use crate::os;
 
@@ -154,8 +154,13 @@ fn heads(repo: &Repository, kind: OperationKind) -> Result<Vec<OperationHead>, E
         found.extend(picks(repo, &text).map(|id| (format!("{name}/todo"), id)));
     }
     if kind == OperationKind::Bisect {
-        let listed = refs::list(repo, "refs/bisect/")?;
-        found.extend(listed.into_iter().filter_map(|(name, id)| Some((name, id.ok()?))));
+        // By git: these refs are of this working tree alone, and a bisection is rare.
+        let listed = git(repo).args(["for-each-ref", "--format=%(objectname) %(refname)", "refs/bisect"]);
+        let listed = listed.text()?;
+        found.extend(listed.lines().filter_map(|line| {
+            let (id, name) = line.split_once(' ')?;
+            Some((name.to_owned(), ObjectId::from_hex(id.as_bytes()).ok()?))
+        }));
         of_bisect(dir, &mut found);
     }
     let mut heads = Vec::<OperationHead>::new();
