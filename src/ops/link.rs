@@ -38,10 +38,11 @@ pub(super) fn follow(scene: &Scene<'_>, pairs: &[Vec<u8>]) -> Result<(), Error> 
         .split(|byte| *byte == b'\n')
         .filter_map(|line| line.split(|byte| *byte == b' ').nth(1));
     let noted: HashSet<&[u8]> = lines.collect();
+    // One that has a note by now was amended, and a checkpoint was made for it since.
     let is_noted = |pair: &&Vec<u8>| {
-        pair.split(|byte| *byte == b' ')
-            .next()
-            .is_some_and(|old| noted.contains(old))
+        let mut words = pair.trim_ascii_end().split(|byte| *byte == b' ');
+        let mut has_note = || words.next().is_some_and(|id| noted.contains(id));
+        has_note() && !has_note()
     };
     let input: Vec<u8> = pairs.iter().filter(is_noted).flatten().copied().collect();
     if input.is_empty() {
