@@ -315,6 +315,7 @@ pub(crate) mod tests {
                 created_at: at,
                 forked_from: None,
                 metadata: Map::new(),
+                claim: None,
                 unknown: Map::new(),
             },
             name: None,
