@@ -74,7 +74,7 @@ use crate::{
     render::text::{Text, TextLine},
 };
 
-/// Save and resume work sessions, with the exact state of the files, in your own repository
+/// Save and resume work sessions, notes and exact files, in your own repository
 #[derive(Debug, Parser)]
 #[command(
     name = "git-checkpoint",

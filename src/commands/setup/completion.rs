@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(complete(&["import", "--from", ""]), ["dagent", "folder"]);
         assert_eq!(complete(&["tokens", "au"]), ["auth-refactor"]);
         assert_eq!(complete(&["tokens", "no"]), [""]);
-        assert_eq!(complete(&["help", "sa"]), ["save"]);
+        assert_eq!(complete(&["help", "sa"]), ["save", "safety"]);
         assert_eq!(complete(&["help", "exit"]), ["exit-codes"]);
         assert_eq!(complete(&["help", "task", ""]), ["add", "done"]);
         assert_eq!(complete(&["help", "schemas", "verif"]), ["verify"]);
