@@ -86,7 +86,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "exclude",
         kind: SettingKind::List,
         default: "",
-        doc: "untracked files that are not saved, as patterns of .gitignore; they go before the project's .checkpointignore",
+        doc: "untracked files that are not saved, as patterns of a .gitignore",
     },
     Setting {
         name: "exportTo",
