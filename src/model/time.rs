@@ -44,6 +44,14 @@ impl Timestamp {
         Self::from_unix(self.unix(), self.offset())
     }
 
+    /// From milliseconds since 1970, in UTC; `None` outside of the years that git stores.
+    pub fn from_unix_millis(millis: i64) -> Option<Self> {
+        const YEAR_9999: i64 = 253_402_300_799_000;
+        (0..YEAR_9999)
+            .contains(&millis)
+            .then(|| DateTime::from_timestamp_millis(millis).map(|time| Self(time.fixed_offset())))?
+    }
+
     /// Seconds since 1970.
     pub fn unix(self) -> i64 {
         self.0.timestamp()

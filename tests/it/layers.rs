@@ -52,7 +52,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "agents",
         layers: &["model"],
-        crates: &["jsonc_parser", "serde", "serde_json", "thiserror"],
+        crates: &["jsonc_parser", "serde", "serde_json", "chrono", "sha2", "thiserror"],
         system: false,
     },
     Layer {

@@ -1,0 +1,112 @@
+//! Reading a session file with its agent, as a whole or on from where the last reading ended.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{
+    Agent, Fold, HelperRun, Layout, MessageUpdate, State, TaskItem, Turn,
+    lines::{Report, Splitter},
+};
+use crate::model::time::Timestamp;
+
+/// The outcome of a reading.
+#[derive(Debug)]
+pub struct Reading {
+    /// What the next reading goes on from.
+    pub state: State,
+    /// The messages, in the order of the file. One may come again as its newer state.
+    pub messages: Vec<MessageUpdate>,
+    /// The turns that this reading saw, the latest last.
+    pub turns: Vec<Turn>,
+    /// The helpers that this reading saw.
+    pub helpers: Vec<HelperRun>,
+    /// The agent's to-do list, if it changed in this reading.
+    pub tasks: Option<Vec<TaskItem>>,
+    /// Records that were read.
+    pub records: u64,
+    /// Records that the reader does not know, by their type. They are in the file that is kept beside the chat.
+    pub unknown: BTreeMap<String, u64>,
+    /// The bytes up to which all was read. What is behind them, a torn last line, waits.
+    pub taken: u64,
+    /// The lines before that.
+    pub lines: usize,
+    /// What was noticed on the way.
+    pub report: Report,
+}
+
+/// Reads the session file of an agent in pieces.
+#[derive(Debug)]
+pub struct Reader {
+    agent: &'static dyn Agent,
+    layout: Layout,
+    fold: Fold,
+    splitter: Splitter,
+    /// A file that is one document.
+    whole: Vec<u8>,
+}
+
+impl Reader {
+    /// A reader that goes on from a state, behind so many lines. `now` is the time of records that have none.
+    pub fn new(agent: &'static dyn Agent, layout: Layout, state: State, lines: usize, now: Timestamp) -> Self {
+        Self {
+            agent,
+            layout,
+            fold: Fold::new(agent.name(), state, now),
+            splitter: Splitter::after(lines),
+            whole: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes of the file.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.layout == Layout::Lines {
+            let (agent, fold) = (self.agent, &mut self.fold);
+            self.splitter.feed(bytes, &mut |_, value| take(agent, &value, fold));
+        } else {
+            self.whole.extend_from_slice(bytes);
+        }
+    }
+
+    /// Ends the reading.
+    pub fn end(mut self) -> Reading {
+        let (agent, fold) = (self.agent, &mut self.fold);
+        let taken = match self.layout {
+            Layout::Lines => self.splitter.end(&mut |_, value| take(agent, &value, fold)),
+            Layout::Text => {
+                let text = String::from_utf8_lossy(&self.whole).into_owned();
+                take(agent, &Value::String(text), fold);
+                self.whole.len() as u64
+            }
+            Layout::Document => {
+                // A document that is being written is not whole yet; the next reading takes it.
+                let (found, report) = super::lines::document(&self.whole);
+                self.splitter.report = report;
+                match found {
+                    Some(document) => {
+                        take(agent, &document, fold);
+                        self.whole.len() as u64
+                    }
+                    None => 0,
+                }
+            }
+        };
+        let mut reading = self.fold.end();
+        reading.taken = taken;
+        reading.lines = self.splitter.lines();
+        reading.report = self.splitter.report;
+        reading
+    }
+}
+
+fn take(agent: &dyn Agent, value: &Value, fold: &mut Fold) {
+    fold.count();
+    agent.take(value, fold);
+}
+
+/// Reads a whole file that is in memory.
+pub fn read(agent: &'static dyn Agent, layout: Layout, bytes: &[u8], now: Timestamp) -> Reading {
+    let mut reader = Reader::new(agent, layout, State::default(), 0, now);
+    reader.feed(bytes);
+    reader.end()
+}
