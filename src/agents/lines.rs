@@ -308,3 +308,88 @@ pub(super) fn document(bytes: &[u8]) -> (Option<Value>, Report) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn values(bytes: &[u8]) -> (Vec<Value>, Report) {
+        let (records, report) = records(bytes);
+        (records.into_iter().map(|(_, value)| value).collect(), report)
+    }
+
+    #[test]
+    fn what_crashes_leave_is_survived_and_told() {
+        let mut file =
+            b"{\"a\":1}\n\0\0\0\0{\"a\":2}\n{\"a\":3}{\"a\":4}\n{\"a\":\"\\ud800 x \\ud83d\\ude00\"}\n\n{bad}\n"
+                .to_vec();
+        file.extend(b"{\"a\":\"\xff\"}\n\0\0\0\n{\"a\":7");
+        let (values, report) = values(&file);
+        assert_eq!(
+            values,
+            [
+                json!({"a":1}),
+                json!({"a":2}),
+                json!({"a":3}),
+                json!({"a":4}),
+                json!({"a":"\u{fffd} x \u{1f600}"}),
+                json!({"a":"\u{fffd}"})
+            ]
+        );
+        let lines: Vec<_> = report.repaired.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [2, 3, 4, 7, 8]);
+        assert_eq!(report.skipped.len(), 2);
+        assert_eq!(
+            (report.skipped[1].0, report.skipped[1].1.as_str()),
+            (9, "the last line is cut off")
+        );
+    }
+
+    #[test]
+    fn a_record_with_a_line_break_in_it_is_joined_and_one_that_broke_off_is_not() {
+        let (found, report) = values(b"{\"a\":\"x\ny\"}\n{\"a\":2}\n{\"a\":\"torn\n{\"a\":3}\n{\"b\":\"st{\"a\":4}\n");
+        assert_eq!(
+            found,
+            [json!({"a":"x\ny"}), json!({"a":2}), json!({"a":3}), json!({"a":4})]
+        );
+        assert_eq!(report.repaired.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1]);
+        assert_eq!(report.skipped.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [4, 6]);
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = records(&bytes);
+        }
+
+        #[test]
+        fn a_file_cut_anywhere_gives_the_records_before(cut in 0_usize..200) {
+            let file: Vec<u8> = (0..10).flat_map(|n| format!("{{\"role\":\"user\",\"content\":\"{n}\"}}\n").into_bytes()).collect();
+            let cut = cut.min(file.len());
+            let whole = file[..cut].split(|byte| *byte == b'\n').count() - 1;
+            let (found, report) = records(&file[..cut]);
+            prop_assert!(found.len() == whole || found.len() == whole + 1 && file[cut] == b'\n');
+            prop_assert!(report.skipped.len() <= 1);
+        }
+
+        #[test]
+        fn pieces_give_what_the_whole_gives(text in "([{}\\[\\],:\"\\\\]|\\\\u[dD][89abcd][0-9a-f]{0,2}|\\{\"a\":\"x\"\\}|\n|\0|é|1){0,60}", cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..4)) {
+            let bytes = text.as_bytes();
+            let (whole, _) = values(bytes);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.push(bytes.len());
+            cuts.sort_unstable();
+            let mut splitter = Splitter::default();
+            let (mut found, mut from) = (Vec::new(), 0);
+            for cut in cuts {
+                splitter.feed(&bytes[from..cut], &mut |_, value| found.push(value));
+                from = cut;
+            }
+            splitter.end(&mut |_, value| found.push(value));
+            prop_assert_eq!(found, whole);
+        }
+    }
+}

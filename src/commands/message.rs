@@ -12,11 +12,13 @@ use super::{
     save::{read_file, warn_redactions},
 };
 use crate::{
+    agents::lines::Report,
     model::{
         base64,
         chat::{Message, Role},
         json as strict,
         step::quoted,
+        turn::{self, TurnGroups},
     },
     ops::{
         Error, Scene,
@@ -40,8 +42,10 @@ Examples:
   Read it again, with what a compaction has summarised:
     git checkpoint message list --full
     git checkpoint message show 3
-  Take over a transcript; a second time adds nothing:
-    git checkpoint message import transcript.jsonl")]
+  Import the session file of a coding agent; a second time adds nothing:
+    git checkpoint message import ~/.claude/projects/my-project/5f1d.jsonl
+  See what was said, without tool calls and thoughts:
+    git checkpoint message list --texts")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: MessageCommand,
@@ -51,11 +55,11 @@ pub(super) struct Args {
 enum MessageCommand {
     /// Add a message
     Add(MessageAddArgs),
-    /// List the messages, one a line
+    /// List the messages by turns, one a line, tool calls folded
     List(MessageListArgs),
     /// Show messages in full
     Show(MessageShowArgs),
-    /// Add the messages of a file in JSONL: {role, content, timestamp}
+    /// Add the messages of a coding agent's session file, or of JSONL: {role, content, timestamp}
     Import(Import),
 }
 
@@ -87,6 +91,12 @@ struct MessageListArgs {
     /// With the messages that a summary represents
     #[arg(long)]
     full: bool,
+    /// Every message, tool calls, results and thoughts too
+    #[arg(long, conflicts_with = "texts")]
+    all: bool,
+    /// Only what the person and the model said to each other
+    #[arg(long)]
+    texts: bool,
     /// Only the latest so many
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
@@ -114,9 +124,18 @@ struct MessageShowArgs {
 struct Import {
     #[command(flatten)]
     whom: IdentityArgs,
+    /// The agent whose session file it is; without one it is found out
+    #[arg(long, value_name = "AGENT", value_parser = agents())]
+    from: Option<String>,
     /// The file; '-' is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+/// The names of the agents whose session files are read.
+fn agents() -> clap::builder::PossibleValuesParser {
+    let names: Vec<&'static str> = crate::agents::ALL.iter().map(|agent| agent.name()).collect();
+    names.into()
 }
 
 /// The most bytes of one message: 16 MiB, as of any JSON from outside.
@@ -287,7 +306,8 @@ fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError
         .limit
         .map_or(from, |limit| from.max(chat.len().saturating_sub(limit)));
     if context.ui.options().json {
-        return json_list(context, &chat, from, None);
+        let only = if args.texts { Shown::Texts } else { Shown::All };
+        return json_list(context, &chat, from, None, only);
     }
     if chat.is_empty() {
         context.ui.status(TextLine::plain("there are no messages yet"));
@@ -303,12 +323,71 @@ fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError
         );
         context.ui.data(TextLine::new().with(Slot::Dim, line));
     }
+    let mut rows = Rows::default();
     chat.each(from, |at, message| {
-        context.ui.data(render::row(at + 1, &message, width));
+        if args.all || message.turn().is_none() && !args.texts {
+            rows.plain(at + 1, &message, width);
+        } else {
+            rows.folded(at + 1, &message, width, args.texts);
+        }
+        for line in rows.lines.drain(..) {
+            context.ui.data(line);
+        }
         Ok(())
     })?;
+    rows.close(width, args.all || args.texts);
+    for line in rows.lines {
+        context.ui.data(line);
+    }
     warn_unreadable(context, &chat);
     Ok(())
+}
+
+/// The lines of a list, as its messages come.
+#[derive(Default)]
+struct Rows {
+    lines: Vec<TextLine>,
+    groups: TurnGroups,
+    key: Option<String>,
+    turns: usize,
+}
+
+impl Rows {
+    fn plain(&mut self, number: u64, message: &Message, width: usize) {
+        self.close(width, false);
+        self.lines.push(render::row(number, message, width));
+    }
+
+    /// A message within a turn: only what was said has a line, the rest is in that of the turn.
+    fn folded(&mut self, number: u64, message: &Message, width: usize, texts: bool) {
+        if self.key.as_deref() != message.turn() {
+            self.close(width, texts);
+            self.key = message.turn().map(str::to_owned);
+        }
+        self.groups.push(number, message);
+        let is_event =
+            message.role == Role::System && message.helper().is_none() && !message.meta.contains_key("turn_usage");
+        if turn::spoken(message).is_some() || is_event && !texts {
+            self.lines.push(render::row(number, message, width));
+        }
+    }
+
+    fn close(&mut self, width: usize, silent: bool) {
+        self.key = None;
+        for group in std::mem::take(&mut self.groups).end() {
+            self.turns += 1;
+            self.lines
+                .extend(render::turn(self.turns, &group, width).filter(|_| !silent));
+        }
+    }
+}
+
+/// Which messages are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    All,
+    /// What the person and the model said to each other.
+    Texts,
 }
 
 fn warn_unreadable(context: &Context, chat: &SessionChat<'_>) {
@@ -326,10 +405,20 @@ fn json_list(
     chat: &SessionChat<'_>,
     from: u64,
     which: Option<&[String]>,
+    shown: Shown,
 ) -> Result<(), CommandError> {
     let mut messages = Vec::new();
+    let mut groups = TurnGroups::default();
     chat.each(from, |at, mut message| {
-        if which.is_none_or(|which| is_named(which, at, &message)) {
+        groups.push(at + 1, &message);
+        if shown == Shown::Texts {
+            if let Some(text) = turn::spoken(&message) {
+                let mut value = serde_json::to_value(&message).unwrap_or_default();
+                value["n"] = json!(at + 1);
+                value["content"] = text.into();
+                messages.push(value);
+            }
+        } else if which.is_none_or(|which| is_named(which, at, &message)) {
             chat.saved.attach(&mut message);
             let mut value = serde_json::to_value(&message).unwrap_or_default();
             value["n"] = json!(at + 1);
@@ -344,6 +433,7 @@ fn json_list(
         "total": chat.len(),
         "summarised": chat.live(),
         "compaction": chat.compaction,
+        "turns": groups.end().into_iter().filter(|group| group.key.is_some()).collect::<Vec<_>>(),
         "messages": messages,
         "unreadable": chat.unreadable,
     }))
@@ -377,7 +467,7 @@ fn show(args: MessageShowArgs, context: &mut Context) -> Result<(), CommandError
         chat.live()
     };
     if context.ui.options().json {
-        return json_list(context, &chat, from, Some(&args.which));
+        return json_list(context, &chat, from, Some(&args.which), Shown::All);
     }
     context.ui.page();
     let mut found = 0;
@@ -396,7 +486,20 @@ fn show(args: MessageShowArgs, context: &mut Context) -> Result<(), CommandError
 fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     let bytes = input(context, &args.file, "the messages", FILE)?;
-    let done = import::import(&drafting(&opened), &bytes).map_err(|error| {
+    let name = if args.file.as_os_str() == "-" {
+        String::new()
+    } else {
+        args.file
+            .file_stem()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let file = import::MessageFile {
+        bytes: &bytes,
+        name: &name,
+        agent: args.from.as_deref().and_then(crate::agents::named),
+    };
+    let done = import::import(&drafting(&opened), &file).map_err(|error| {
         let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
         let error = CommandError::from(error);
         if is_document {
@@ -413,6 +516,24 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         error
     })?;
     report(context, &done.report);
+    if let Some(transcript) = &done.transcript {
+        if transcript.is_torn {
+            context
+                .ui
+                .warning("the last line is cut off; import the file again when it is complete");
+        }
+        if !transcript.unknown.is_empty() {
+            let kinds = transcript
+                .unknown
+                .iter()
+                .take(TOLD)
+                .map(|(kind, count)| format!("{kind} ({count})"));
+            let kinds = kinds.collect::<Vec<_>>().join(", ");
+            context
+                .ui
+                .warning(&format!("records of unknown types were left out: {kinds}"));
+        }
+    }
     let (first, rest) = done.redactions.split_at(done.redactions.len().min(TOLD));
     warn_redactions(context, first);
     if !rest.is_empty() {
@@ -422,8 +543,17 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.message-import/1",
             "session": done.session,
+            "agent": done.agent,
+            "agent_session": done.transcript.as_ref().and_then(|transcript| transcript.facts.id.clone()),
+            "title": done.transcript.as_ref().and_then(|transcript| transcript.facts.title.clone()),
             "added": done.added,
+            "updated": done.updated,
             "known": done.known,
+            "records": done.transcript.as_ref().map(|transcript| transcript.records),
+            "unknown": done.transcript.as_ref().map(|transcript| transcript.unknown.iter().cloned().collect::<std::collections::BTreeMap<_, _>>()),
+            "turns": done.transcript.as_ref().map(|transcript| &transcript.turns),
+            "helpers": done.transcript.as_ref().map(|transcript| &transcript.helpers),
+            "tasks": done.transcript.as_ref().and_then(|transcript| transcript.tasks.as_ref()),
             "repaired": done.report.repaired.iter().map(|(line, what)| json!({ "line": line, "what": what })).collect::<Vec<_>>(),
             "skipped": done.report.skipped.iter().map(|(line, why)| json!({ "line": line, "why": why })).collect::<Vec<_>>(),
             "redactions": done.redactions.iter().filter(|found: &&RedactedSecret| found.replaced).count(),
@@ -436,6 +566,12 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         format!(" {} to ", CountedNoun::new(number(done.added), "message")),
     );
     line.push(Slot::Session, done.session.as_str());
+    if let Some(agent) = done.agent.and_then(crate::agents::named) {
+        line.push(Slot::Plain, format!(" from {}", agent.title()));
+    }
+    if done.updated > 0 {
+        line.push(Slot::Plain, format!(", {} updated", done.updated));
+    }
     if done.known > 0 {
         line.push(Slot::Plain, format!(", {} known already", done.known));
     }
@@ -447,7 +583,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
 }
 
 /// Reports what was repaired and what was skipped, the first of each.
-fn report(context: &Context, report: &import::FileFindings) {
+fn report(context: &Context, report: &Report) {
     let repaired = report
         .repaired
         .iter()

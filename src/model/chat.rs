@@ -91,6 +91,26 @@ impl Message {
         format!("### {}{by}\n\n{}\n\n", self.role.word(), self.text().trim_end())
     }
 
+    /// A later state of this message, with what does not change: when it was said first, and its turn.
+    #[must_use]
+    pub fn superseded_by(&self, mut later: Self) -> Self {
+        later.at = later.at.min(self.at);
+        if let Some(turn) = self.meta.get("turn") {
+            later.meta.insert("turn".to_owned(), turn.clone());
+        }
+        later
+    }
+
+    /// The turn it belongs to, by the agent's own key.
+    pub fn turn(&self) -> Option<&str> {
+        self.meta.get("turn")?.as_str()
+    }
+
+    /// The helper in whose own conversation it was said.
+    pub fn helper(&self) -> Option<&str> {
+        self.meta.get("helper")?.as_str()
+    }
+
     /// The tokens that a provider recorded for writing this message, from `usage` in its metadata.
     pub fn recorded_output(&self) -> Option<u64> {
         self.usage()?.get("output_tokens")?.as_u64()
@@ -100,7 +120,7 @@ impl Message {
     /// not, and what came out. Of a helper's own conversation beside this one (`isSidechain`) it says nothing, and
     /// programs note zeros where they made up the message themselves.
     pub fn recorded_context(&self) -> Option<u64> {
-        if self.unknown.get("isSidechain") == Some(&Value::Bool(true)) {
+        if self.unknown.get("isSidechain") == Some(&Value::Bool(true)) || self.helper().is_some() {
             return None;
         }
         let usage = self.usage()?;
@@ -197,6 +217,12 @@ fn write_text(content: &Value, out: &mut String) {
             Some("tool_use") => {
                 let input = block.get("input").map(ToString::to_string).unwrap_or_default();
                 out.push_str(&format!("[uses {}] {input}", member("name").unwrap_or("a tool")));
+            }
+            Some("event") => {
+                out.push_str(&format!("[{}]", member("event").unwrap_or("event")));
+                if let Some(text) = member("text") {
+                    out.push_str(&format!(" {text}"));
+                }
             }
             Some("tool_result") => {
                 let failed = block.get("is_error") == Some(&Value::Bool(true));

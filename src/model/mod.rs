@@ -30,3 +30,4 @@ pub mod selector;
 pub mod session;
 pub mod step;
 pub mod time;
+pub mod turn;

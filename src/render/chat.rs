@@ -9,6 +9,7 @@ use super::{
 use crate::model::{
     chat::Message,
     outline::{Contents, Outline},
+    turn::{Ending, TurnGroup},
 };
 
 /// A message in one line: number, who, when, and how it begins.
@@ -34,6 +35,38 @@ fn who(message: &Message) -> String {
         Some(agent) => format!("{} {agent}", message.role.word()),
         None => message.role.word().to_owned(),
     }
+}
+
+/// A line about a turn, below its texts: tool calls, helpers and tokens; `None` where there is nothing to say.
+pub fn turn(number: usize, turn: &TurnGroup, width: usize) -> Option<TextLine> {
+    let calls: u64 = turn.calls.iter().map(|(_, count)| count).sum();
+    let mut parts = Vec::new();
+    if calls > 0 {
+        let names = turn.calls.iter().map(|(name, count)| match count {
+            1 => name.clone(),
+            _ => format!("{name} {count}"),
+        });
+        let number = CountedNoun::new(usize::try_from(calls).unwrap_or(usize::MAX), "tool call");
+        parts.push(format!("{number}: {}", names.collect::<Vec<_>>().join(", ")));
+    }
+    if turn.failed_calls > 0 {
+        parts.push(format!("{} failed", turn.failed_calls));
+    }
+    if turn.helpers > 0 {
+        parts.push(CountedNoun::new(usize::try_from(turn.helpers).unwrap_or(usize::MAX), "helper").to_string());
+    }
+    if !turn.tokens.is_zero() {
+        parts.push(format!("{} tokens in, {} out", turn.tokens.input, turn.tokens.output));
+    }
+    if matches!(turn.ending, Ending::Interrupted | Ending::Failed) {
+        parts.push(turn.ending.word().to_owned());
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let mut line = TextLine::plain("        ");
+    line.push(Slot::Dim, format!("turn {number}: {}", parts.join("; ")));
+    Some(line.cut(width))
 }
 
 /// A message in full.
@@ -97,6 +130,22 @@ mod tests {
             "{row}"
         );
         assert!(super::row(1, &message("a", Role::User, json!("x".repeat(500))), 60).width() <= 60);
+    }
+
+    #[test]
+    fn a_turn_says_its_tools_and_tokens_in_one_line() {
+        let mut said = message(
+            "a",
+            Role::Assistant,
+            json!([{"type": "tool_use", "name": "Ba\u{1b}sh"}]),
+        );
+        said.meta.insert("turn".into(), "t".into());
+        said.meta
+            .insert("usage".into(), json!({"input_tokens": 10, "output_tokens": 2}));
+        let mut groups = crate::model::turn::TurnGroups::default();
+        groups.push(1, &said);
+        let line = turn(2, &groups.end()[0], 80).expect("a line").to_string();
+        assert_eq!(line.trim(), "turn 2: 1 tool call: Ba\\x1bsh; 10 tokens in, 2 out");
     }
 
     #[test]

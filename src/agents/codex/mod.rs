@@ -253,8 +253,7 @@ fn message(item: &Value, at: Timestamp, fold: &mut Fold) {
                     .any(|kind| kind.as_str().is_some_and(|kind| kind.starts_with("user.")))
             });
             let is_prompt = by_person.unwrap_or_else(|| !is_injected(&text));
-            // Where events say what the person typed, an item that none of them repeats is the program's.
-            if !is_prompt || by_person.is_none() && fold.mark("events").is_some() {
+            if !is_prompt {
                 return;
             }
             let id = own_id(item, fold, "user", &text);
@@ -448,7 +447,6 @@ fn event(payload: &Value, at: Timestamp, fold: &mut Fold) {
                 }
             }
             said.retain(|part| blocks::as_text(part).is_none_or(|text| !text.is_empty()));
-            fold.set_mark("events", "1");
             // The response item said it already, with an id that does not depend on this event.
             if typed(fold).is_some_and(|(_, before)| before.trim() == text.trim()) {
                 return fold.clear_mark("typed");
@@ -499,7 +497,6 @@ fn item(payload: &Value, at: Timestamp, fold: &mut Fold) {
         "UserMessage" => {
             let parts = parts(item.get("content"));
             let text = blocks::texts(&parts);
-            fold.set_mark("events", "1");
             let before = typed(fold).filter(|(_, before)| before.trim() == text.trim());
             fold.clear_mark("typed");
             prompt(id, at, &text, parts, fold);

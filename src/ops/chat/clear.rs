@@ -83,8 +83,10 @@ impl PendingRule {
                 && operation.unknown.is_empty()
                 && !operation.record.as_ref().is_some_and(is_single)
         };
-        let plain =
-            operations.iter().all(is_plain) && entries.iter().all(|entry| matches!(entry, PendingMessage::Message(_)));
+        let plain = operations.iter().all(is_plain)
+            && entries
+                .iter()
+                .all(|entry| matches!(entry, PendingMessage::Message(_) | PendingMessage::Update { .. }));
         Ok(if plain { Self::Plain } else { Self::Other })
     }
 }

@@ -67,25 +67,23 @@ pub(in crate::ops) fn attach(
 ) -> Result<(), Error> {
     let session = document.session.name.to_string();
     let waiting = stored::read(scene.repo, &document.session.id)?;
-    let entries: Vec<&PendingMessage> = waiting.after(&document.folded).collect();
+    let pending = stored::pending(&waiting, &document.folded);
     if let (Some(id), Some(last)) = (&waiting.id, waiting.last()) {
         document.folded.insert(id.clone(), last);
     }
-    let messages = || {
-        entries.iter().filter_map(|entry| match entry {
-            PendingMessage::Message(message) => Some(message),
-            PendingMessage::Text { .. } => None,
-        })
-    };
+    let messages = || pending.messages.iter();
     let previous = siblings.get("chat");
     let mut length = Length::of(document);
     let saved = document.chat.as_ref().map_or(0, |chat| chat.messages);
     let damaged = || Error::damaged(session.as_str());
-    let added = stored::append(scene.repo, writer, previous, messages(), document, siblings)?.map_err(damaged())?;
+    let updates = &pending.updates;
+    let added =
+        stored::append(scene.repo, writer, previous, messages(), updates, document, siblings)?.map_err(damaged())?;
     length.messages += added.messages;
-    length.bytes += added.bytes;
-    if added.messages > 0 {
-        let known = length.count.take();
+    length.bytes = (length.bytes + added.bytes).saturating_sub(added.replaced);
+    if added.messages > 0 || added.updates > 0 {
+        // A count represents the messages as they were.
+        let known = length.count.take().filter(|_| added.updates == 0);
         if is_near(length.bytes, scene.settings.compact_at) {
             let mut count = known.unwrap_or(0);
             if known.is_none() {
@@ -93,7 +91,7 @@ pub(in crate::ops) fn attach(
                 let saved = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
                 saved
                     .each(live, |_, message| {
-                        count += tokens(&message);
+                        count += tokens(updates.get(&message.id).unwrap_or(&message));
                         Ok(())
                     })
                     .map_err(damaged())?;
@@ -101,13 +99,11 @@ pub(in crate::ops) fn attach(
             length.count = Some(messages().map(tokens).fold(count, u64::saturating_add));
         }
     }
-    for entry in &entries {
-        match *entry {
-            PendingMessage::Text { name, text } if text.is_empty() => siblings.remove(name),
-            PendingMessage::Text { name, text } => {
-                siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?);
-            }
-            PendingMessage::Message(_) => {}
+    for (name, text) in &pending.texts {
+        if text.is_empty() {
+            siblings.remove(name);
+        } else {
+            siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?);
         }
     }
     match change {
@@ -118,6 +114,11 @@ pub(in crate::ops) fn attach(
             let mut rest = Vec::new();
             before
                 .each(from, |at, message| {
+                    let later = updates.get(&message.id).cloned();
+                    let message = match later {
+                        Some(later) => message.superseded_by(later),
+                        None => message,
+                    };
                     rest.push((at, message));
                     Ok(())
                 })

@@ -73,6 +73,8 @@ pub struct SessionChat<'r> {
     pub saved: SavedMessages<'r>,
     /// Messages that wait.
     pub waiting: Vec<Message>,
+    /// Later states, not saved yet, of messages that are saved, by the id they are saved under.
+    pub updates: std::collections::BTreeMap<String, Message>,
     /// Lines of the file of waiting messages that cannot be read.
     pub unreadable: Vec<usize>,
     /// The summary of the beginning.
@@ -119,22 +121,17 @@ impl<'r> SessionChat<'r> {
 
     fn new(scene: &Scene<'r>, session: ShortName, document: Document, waiting: &PendingChat) -> Result<Self, Error> {
         let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
-        let (mut messages, mut texts) = (Vec::new(), Vec::new());
-        for entry in waiting.after(&document.folded) {
-            match entry {
-                PendingMessage::Message(message) => messages.push(message.clone()),
-                PendingMessage::Text { name, text } => texts.push((name.clone(), text.clone())),
-            }
-        }
+        let pending = stored::pending(waiting, &document.folded);
         Ok(Self {
             compaction: compaction(&document),
             record: document.record.clone(),
             unreadable: waiting.unreadable.clone(),
-            waiting: messages,
+            waiting: pending.messages,
+            updates: pending.updates,
             session,
             document,
             saved,
-            texts,
+            texts: pending.texts,
         })
     }
 
@@ -157,7 +154,13 @@ impl<'r> SessionChat<'r> {
     pub fn each(&self, from: u64, mut each: impl FnMut(u64, Message) -> Result<(), Error>) -> Result<(), Error> {
         let damaged = |fault: Fault| Error::damaged(self.session.as_str())(fault);
         self.saved
-            .each(from, |at, message| each(at, message).map_err(ReadStop::Other))
+            .each(from, |at, message| {
+                let message = match self.updates.get(&message.id) {
+                    Some(later) => message.superseded_by(later.clone()),
+                    None => message,
+                };
+                each(at, message).map_err(ReadStop::Other)
+            })
             .map_err(|stop| match stop {
                 ReadStop::Fault(fault) => damaged(fault),
                 ReadStop::Other(error) => error,
@@ -188,6 +191,7 @@ impl<'r> SessionChat<'r> {
         let new: u64 = self
             .waiting
             .iter()
+            .chain(self.updates.values())
             .map(|message| json::to_line(message).len() as u64)
             .sum();
         let mut out = Length {
@@ -201,6 +205,7 @@ impl<'r> SessionChat<'r> {
         }
         let known = saved
             .count
+            .filter(|_| self.updates.is_empty())
             .filter(|_| saved.encoding.as_deref() == Some(COUNTED.name()));
         let mut count = known.unwrap_or(0);
         let from = if known.is_some() {

@@ -61,6 +61,20 @@ impl<'r> SavedMessages<'r> {
         Ok(out)
     }
 
+    /// The objects of the chunks, in order.
+    pub(super) fn chunk_ids(&self) -> Vec<ObjectId> {
+        self.chunks.iter().map(|(_, id)| *id).collect()
+    }
+
+    /// The messages of a chunk.
+    pub(super) fn messages_of(&self, at: usize) -> Result<Vec<Message>, Fault> {
+        let chunk = self.chunk(at)?;
+        chunk
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| self.message(line, at))
+            .collect()
+    }
+
     fn chunk(&self, at: usize) -> Result<Vec<u8>, Fault> {
         checkpoint::read(self.repo, self.chunks[at].1, Kind::Blob, "a chunk of the chat")
     }
@@ -128,15 +142,21 @@ pub struct AppendOutcome {
     pub bytes: u64,
     /// How many messages were appended.
     pub messages: u64,
+    /// How many messages have a later state now.
+    pub updates: u64,
+    /// The bytes of the lines that later states replaced.
+    pub replaced: u64,
 }
 
 /// Writes the chat of a new checkpoint: the chunks of the one before, of which the last may be rewritten, and new ones
-/// for what is added. Sets `document.chat`.
+/// for what is added. Later states of saved messages, by the id they are saved under, replace them in their chunks. Sets
+/// `document.chat`.
 pub fn append<'m>(
     repo: &Repository,
     writer: &Writer,
     previous: Option<ObjectId>,
     messages: impl Iterator<Item = &'m Message>,
+    updates: &BTreeMap<String, Message>,
     document: &mut Document,
     siblings: &mut Siblings,
 ) -> Result<Result<AppendOutcome, Fault>, Error> {
@@ -147,7 +167,7 @@ pub fn append<'m>(
     };
     let mut out = AppendOutcome::default();
     let mut messages = messages.peekable();
-    if messages.peek().is_none() {
+    if messages.peek().is_none() && updates.is_empty() {
         return Ok(Ok(out));
     }
     let mut chunks = Chunks {
@@ -156,8 +176,12 @@ pub fn append<'m>(
         messages: before,
         ..Chunks::default()
     };
+    let mut rewritten = match rewrite(&saved, writer, updates, &mut chunks, &mut out)? {
+        Ok(rewritten) => rewritten,
+        Err(fault) => return Ok(Err(fault)),
+    };
     if let Some(at) = chunks.full.len().checked_sub(1) {
-        match saved.chunk(at) {
+        match rewritten.remove(&at).map_or_else(|| saved.chunk(at), Ok) {
             Ok(chunk) => chunks.open = chunk,
             Err(fault) => return Ok(Err(fault)),
         }
@@ -170,6 +194,54 @@ pub fn append<'m>(
     }
     chunks.place(writer, document, siblings)?;
     Ok(Ok(out))
+}
+
+/// Puts later states into the chunks that hold the messages. Gives the chunks that changed.
+fn rewrite(
+    saved: &SavedMessages<'_>,
+    writer: &Writer,
+    updates: &BTreeMap<String, Message>,
+    chunks: &mut Chunks,
+    out: &mut AppendOutcome,
+) -> Result<Result<BTreeMap<usize, Vec<u8>>, Fault>, Error> {
+    let mut rewritten = BTreeMap::new();
+    // What changes was said lately, nearly always.
+    for at in (0..saved.chunks.len()).rev() {
+        if out.updates == updates.len() as u64 {
+            break;
+        }
+        let before = match saved.chunk(at) {
+            Ok(chunk) => chunk,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let mut after = Vec::with_capacity(before.len());
+        let mut changed = false;
+        for line in before.split_inclusive(|byte| *byte == b'\n') {
+            let message = match saved.message(line, at) {
+                Ok(message) => message,
+                Err(fault) => return Ok(Err(fault)),
+            };
+            let Some(later) = updates.get(&message.id) else {
+                after.extend_from_slice(line);
+                continue;
+            };
+            let mut later = message.superseded_by(later.clone());
+            for (digest, bytes) in later.detach() {
+                chunks.files.insert((digest, writer.write(Kind::Blob, &bytes)?));
+            }
+            let written = json::to_line(&later);
+            out.bytes += written.len() as u64;
+            out.replaced += line.len() as u64;
+            out.updates += 1;
+            after.extend(written);
+            changed = true;
+        }
+        if changed {
+            chunks.full[at].1 = writer.write(Kind::Blob, &after)?;
+            rewritten.insert(at, after);
+        }
+    }
+    Ok(Ok(rewritten))
 }
 
 /// The chunks of a chat that is written from its beginning, checkpoint by checkpoint.

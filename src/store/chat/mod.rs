@@ -5,7 +5,11 @@
 //! line it took from the file, as it does for drafts, so a save that was killed takes nothing twice.
 
 mod chunks;
+mod known;
+mod marks;
 mod pending;
 
 pub use chunks::{AppendOutcome, Chunks, SavedMessages, append, read_text};
+pub use known::{Fingerprint, Known, Pending, pending};
+pub use marks::{lock_reading, lock_transcripts, read_marks, write_marks};
 pub use pending::{PendingChat, PendingMessage, add, forget, read, remove, take_out, waits};

@@ -26,6 +26,13 @@ use crate::{
 pub enum PendingMessage {
     /// A message.
     Message(Message),
+    /// A later state of a message that was added before.
+    Update {
+        /// The id under which it was added.
+        id: String,
+        /// The message as it is now.
+        message: Message,
+    },
     /// A text beside the document, `context.md` or `agent.md`, that replaces the one before.
     Text {
         /// Its name.
@@ -254,8 +261,10 @@ pub fn forget(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>, 
     .map_err(Error::io("write", &path))
 }
 
-/// Removes what waits in a session that is purged, whatever it is.
+/// Removes what waits in a session that is purged, whatever it is, and what is kept of the readings of transcripts.
 pub fn remove(repo: &Repository, session: &str, wait: Duration) -> Result<(), Error> {
+    super::known::forget_known(repo, session);
+    super::marks::forget_readings(repo, session);
     if !private_path(repo).join("drafts").join(name(session)).exists() {
         return Ok(());
     }

@@ -43,4 +43,5 @@ mod rewritten;
 mod save;
 mod session;
 mod steps;
+mod transcripts;
 mod undo;

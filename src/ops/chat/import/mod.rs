@@ -1,0 +1,264 @@
+//! Messages from a file: the session file of a coding agent, or JSONL of `{role, content, timestamp}`.
+//!
+//! A message is the same by the id that its source gave it, never by its text alone. Importing a file again adds nothing;
+//! the same id with other content is the later state of the message, or, where it comes from another session, another
+//! message. What cannot be read is reported with its line.
+
+mod plain;
+mod source;
+
+use serde_json::Value;
+
+use super::{Error, Scene, SessionChat, append, receiving, redacted};
+use crate::{
+    agents::{
+        self, Agent, HelperRun, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn, lines::Report,
+    },
+    model::{chat::Message, name::ShortName},
+    ops::redact::{RedactedSecret, Redactor},
+    store::chat::{Fingerprint, Known, PendingMessage, lock_transcripts},
+};
+
+pub use source::import_file;
+
+/// Result of an import of a chat.
+#[derive(Debug)]
+pub struct ChatImport {
+    /// The session.
+    pub session: ShortName,
+    /// The agent whose session file it was, if it was one.
+    pub agent: Option<&'static str>,
+    /// How many messages were added.
+    pub added: u64,
+    /// How many have a later state now.
+    pub updated: u64,
+    /// How many were there already.
+    pub known: u64,
+    /// Findings about the file.
+    pub report: Report,
+    /// Secrets found.
+    pub redactions: Vec<RedactedSecret>,
+    /// What the agent's file says beyond messages.
+    pub transcript: Option<TranscriptFacts>,
+}
+
+/// What an agent's session file says beyond its messages.
+#[derive(Debug)]
+pub struct TranscriptFacts {
+    /// The session.
+    pub facts: SessionFacts,
+    /// The turns that this reading saw, the latest last.
+    pub turns: Vec<Turn>,
+    /// The helpers that this reading saw.
+    pub helpers: Vec<HelperRun>,
+    /// The to-do list, if it changed in this reading.
+    pub tasks: Option<Vec<TaskItem>>,
+    /// Records that were read.
+    pub records: u64,
+    /// Records that the reader does not know, by their type.
+    pub unknown: Vec<(String, u64)>,
+    /// Whether a torn last line waits for the rest of it.
+    pub is_torn: bool,
+}
+
+/// A file of messages in memory.
+#[derive(Debug)]
+pub struct MessageFile<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its name without the extension, empty for a stream: it represents the session where the content does not say it.
+    pub name: &'a str,
+    /// The agent whose session file it is; `None` to find out.
+    pub agent: Option<&'static dyn Agent>,
+}
+
+/// Imports a file. One of which nothing can be taken is an error, and nothing is changed then.
+pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, Error> {
+    let found = match file.agent {
+        Some(agent) => Some((agent, agents::layout(agent, file.bytes))),
+        None => agents::detect(file.bytes),
+    };
+    let Some((agent, layout)) = found else {
+        return plain::import(scene, file.bytes);
+    };
+    let mut reader = Reader::new(agent, layout, State::of_file(file.name), 0, scene.now);
+    reader.feed(file.bytes);
+    let reading = reader.end();
+    if reading.messages.is_empty() && (reading.records == 0 || file.agent.is_some()) {
+        let (line, why) = reading
+            .report
+            .skipped
+            .first()
+            .cloned()
+            .unwrap_or_else(|| (1, format!("no message of {} is in it", agent.title())));
+        return Err(Error::NoMessages {
+            line,
+            why,
+            is_document: false,
+        });
+    }
+    let is_torn = reading.taken < file.bytes.len() as u64;
+    take(scene, agent, reading, is_torn)
+}
+
+/// Adds what a reading gave to the chat.
+fn take(scene: &Scene<'_>, agent: &'static dyn Agent, reading: Reading, is_torn: bool) -> Result<ChatImport, Error> {
+    let mut adding = Adding::begin(scene)?;
+    for update in latest(reading.messages) {
+        adding.update(update);
+    }
+    let mut out = adding.end(scene)?;
+    out.agent = Some(agent.name());
+    out.report = reading.report;
+    out.transcript = Some(TranscriptFacts {
+        facts: reading.state.facts,
+        turns: reading.turns,
+        helpers: reading.helpers,
+        tasks: reading.tasks,
+        records: reading.records,
+        unknown: reading.unknown.into_iter().collect(),
+        is_torn,
+    });
+    Ok(out)
+}
+
+/// The messages of a reading, each once, where it was said first, in its latest state.
+fn latest(updates: Vec<MessageUpdate>) -> Vec<MessageUpdate> {
+    let mut out: Vec<MessageUpdate> = Vec::with_capacity(updates.len());
+    let mut places = std::collections::HashMap::<String, usize>::new();
+    for mut update in updates {
+        let session = update.message.meta.get("session").cloned();
+        let known = places.get(&update.message.id).copied();
+        match known.filter(|at| out[*at].message.meta.get("session") == session.as_ref()) {
+            None => {
+                places.insert(update.message.id.clone(), out.len());
+                out.push(update);
+            }
+            Some(at) => {
+                let before = &mut out[at];
+                let first = before.message.at.min(update.message.at);
+                let turn = before.message.meta.get("turn").cloned();
+                let later = Fingerprint::of(&update.message).is_later(Fingerprint::of(&before.message));
+                // A copy has less in it; a record of the message itself is worth more than any copy.
+                if later && (before.is_copy || !update.is_copy) || before.is_copy && !update.is_copy {
+                    if let Some(turn) = turn {
+                        update.message.meta.insert("turn".to_owned(), turn);
+                    }
+                    update.replaces = before.replaces.take().or(update.replaces);
+                    *before = update;
+                }
+                before.message.at = first;
+            }
+        }
+    }
+    out
+}
+
+/// Messages on their way into the chat of a session.
+struct Adding {
+    session: ShortName,
+    id: String,
+    known: Known,
+    redactor: Redactor,
+    entries: Vec<PendingMessage>,
+    added: u64,
+    updated: u64,
+    again: u64,
+    _lock: crate::store::lock::HeldLock,
+}
+
+impl Adding {
+    /// Takes the lock, so that two imports at once do not both add what neither has seen.
+    fn begin(scene: &Scene<'_>) -> Result<Self, Error> {
+        let chosen = receiving(scene)?;
+        let id = chosen.tip.document.session.id.clone();
+        let lock = lock_transcripts(scene.repo, &id, scene.wait)?;
+        let chat = SessionChat::open(scene)?;
+        let mut waiting = chat.waiting.clone();
+        waiting.extend(chat.updates.values().cloned());
+        let known =
+            Known::load(scene.repo, &id, &chat.saved, &waiting).map_err(Error::damaged(chosen.name.as_str()))?;
+        Ok(Self {
+            session: chosen.name,
+            id,
+            known,
+            redactor: Redactor::new(scene)?,
+            entries: Vec::new(),
+            added: 0,
+            updated: 0,
+            again: 0,
+            _lock: lock,
+        })
+    }
+
+    /// Takes a message of an agent's session file.
+    fn update(&mut self, update: MessageUpdate) {
+        let mut message = redacted(update.message, &mut self.redactor);
+        if let Some(before) = update.replaces
+            && self.known.get(&before).is_some()
+            && self.known.get(&message.id).is_none()
+        {
+            self.known.insert(&message);
+            self.updated += 1;
+            return self.entries.push(PendingMessage::Update { id: before, message });
+        }
+        let print = Fingerprint::of(&message);
+        let Some(before) = self.known.get(&message.id) else {
+            return self.add(message);
+        };
+        if before.is_same(print) || update.is_copy {
+            self.again += 1;
+        } else if before.session == print.session {
+            self.later(message, before, print);
+        } else {
+            // Another session of the agent, in which the same id represents another message.
+            message.id = format!("{}~{:08x}", message.id, print.session >> 32);
+            match self.known.get(&message.id) {
+                None => self.add(message),
+                Some(before) if before.is_same(print) => self.again += 1,
+                Some(before) => self.later(message, before, print),
+            }
+        }
+    }
+
+    fn later(&mut self, message: Message, before: Fingerprint, print: Fingerprint) {
+        if print.is_later(before) {
+            self.known.insert(&message);
+            self.updated += 1;
+            let id = message.id.clone();
+            self.entries.push(PendingMessage::Update { id, message });
+        } else {
+            self.again += 1;
+        }
+    }
+
+    fn add(&mut self, message: Message) {
+        self.known.insert(&message);
+        self.added += 1;
+        self.entries.push(PendingMessage::Message(message));
+    }
+
+    /// Writes what was taken; it is on disk when this returns.
+    fn end(self, scene: &Scene<'_>) -> Result<ChatImport, Error> {
+        // One write for many, but not one of the size of the file.
+        for batch in self.entries.chunks(4096) {
+            append(scene, &self.id, batch)?;
+        }
+        Ok(ChatImport {
+            session: self.session,
+            agent: None,
+            added: self.added,
+            updated: self.updated,
+            known: self.again,
+            report: Report::default(),
+            redactions: self.redactor.found,
+            transcript: None,
+        })
+    }
+}
+
+/// Whether the whole is one JSON list or object, not one a line.
+fn is_document(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    matches!(serde_json::from_slice(text), Ok(Value::Array(_) | Value::Object(_)))
+}

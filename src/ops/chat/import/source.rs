@@ -1,0 +1,151 @@
+//! A growing session file, read on from where the last reading ended.
+//!
+//! Where that was is kept in a private file of the session, with digests of the file's beginning and of the bytes right
+//! before the place: a file that has both is the same one, wherever it was moved or copied to. One that has not, because
+//! it was rewritten, cut or rotated, is read from its beginning, and what is known already is not added again.
+
+use std::{
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{ChatImport, Error, MessageFile, Scene, take};
+use crate::{
+    agents::{self, Agent, Layout, Reader, State},
+    model::chat::hex,
+    ops::chat::{SessionChat, receiving},
+    os,
+    store::chat::{lock_reading, read_marks, write_marks},
+};
+
+/// The bytes at either end of what was read that identify a file.
+const ENDS: u64 = 4096;
+/// The bytes that are read at once.
+const PIECE: usize = 1 << 20;
+/// The most files whose places are kept for a session.
+const FILES: usize = 64;
+
+/// Where a reading ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct ReadingMark {
+    agent: String,
+    /// The digest of the first bytes.
+    head: String,
+    /// The digest of the last bytes that were read.
+    tail: String,
+    /// The bytes that were read.
+    taken: u64,
+    /// The lines among them.
+    lines: usize,
+    /// How many messages the chat had afterwards. Where it has fewer now, as after an undo, all is read again.
+    messages: u64,
+    /// What the reader has to remember.
+    state: State,
+}
+
+/// Imports a session file of an agent as far as it was not read yet. Costs what is new in it, whatever its length.
+pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) -> Result<ChatImport, Error> {
+    let io = |action: &'static str| crate::store::Error::io(action, path);
+    let chosen = receiving(scene)?;
+    let session = chosen.tip.document.session.id.clone();
+    // One reading at a time: the next one goes on where this one ends.
+    let _lock = lock_reading(scene.repo, &session, scene.wait)?;
+    let mut file = os::open_regular(path).map_err(io("read"))?;
+    let len = file.metadata().map_err(io("read"))?.len();
+    let head = read_at(&mut file, 0, ENDS.min(len)).map_err(io("read"))?;
+    let sample = read_at(&mut file, 0, (agents::SAMPLE as u64).min(len)).map_err(io("read"))?;
+    if agents::layout(agent, &sample) != Layout::Lines {
+        let bytes = read_at(&mut file, 0, len).map_err(io("read"))?;
+        let name = stem(path);
+        let file = MessageFile {
+            bytes: &bytes,
+            name: &name,
+            agent: Some(agent),
+        };
+        return super::import(scene, &file);
+    }
+    let mut marks: Vec<ReadingMark> = serde_json::from_slice(&read_marks(scene.repo, &session)?).unwrap_or_default();
+    let messages = SessionChat::open(scene)?.len();
+    let mut found = None;
+    for (at, mark) in marks.iter().enumerate() {
+        if mark.agent == agent.name()
+            && mark.taken <= len
+            && mark.messages <= messages
+            && mark.head == digest(beginning(&head, mark.taken))
+            && mark.tail == digest(&tail(&mut file, mark.taken).map_err(io("read"))?)
+            && found.is_none_or(|(_, taken)| taken < mark.taken)
+        {
+            found = Some((at, mark.taken));
+        }
+    }
+    let (state, lines, from) = match found {
+        Some((at, taken)) => {
+            let mark = marks.remove(at);
+            (mark.state, mark.lines, taken)
+        }
+        None => (State::of_file(&stem(path)), 0, 0),
+    };
+    let mut reader = Reader::new(agent, Layout::Lines, state, lines, scene.now);
+    file.seek(SeekFrom::Start(from)).map_err(io("read"))?;
+    let mut piece = vec![0; PIECE];
+    let mut rest = len - from;
+    while rest > 0 {
+        let want = usize::try_from(rest).unwrap_or(PIECE).min(PIECE);
+        let read = file.read(&mut piece[..want]).map_err(io("read"))?;
+        if read == 0 {
+            break;
+        }
+        reader.feed(&piece[..read]);
+        rest -= read as u64;
+    }
+    let reading = reader.end();
+    let taken = from + reading.taken;
+    let mut mark = ReadingMark {
+        agent: agent.name().to_owned(),
+        head: digest(beginning(&head, taken)),
+        tail: digest(&tail(&mut file, taken).map_err(io("read"))?),
+        taken,
+        lines: reading.lines,
+        messages,
+        state: reading.state.clone(),
+    };
+    let done = take(scene, agent, reading, taken < len)?;
+    mark.messages = messages + done.added;
+    marks.push(mark);
+    let excess = marks.len().saturating_sub(FILES);
+    marks.drain(..excess);
+    // Lost in a power cut, all is read again.
+    write_marks(scene.repo, &session, &serde_json::to_vec(&marks).unwrap_or_default())?;
+    Ok(done)
+}
+
+/// The name of a file without its extension.
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// The first bytes of what was read.
+fn beginning(head: &[u8], taken: u64) -> &[u8] {
+    &head[..usize::try_from(taken).unwrap_or(usize::MAX).min(head.len())]
+}
+
+fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes)[..16])
+}
+
+fn tail(file: &mut std::fs::File, taken: u64) -> std::io::Result<Vec<u8>> {
+    let from = taken.saturating_sub(ENDS);
+    read_at(file, from, taken - from)
+}
+
+fn read_at(file: &mut std::fs::File, from: u64, len: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut out = Vec::new();
+    Read::by_ref(file).take(len).read_to_end(&mut out)?;
+    Ok(out)
+}

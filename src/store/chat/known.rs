@@ -1,0 +1,256 @@
+//! Fingerprints of the messages of a chat by id, so that a message that comes again is known without reading the chat.
+//!
+//! A chunk that takes no further message never changes but by a new state of one of its messages, which makes it another
+//! object. So what is found in a chunk is kept by the chunk's id in a private file, and only the last chunk and what is
+//! not saved yet are read each time. The file is a cache: whatever is wrong with it, the chat itself is read.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::super::{Error, Repository, private_dir, sharing};
+use super::{SavedMessages, pending::PendingChat};
+use crate::{
+    model::chat::Message,
+    os,
+    store::{checkpoint::Fault, lock, paths::own_directory},
+};
+
+/// The digest of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct IdKey(u64);
+
+/// What shows one state of a message from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The bytes of its content.
+    pub len: u64,
+    /// The digest of its role and content.
+    pub content: u64,
+    /// The digest of the agent's session that it came from; 0 without one.
+    pub session: u64,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a message, whether its pictures are in it or beside it.
+    pub fn of(message: &Message) -> Self {
+        let mut without = message.clone();
+        without.detach();
+        let content = without.content.to_string();
+        Self {
+            len: content.len() as u64,
+            content: short(&[message.role.word(), &content]),
+            session: message
+                .meta
+                .get("session")
+                .and_then(|session| session.as_str())
+                .map_or(0, |session| short(&[session])),
+        }
+    }
+
+    /// Whether this is the same as what another fingerprint represents.
+    pub fn is_same(self, other: Self) -> bool {
+        (self.len, self.content) == (other.len, other.content)
+    }
+
+    /// Whether this is a later state than another one of the same message. Agents add to a message; of two states the
+    /// longer one is the later, so that the order of reading does not matter.
+    pub fn is_later(self, other: Self) -> bool {
+        (self.len, self.content) > (other.len, other.content)
+    }
+}
+
+fn short(parts: &[&str]) -> u64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let digest = hash.finalize();
+    u64::from_le_bytes(digest[..8].try_into().expect("eight bytes"))
+}
+
+/// The messages of a chat that are known.
+#[derive(Debug, Default)]
+pub struct Known(HashMap<IdKey, Fingerprint>);
+
+/// The first bytes of the cache.
+const MAGIC: &[u8; 8] = b"gchatid1";
+
+impl Known {
+    /// Those of a session: saved, and waiting to be saved.
+    pub fn load(
+        repo: &Repository,
+        session: &str,
+        saved: &SavedMessages<'_>,
+        waiting: &[Message],
+    ) -> Result<Self, Fault> {
+        let path = path(repo, session).ok();
+        let cached = path
+            .as_ref()
+            .and_then(|path| os::read_regular(path).ok())
+            .and_then(|bytes| decode(&bytes))
+            .unwrap_or_default();
+        let mut out = Self::default();
+        let mut kept = Vec::new();
+        let mut fresh = false;
+        let ids = saved.chunk_ids();
+        for (at, id) in ids.iter().enumerate() {
+            let id = id.to_string();
+            let entries = if let Some(entries) = cached.get(id.as_str()) {
+                entries.clone()
+            } else {
+                let messages = saved.messages_of(at)?;
+                fresh |= at + 1 < ids.len();
+                messages
+                    .iter()
+                    .map(|message| (IdKey(short(&[&message.id])), Fingerprint::of(message)))
+                    .collect()
+            };
+            out.0.extend(entries.iter().copied());
+            if at + 1 < ids.len() {
+                kept.push((id, entries));
+            }
+        }
+        if fresh && let Some(path) = path {
+            // Only saves the next one the reading.
+            let _ = os::replace(&path, &encode(&kept), sharing(repo), false);
+        }
+        for message in waiting {
+            out.insert(message);
+        }
+        Ok(out)
+    }
+
+    /// What is known under an id.
+    pub fn get(&self, id: &str) -> Option<Fingerprint> {
+        self.0.get(&IdKey(short(&[id]))).copied()
+    }
+
+    /// Notes a message.
+    pub fn insert(&mut self, message: &Message) {
+        self.0.insert(IdKey(short(&[&message.id])), Fingerprint::of(message));
+    }
+}
+
+fn path(repo: &Repository, session: &str) -> Result<PathBuf, Error> {
+    let name = format!("{}.ids", lock::file_name(session));
+    Ok(own_directory(repo, private_dir(repo)?.join("transcripts"))?.join(name))
+}
+
+fn encode(chunks: &[(String, Vec<(IdKey, Fingerprint)>)]) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    for (id, entries) in chunks {
+        out.extend(u32::try_from(id.len()).unwrap_or(0).to_le_bytes());
+        out.extend(id.as_bytes());
+        out.extend(u32::try_from(entries.len()).unwrap_or(0).to_le_bytes());
+        for (key, print) in entries {
+            for number in [key.0, print.len, print.content, print.session] {
+                out.extend(number.to_le_bytes());
+            }
+        }
+    }
+    let digest = Sha256::digest(&out);
+    out.extend(&digest[..8]);
+    out
+}
+
+fn decode(bytes: &[u8]) -> Option<HashMap<String, Vec<(IdKey, Fingerprint)>>> {
+    let (bytes, digest) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
+    if Sha256::digest(bytes)[..8] != *digest {
+        return None;
+    }
+    let mut rest = bytes.strip_prefix(MAGIC)?;
+    let mut out = HashMap::new();
+    let number = |rest: &mut &[u8]| -> Option<usize> {
+        let (number, behind) = rest.split_at_checked(4)?;
+        *rest = behind;
+        Some(u32::from_le_bytes(number.try_into().ok()?) as usize)
+    };
+    while !rest.is_empty() {
+        let len = number(&mut rest)?;
+        let (id, behind) = rest.split_at_checked(len)?;
+        rest = behind;
+        let count = number(&mut rest)?;
+        let (entries, behind) = rest.split_at_checked(count.checked_mul(32)?)?;
+        rest = behind;
+        let entries = entries.chunks_exact(32).map(|entry| {
+            let number = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+            let print = Fingerprint {
+                len: number(8),
+                content: number(16),
+                session: number(24),
+            };
+            (IdKey(number(0)), print)
+        });
+        out.insert(std::str::from_utf8(id).ok()?.to_owned(), entries.collect());
+    }
+    Some(out)
+}
+
+/// Forgets the cache of a session that is purged.
+pub(super) fn forget_known(repo: &Repository, session: &str) {
+    if let Ok(path) = path(repo, session) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Makes the messages that wait and the later states of saved ones out of entries.
+pub fn pending(waiting: &PendingChat, folded: &std::collections::BTreeMap<String, u64>) -> Pending {
+    let mut out = Pending::default();
+    for entry in waiting.after(folded) {
+        match entry {
+            super::PendingMessage::Message(message) => out.messages.push(message.clone()),
+            super::PendingMessage::Update { id, message } => {
+                match out.messages.iter_mut().rev().find(|waits| waits.id == *id) {
+                    Some(waits) => *waits = waits.superseded_by(message.clone()),
+                    None => {
+                        out.updates.insert(id.clone(), message.clone());
+                    }
+                }
+            }
+            super::PendingMessage::Text { name, text } => out.texts.push((name.clone(), text.clone())),
+        }
+    }
+    out
+}
+
+/// What waits to be saved.
+#[derive(Clone, Debug, Default)]
+pub struct Pending {
+    /// New messages, in order.
+    pub messages: Vec<Message>,
+    /// Later states of messages that are saved, by the id they are saved under.
+    pub updates: std::collections::BTreeMap<String, Message>,
+    /// Texts beside the document.
+    pub texts: Vec<(String, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::chat::{Role, tests::message};
+
+    #[test]
+    fn the_cache_reads_back_and_damage_is_noticed() {
+        let entries = vec![(IdKey(1), Fingerprint::of(&message("a", Role::User, json!("x"))))];
+        let bytes = encode(&[("ab12".into(), entries.clone()), ("cd".into(), Vec::new())]);
+        let decoded = decode(&bytes).expect("own output");
+        assert_eq!(decoded.get("ab12"), Some(&entries));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(decode(&damaged).is_none(), "byte {at}");
+            assert!(decode(&bytes[..at]).is_none(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn the_longer_state_is_the_later_one() {
+        let print = |text: &str| Fingerprint::of(&message("a", Role::User, json!(text)));
+        assert!(print("abc").is_later(print("ab")) && !print("ab").is_later(print("abc")));
+        assert!(print("x").is_same(print("x")) && !print("x").is_later(print("x")));
+    }
+}

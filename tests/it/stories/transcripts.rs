@@ -1,0 +1,206 @@
+//! Session files of coding agents become the chat: whole, in parts, again, and without secrets.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+fn line(kind: &str, uuid: &str, message: &Value) -> String {
+    let record = json!({"type": kind, "uuid": uuid, "parentUuid": null, "sessionId": "5f1d", "isSidechain": false,
+        "cwd": "/p", "timestamp": "2026-11-28T10:00:00Z", "message": message});
+    format!("{record}\n")
+}
+
+fn transcript(turns: usize) -> String {
+    let usage = json!({"input_tokens": 100, "output_tokens": 7});
+    let mut out = String::new();
+    for n in 0..turns {
+        let answer = |part: usize, block: Value| {
+            let message = json!({"id": format!("msg_{n}"), "role": "assistant", "model": "m", "content": [block],
+                "usage": usage});
+            line("assistant", &format!("a{n}-{part}"), &message)
+        };
+        out += &line(
+            "user",
+            &format!("u{n}"),
+            &json!({"role": "user", "content": format!("prompt {n}")}),
+        );
+        out += &answer(1, json!({"type": "thinking", "thinking": "", "signature": "AA"}));
+        out += &answer(2, json!({"type": "text", "text": format!("answer {n}")}));
+        let call = json!({"type": "tool_use", "id": format!("t{n}"), "name": "Bash", "input": {"command": "ls"}});
+        out += &answer(3, call);
+        let result = json!([{"type": "tool_result", "tool_use_id": format!("t{n}"), "content": "a\nb"}]);
+        out += &line("user", &format!("r{n}"), &json!({"role": "user", "content": result}));
+        let last = json!({"id": format!("end_{n}"), "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": format!("done {n}")}], "usage": usage});
+        out += &line("assistant", &format!("e{n}"), &last);
+    }
+    out
+}
+
+fn import(world: &World, file: &str) -> Value {
+    world
+        .checkpoint(["message", "import", file, "--json"])
+        .success()
+        .stdout_json()
+}
+
+fn messages(world: &World) -> Vec<Value> {
+    let listed = world.checkpoint(["message", "list", "--json"]).success().stdout_json();
+    listed["messages"].as_array().unwrap().clone()
+}
+
+fn started() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world
+}
+
+#[test]
+fn every_part_of_an_answer_is_kept_and_a_second_import_adds_nothing() {
+    let world = started();
+    world.file("t.jsonl", transcript(2));
+    let done = import(&world, "t.jsonl");
+    assert_eq!(
+        (&done["agent"], &done["added"], &done["agent_session"]),
+        (&json!("claude-code"), &json!(12), &json!("5f1d"))
+    );
+    assert_eq!(done["turns"][1]["tokens"]["output"], 14);
+    assert_eq!(import(&world, "t.jsonl")["added"], 0);
+    world.checkpoint(["save", "-m", "kept"]).success();
+    let again = import(&world, "t.jsonl");
+    assert_eq!(
+        (&again["added"], &again["updated"], &again["known"]),
+        (&json!(0), &json!(0), &json!(12))
+    );
+    let list = world.checkpoint(["message", "list"]).success().stdout().to_owned();
+    assert!(
+        list.contains("answer 0") && list.contains("turn 2: 1 tool call: Bash; 200 tokens in, 14 out"),
+        "{list}"
+    );
+    assert!(!list.contains("[result]"), "folded: {list}");
+    world
+        .checkpoint(["message", "list", "--all"])
+        .success()
+        .stdout_has("[result] a");
+    let texts = world
+        .checkpoint(["message", "list", "--texts", "--json"])
+        .success()
+        .stdout_json();
+    let texts: Vec<_> = texts["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        ["prompt 0", "answer 0", "done 0", "prompt 1", "answer 1", "done 1"]
+    );
+    world.checkpoint(["verify", "s"]).success();
+}
+
+#[test]
+fn a_file_that_grows_gives_the_chat_of_the_whole_whatever_is_saved_between() {
+    let whole = transcript(4);
+    let expected = {
+        let world = started();
+        world.file("t.jsonl", &whole);
+        import(&world, "t.jsonl");
+        messages(&world)
+    };
+    let world = started();
+    for (n, cut) in [137, 700, 1501, 1502, 2900, whole.len()].into_iter().enumerate() {
+        world.file("t.jsonl", &whole[..cut]);
+        // Cut within a line: it waits for the next time.
+        world.checkpoint(["message", "import", "t.jsonl", "--from", "claude-code"]);
+        if n % 2 == 1 {
+            world.checkpoint(["save", "-m", "between"]).success();
+        }
+    }
+    assert_eq!(messages(&world), expected);
+    // The whole after the parts, from another place.
+    world.file("moved.jsonl", &whole);
+    assert_eq!(import(&world, "moved.jsonl")["added"], 0);
+    assert_eq!(messages(&world), expected);
+}
+
+#[test]
+fn a_message_that_grew_is_updated_where_it_is_saved() {
+    let world = started();
+    let head = json!({"sessionId": "g", "projectHash": "x", "startTime": "2026-11-28T10:00:00Z"});
+    let asked =
+        json!({"id": "g1", "timestamp": "2026-11-28T10:00:01Z", "type": "user", "content": [{"text": "read it"}]});
+    let calling = json!({"id": "g2", "timestamp": "2026-11-28T10:00:02Z", "type": "gemini", "content": "Reading."});
+    let mut called = calling.clone();
+    called["toolCalls"] = json!([{"id": "c", "name": "read_file", "args": {}, "status": "success",
+        "result": [{"functionResponse": {"id": "c", "response": {"output": "the text"}}}]}]);
+    world.file("g.jsonl", format!("{head}\n{asked}\n{calling}\n"));
+    assert_eq!(import(&world, "g.jsonl")["added"], 2);
+    world.checkpoint(["save", "-m", "half"]).success();
+    world.file("g.jsonl", format!("{head}\n{asked}\n{calling}\n{called}\n"));
+    let done = import(&world, "g.jsonl");
+    assert_eq!((&done["added"], &done["updated"]), (&json!(1), &json!(1)));
+    let before = messages(&world);
+    world.checkpoint(["save", "-m", "whole"]).success();
+    assert_eq!(messages(&world), before);
+    assert_eq!(before.len(), 3);
+    assert_eq!(before[1]["content"][1]["name"], "read_file");
+    let chunk = world.git(["show", "checkpoints/s:chat/000000.jsonl"]);
+    assert_eq!(chunk.success().stdout().lines().count(), 3, "each once");
+    world.checkpoint(["verify", "s"]).success();
+}
+
+#[test]
+fn the_same_number_in_another_chat_is_another_message() {
+    let world = started();
+    world.file("a", "{\"id\":1,\"role\":\"user\",\"content\":\"A\"}\n");
+    world.file("b", "{\"id\":1,\"role\":\"user\",\"content\":\"another chat\"}\n");
+    world.file("c", "{\"id\":1,\"role\":\"user\",\"content\":\"A and more\"}\n");
+    assert_eq!(import(&world, "a")["added"], 1);
+    assert_eq!(import(&world, "b")["added"], 1);
+    assert_eq!(import(&world, "b")["added"], 0);
+    let grown = import(&world, "c");
+    assert_eq!((&grown["added"], &grown["updated"]), (&json!(0), &json!(1)));
+    let texts: Vec<_> = messages(&world)
+        .iter()
+        .map(|m| m["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(texts, ["A and more", "another chat"]);
+}
+
+#[test]
+fn secrets_in_any_part_of_a_transcript_reach_no_object() {
+    let world = started();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let mut file = line(
+        "user",
+        "u",
+        &json!({"role": "user", "content": format!("use {secret}")}),
+    );
+    let answer = json!({"id": "m", "role": "assistant", "content": [
+        {"type": "thinking", "thinking": format!("so {secret}")},
+        {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": format!("curl -u {secret}")}}]});
+    file += &line("assistant", "a", &answer);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t",
+        "content": [{"type": "text", "text": format!("TOKEN={secret}")}]}]);
+    file += &line("user", "r", &json!({"role": "user", "content": result}));
+    world.file("../t.jsonl", file);
+    assert_eq!(import(&world, "../t.jsonl")["redactions"], 4);
+    world.checkpoint(["save", "-m", "kept"]).success();
+    let stored = messages(&world);
+    assert_eq!(stored.len(), 3);
+    assert!(!Value::Array(stored).to_string().contains(&secret));
+    let objects = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!String::from_utf8_lossy(objects.success().stdout_bytes()).contains(&secret));
+}
+
+#[test]
+fn what_the_named_agent_did_not_write_is_refused_with_the_line() {
+    let world = started();
+    world.file("t.jsonl", "{\"type\":\"user\"}\nno\n");
+    world
+        .checkpoint(["message", "import", "t.jsonl", "--from", "codex"])
+        .code(128)
+        .stderr_has("no message can be taken");
+    assert!(messages(&world).is_empty());
+}
