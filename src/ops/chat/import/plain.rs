@@ -98,7 +98,8 @@ fn settle(scene: &Scene<'_>, adding: &mut Adding, disputed: Vec<Message>) -> Res
             // An earlier state of what is there.
             adding.again += 1;
         } else {
-            message.id = format!("{}~{}", message.id, &digest(&message)[..8]);
+            // Not by its time: one that has none is given that of the import.
+            message.id = format!("{}~{:08x}", message.id, Fingerprint::of(&message).content >> 32);
             match adding.known.get(&message.id) {
                 Some(_) => adding.again += 1,
                 None => adding.add(message),
