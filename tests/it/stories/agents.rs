@@ -110,7 +110,7 @@ fn a_turn_is_one_checkpoint_with_its_files() {
     )
     .no_stdout();
     turn(&world, "p1", "Write hello\nplease", || {
-        world.file("hello.txt", "hello\n")
+        world.file("hello.txt", "hello\n");
     });
     let session = only_session(&world);
     assert_eq!(log(&world, &session)[0], "turn Write hello");
