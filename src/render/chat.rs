@@ -2,6 +2,7 @@
 //! earlier messages make.
 
 use super::{
+    count::CountedNoun,
     escape, markdown,
     slot::Slot,
     text::{Text, TextLine},

@@ -54,6 +54,8 @@ pub struct HookEvent {
     pub cwd: Option<String>,
     /// The agent's session file, at this moment: agents move it.
     pub transcript: Option<String>,
+    /// The conversation as the agent exports it, where it has no session file to read.
+    pub conversation: Option<String>,
     /// The user's prompt.
     pub prompt: Option<String>,
     /// The agent's last answer.
@@ -84,6 +86,7 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
         turn: text(&["prompt_id", "turn_id", "parentID", "leaf", "generation_id"]),
         cwd: text(&["cwd", "directory"]).or_else(|| first_root(payload)),
         transcript,
+        conversation: payload.get("export").map(Value::to_string),
         prompt: text(&["prompt", "initialPrompt"]),
         answer: text(&["last_assistant_message", "prompt_response", "response"]),
         model: text(&["model"]),

@@ -112,7 +112,7 @@ fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<Ev
         Occasion::Compaction => {
             let name = bound(scene, binding)?;
             let scene = &in_session(scene, &name);
-            transcript::import(scene, event)?;
+            transcript::import(scene, event, &binding.agent)?;
             let mut request = request(CheckpointKind::Event, "before the agent compacts its context");
             request.trigger = Some("pre-compact".to_owned());
             let outcome = save::save(scene, request)?;
@@ -158,7 +158,7 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result
         // Its end was never reported: the agent was interrupted or killed.
         Some(open) => {
             let key = key_of(&open);
-            transcript::import(scene, event)?;
+            transcript::import(scene, event, &binding.agent)?;
             let outcome = save_turn(scene, binding, &open, &key, TurnOutcome::Interrupted, None)?;
             binding.remember(&key);
             outcome
@@ -197,7 +197,7 @@ fn turn_end(
     if binding.saved.contains(&key) || is_saved(scene, binding, &key)? {
         return Ok(EventOutcome::Unchanged(name));
     }
-    let facts = transcript::import(scene, event)?;
+    let facts = transcript::import(scene, event, &binding.agent)?;
     let open = open.unwrap_or_else(|| OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,

@@ -1,12 +1,17 @@
 //! The new part of an agent's session file, added to the chat.
 
-use super::super::{Error, Scene, chat};
-use crate::{agents::hooks::event::HookEvent, model::agent_turn::TurnTokens, os};
+use std::path::Path;
 
-/// The facts of the latest turn that only the agent's session file shows.
+use super::super::{
+    Error, Scene,
+    chat::import::{self, ChatImport, MessageFile},
+};
+use crate::{agents, agents::hooks::event::HookEvent, model::agent_turn::TurnTokens};
+
+/// The facts of the latest turn that only the agent's session file tells.
 #[derive(Debug, Default)]
 pub(super) struct TurnFacts {
-    /// The prompt.
+    /// The prompt's first line.
     pub(super) prompt: Option<String>,
     /// The model.
     pub(super) model: Option<String>,
@@ -14,16 +19,43 @@ pub(super) struct TurnFacts {
     pub(super) tokens: Option<TurnTokens>,
 }
 
-/// Adds what is new to the chat. A file that is missing or cannot be read adds nothing: the files are saved all the same.
-pub(super) fn import(scene: &Scene<'_>, event: &HookEvent) -> Result<TurnFacts, Error> {
-    let Some(path) = &event.transcript else {
+/// Adds what is new to the chat: of the agent's session file, or of the conversation that a plug-in handed over. A file
+/// that is missing or cannot be read adds nothing, and the files are saved even so.
+pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Result<TurnFacts, Error> {
+    let Some(reader) = agents::named(agent) else {
         return Ok(TurnFacts::default());
     };
-    if let Ok(bytes) = os::read_regular(std::path::Path::new(path)) {
-        match chat::import::import(scene, &bytes) {
-            Ok(_) | Err(Error::NoMessages { .. }) => {}
-            Err(error) => return Err(error),
-        }
+    let done = match (&event.conversation, &event.transcript) {
+        (Some(conversation), _) => import::import(
+            scene,
+            &MessageFile {
+                bytes: conversation.as_bytes(),
+                name: &event.session,
+                agent: Some(reader),
+            },
+        ),
+        (None, Some(path)) if Path::new(path).is_file() => import::import_file(scene, Path::new(path), reader),
+        (None, _) => return Ok(TurnFacts::default()),
+    };
+    match done {
+        Ok(done) => Ok(facts(done)),
+        Err(Error::NoMessages { .. }) => Ok(TurnFacts::default()),
+        Err(error) => Err(error),
     }
-    Ok(TurnFacts::default())
+}
+
+fn facts(done: ChatImport) -> TurnFacts {
+    let turn = done
+        .transcript
+        .and_then(|transcript| transcript.turns.into_iter().next_back());
+    turn.map_or_else(TurnFacts::default, |turn| TurnFacts {
+        prompt: Some(turn.subject),
+        model: turn.model,
+        tokens: (!turn.tokens.is_zero()).then_some(TurnTokens {
+            input: turn.tokens.input.saturating_sub(turn.tokens.cached),
+            cached: turn.tokens.cached,
+            output: turn.tokens.output,
+            reasoning: turn.tokens.reasoning,
+        }),
+    })
 }
