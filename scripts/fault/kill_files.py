@@ -1,12 +1,14 @@
-"""kill-files [COMMAND...]: restore, apply, undo, pause --clean and resume --apply, killed at every call that changes the disk.
+"""kill-files [COMMAND...]: restore, apply, undo, redo, pause --clean and resume --apply, killed at every call that changes
+the disk.
 
 For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
 a run comes to its end. After each kill:
   - every byte that was there before is on disk at its path, or in a checkpoint that a ref names;
   - git fsck and git status work;
-  - the next command finishes what was begun, or on every other point goes back, with exactly the right files;
+  - the next command finishes what was begun, or on every other point goes back, with exactly the right files, index and
+    record: nobody touched anything meanwhile, so nothing is refused;
   - no temporary file and no lock is left;
-  - undo then takes all of it back.
+  - undo then takes all of it back; after going back the command does it all once more.
 """
 
 import os
@@ -37,6 +39,7 @@ def build(root, program):
     world.write("staged", "saved and edited\n")
     (world.repo / "link").symlink_to("README")
     (world.repo / "empty/inner").mkdir(parents=True)
+    world.checkpoint("todo", "add", "saved todo")
     world.checkpoint("save", "-m", "saved")
     # Scrambled.
     world.write("src/file0", "edited\n")
@@ -56,7 +59,20 @@ def build(root, program):
     shutil.rmtree(world.repo / "empty")
     world.write("later/on", "later\n")
     world.write("ignored.o", "ignored\n")
+    # A draft that no save has folded in.
+    world.checkpoint("todo", "add", "acknowledged todo")
+    world.checkpoint("decision", "add", "acknowledged decision")
+    world.checkpoint("blocker", "add", "acknowledged blocker")
     return world
+
+
+def record(world):
+    """What a save would put into the record."""
+    return [world.checkpoint(noun, "list").stdout for noun in ("todo", "decision", "blocker", "task")]
+
+
+def state(world):
+    return index(world), record(world)
 
 
 def index(world):
@@ -92,15 +108,15 @@ def sweep(name, arguments, prepare, program):
         root = pathlib.Path(folder)
         fixture = build(root / "fixture", program)
         prepare(fixture)
-        before, before_index, before_bytes = files(fixture), index(fixture), contents(fixture)
+        before, before_state, before_bytes = files(fixture), state(fixture), contents(fixture)
         shutil.copytree(root / "fixture", root / "whole", symlinks=True)
         whole = World(root / "whole", program)
         whole.checkpoint(*arguments, check=False)
-        after, after_index = files(whole), index(whole)
+        after, after_state = files(whole), state(whole)
         assert after != before, "the command changes nothing"
 
         def judge(world, when):
-            look(world, before, before_index, before_bytes, after, after_index, arguments, back=when % 2 == 0)
+            look(world, (before, before_state), before_bytes, (after, after_state), arguments, back=when % 2 == 0)
 
         points, broken = kills(root, program, arguments, judge)
         print(f"  {name}: {points} kills, {len(broken)} broken")
@@ -109,7 +125,16 @@ def sweep(name, arguments, prepare, program):
         return points, len(broken)
 
 
-def look(world, before, before_index, before_bytes, after, after_index, arguments, back):
+def compare(world, wanted, what):
+    found = files(world)
+    different = {p: (found.get(p), wanted[0].get(p)) for p in found.keys() | wanted[0].keys()
+                 if found.get(p) != wanted[0].get(p)}
+    assert not different, f"{what}: {different}"
+    assert index(world) == wanted[1][0], f"{what}: the index differs"
+    assert record(world) == wanted[1][1], f"{what}: the record differs: {record(world)}"
+
+
+def look(world, before, before_bytes, after, arguments, back):
     now, safe = contents(world), held(world)
     lost = [path for path, data in before_bytes.items()
             if now.get(path) != data and (path, data) not in safe]
@@ -120,35 +145,40 @@ def look(world, before, before_index, before_bytes, after, after_index, argument
     if pending:
         done = world.checkpoint("restore", "--abort" if back else "--continue", check=False)
         assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
-        wanted = (before, before_index) if back else (after, after_index)
-    elif files(world) == before:
+        wanted = before if back else after
+    elif files(world) == before[0] and state(world) == before[1]:
         done = world.checkpoint(*arguments, check=False)
         assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
-        wanted = (after, after_index)
+        wanted = after
     else:
-        wanted = (after, after_index)
-    found = files(world)
-    different = {p: (found.get(p), wanted[0].get(p)) for p in found.keys() | wanted[0].keys()
-                 if found.get(p) != wanted[0].get(p)}
-    assert not different, f"{'back' if back else 'forth'}: {different}"
-    assert index(world) == wanted[1], "the index differs"
+        wanted = after
+    compare(world, wanted, "back" if wanted is before else "forth")
     assert not leftovers(world), f"left {leftovers(world)}"
-    if wanted[0] == after:
-        # All of it is taken back, also what was done before the kill.
-        world.checkpoint("redo" if arguments[0] == "undo" else "undo")
-        back_again = files(world)
-        different = {p: (back_again.get(p), before.get(p)) for p in back_again.keys() | before.keys()
-                     if back_again.get(p) != before.get(p)}
-        assert not different, f"taken back: {different}"
-        assert index(world) == before_index, "taken back: the index differs"
+    if wanted is before:
+        done = world.checkpoint(*arguments, check=False)
+        assert done.returncode in (0, 1), f"after going back: {done.returncode}: {done.stderr.decode()}"
+        compare(world, after, "once more")
+    # All of it is taken back, also what was done before the kill.
+    world.checkpoint("redo" if arguments[0] == "undo" else "undo")
+    compare(world, before, "taken back")
     # And the command after that.
     world.checkpoint("save", "--allow-empty", "-m", "after")
+
+
+def restored(world):
+    world.checkpoint("restore", "@", "--index")
+
+
+def taken_back(world):
+    restored(world)
+    world.checkpoint("undo")
 
 
 COMMANDS = {
     "restore": (["restore", "@", "--index"], lambda world: None),
     "apply": (["apply", "@"], lambda world: None),
-    "undo": (["undo"], lambda world: world.checkpoint("restore", "@", "--index")),
+    "undo": (["undo"], restored),
+    "redo": (["redo"], taken_back),
     "clean": (["pause", "--clean"], lambda world: None),
     "resume": (["resume", "--apply"], lambda world: world.checkpoint("pause", "--clean")),
 }

@@ -9,9 +9,7 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
-    model::selector::{Base, Selector},
     ops::{
-        Scene,
         delete::{self, DeletedSession},
         pin,
     },
@@ -76,10 +74,14 @@ pub(super) struct UnpinArgs {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let (deleted, failed) = delete_all(&opened.scene(), &args)?;
-    for done in &deleted {
-        failure::warn_aftermath(&context.ui, &done.aftermath);
-    }
+    let selectors = args
+        .selectors
+        .iter()
+        .map(|selector| failure::selector(selector))
+        .collect::<Result<Vec<_>, _>>()?;
+    let deletion = delete::delete(&opened.scene(), &selectors, args.dry_run)?;
+    failure::warn_aftermath(&context.ui, &deletion.aftermath);
+    let deleted = deletion.sessions;
     if context.ui.options().json {
         let of = |done: &DeletedSession| {
             json!({
@@ -113,43 +115,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         context.ui.data(text);
     }
-    if let Some(error) = failed {
-        return Err(error);
-    }
     if args.dry_run {
         return Ok(());
     }
     context.ui.hint("Undo", "undo with: git checkpoint undo");
     Ok(())
-}
-
-/// Deletes the sessions, or in a dry run finds out what that would take; all are found before one is deleted. Gives what
-/// was done, and the error that stopped it halfway.
-fn delete_all(scene: &Scene<'_>, args: &Args) -> Result<(Vec<DeletedSession>, Option<CommandError>), CommandError> {
-    let mut found: Vec<DeletedSession> = Vec::new();
-    for selector in &args.selectors {
-        let planned = delete::delete(scene, &failure::selector(selector)?, true)?;
-        // A session may be meant twice, by its name and by another word.
-        if found.iter().all(|other| other.name != planned.name) {
-            found.push(planned);
-        }
-    }
-    if args.dry_run {
-        return Ok((found, None));
-    }
-    let mut deleted = Vec::with_capacity(found.len());
-    for planned in found {
-        // By name: other words may mean another session once one is gone.
-        let selector = Selector {
-            base: Base::Word(planned.name.to_string()),
-            steps: Vec::new(),
-        };
-        match delete::delete(scene, &selector, false) {
-            Ok(done) => deleted.push(done),
-            Err(error) => return Ok((deleted, Some(error.into()))),
-        }
-    }
-    Ok((deleted, None))
 }
 
 pub(super) fn pin(args: PinArgs, context: &mut Context) -> Result<(), CommandError> {

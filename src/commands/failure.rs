@@ -237,6 +237,7 @@ impl From<Error> for CommandError {
                 .hint("keep them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
+            Error::NotLast { .. } => of(FailureKind::Refused).hint("take that back: git checkpoint undo --older"),
             Error::ChangedSince { .. } => of(FailureKind::Refused),
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")

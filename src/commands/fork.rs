@@ -146,7 +146,39 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let incomplete = made
         .iter()
         .filter_map(|forked| forked.worktree.as_ref())
-        .find(|made| !made.brought.is_complete());
+        .find(|made| !made.brought.is_done());
+    for made in made.iter().filter_map(|forked| forked.worktree.as_ref()) {
+        if let Some(hook) = &made.hook {
+            for line in hook.output.lines() {
+                context.ui.say(&format!("post-checkout: {line}"));
+            }
+            if hook.code != 0 {
+                let path = made.path.display();
+                let code = hook.code;
+                context
+                    .ui
+                    .warning(&format!("the post-checkout hook ended with {code} in '{path}'"));
+            }
+        }
+        for (path, why) in &made.not_copied {
+            context.ui.warning(&format!("'{path}' was not copied: {why}"));
+        }
+    }
+    if let Some(made) = incomplete.filter(|made| !made.brought.refusals.is_empty()) {
+        let path = made.path.display();
+        let reasons = made
+            .brought
+            .refusals
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
+        let message = format!(
+            "the files in '{path}' are those of the commit, not as they were: {}",
+            reasons.join("; ")
+        );
+        return Err(CommandError::new(FailureKind::Refused, message)
+            .hint(format!("see why: git -C {path} checkpoint restore --dry-run")));
+    }
     if let Some(made) = incomplete {
         let path = made.path.display();
         return Err(
@@ -206,6 +238,7 @@ fn plan_text(planned: &[ForkPlan], context: &Context) -> Result<(), CommandError
             path: path.display().to_string(),
             branch: Some(branch),
             written: None,
+            copied: 0,
         });
         context.ui.data(render::text(&render::Fork {
             source: &oid(planned.source),
@@ -237,7 +270,8 @@ fn text_of(forked: &ForkOutcome) -> Text {
     let worktree = forked.worktree.as_ref().map(|made| render::ForkWorktreeRow {
         path: made.path.display().to_string(),
         branch: made.branch.as_deref(),
-        written: Some(made.brought.done.written),
+        written: made.brought.refusals.is_empty().then_some(made.brought.done.written),
+        copied: made.copied.len(),
     });
     render::text(&render::Fork {
         source: &oid(forked.source),
@@ -260,7 +294,11 @@ fn json_of(forked: &ForkOutcome) -> serde_json::Value {
         "worktree": forked.worktree.as_ref().map(|made| json!({
             "path": made.path.display().to_string(),
             "branch": made.branch,
-            "complete": made.brought.is_complete(),
+            "complete": made.brought.is_done(),
+            "refusals": made.brought.refusals,
+            "copied": made.copied,
+            "not_copied": made.not_copied.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
+            "hook": made.hook.as_ref().map(|hook| json!({ "exit_status": hook.code })),
         })),
     })
 }

@@ -1,6 +1,10 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
 
+mod receipt;
+
 use std::{path::Path, sync::Mutex};
+
+use receipt::receipt;
 
 use super::{
     Context,
@@ -12,18 +16,12 @@ use super::{
 use crate::{
     model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
-        apply,
+        Error, apply,
         refuse::Refusal,
-        restore::{self, RecordFate, RestoreOutcome},
+        restore::{self, RestoreOutcome},
         undo::{self, Direction, UndoOutcome},
     },
-    render::{
-        age,
-        restore::{
-            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, RefusalRow, RestoreCounts, RestoreReceipt,
-            WorktreeRow,
-        },
-    },
+    render::{age, count::CountedNoun, restore::RestoreReceipt, text::TextLine},
     store::{self, checkpoint::oid},
 };
 
@@ -87,8 +85,10 @@ pub(super) struct Args {
 
 /// Apply a checkpoint's changes to the working tree
 ///
-/// Each file that the checkpoint had changed against its commit is merged with the present one. Where both changed the
-/// same lines, both are between markers in the file. Nothing is staged, and the present is saved first.
+/// Each file that the checkpoint had changed is merged with the present one: changed since the checkpoint that both
+/// come from, if it is of a fork, else against its commit. Where both changed the same lines, both are between markers
+/// in the file, and the path is unmerged in the index, as after a merge of git's. Nothing else is staged, and the
+/// present is saved first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -96,6 +96,11 @@ Examples:
     git checkpoint apply auth
   Only its tests:
     git checkpoint apply auth -- tests
+  Take back one step of an agent, and keep what came after it:
+    git checkpoint apply --reverse auth~1
+  Conflicts are resolved ('git add'), or not worth it:
+    git checkpoint apply --continue
+    git checkpoint apply --abort
   Not what you wanted:
     git checkpoint undo")]
 pub(super) struct ApplyArgs {
@@ -113,6 +118,15 @@ pub(super) struct ApplyArgs {
     /// Override the safety checks; what is in the way is saved first
     #[arg(long)]
     force: bool,
+    /// Take back what changed from the checkpoint before to this one, and keep later edits
+    #[arg(short = 'R', long)]
+    reverse: bool,
+    /// Go on after conflicts were resolved, or finish what was interrupted
+    #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "reverse"])]
+    continued: bool,
+    /// Go back to before the apply
+    #[arg(long, conflicts_with_all = ["selector", "reverse"])]
+    abort: bool,
     #[command(flatten)]
     whom: IdentityArgs,
 }
@@ -132,6 +146,9 @@ Examples:
 pub(super) struct UndoArgs {
     #[command(flatten)]
     how: RestoreMethod,
+    /// Take back the latest command that can be, although another one came since that cannot
+    #[arg(long)]
+    older: bool,
 }
 
 /// Redo the last undone operation
@@ -157,30 +174,31 @@ struct RestoreMethod {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
-    let restored = bringing(context, &opened, |progress| {
-        let how = restore::Resume {
-            force: args.force,
-            dry_run: args.dry_run,
-        };
-        if args.continued {
-            return Ok(restore::resume(&opened.scene(), how, progress)?);
+    let mut restored = bring_back(&args, context, &opened, false)?;
+    // Only committed work is against it: a person may say yes.
+    if !args.dry_run
+        && let [Refusal::Reverts { paths }] = restored.refusals()
+        && context.ui.can_ask()
+    {
+        for reversal in paths.iter().take(20) {
+            let why = reversal
+                .commit
+                .as_ref()
+                .map(|commit| format!("  changed since by {commit}"));
+            context.ui.say(&format!(
+                "  revert   {}{}",
+                reversal.path.quoted(),
+                why.unwrap_or_default()
+            ));
         }
-        if args.abort {
-            return Ok(restore::abort(&opened.scene(), how, progress)?);
+        let question = format!(
+            "take back what was committed since in {} ('git checkpoint apply' keeps it)?",
+            CountedNoun::new(paths.len(), "path")
+        );
+        if context.ui.confirm(&question, "--force")? {
+            restored = bring_back(&args, context, &opened, true)?;
         }
-        let request = restore::RestoreRequest {
-            selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
-            pathspecs: args.pathspecs.bytes(context)?,
-            directory: directory(context, &opened)?,
-            dry_run: args.dry_run,
-            index: args.index,
-            files: !args.record_only,
-            record: !args.files_only && args.pathspecs.is_empty(),
-            overlay: args.overlay,
-            force: args.force,
-        };
-        Ok(restore::restore(&opened.scene(), &request, progress)?)
-    })?;
+    }
     let what = match &args.selector {
         Some(selector) => quoted(selector),
         None if args.abort => "--abort".to_owned(),
@@ -208,12 +226,50 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     )
 }
 
+/// Restores, or finishes or takes back what was interrupted; `reverts` allows to take back committed work.
+fn bring_back(
+    args: &Args,
+    context: &Context,
+    opened: &OpenedRepository,
+    reverts: bool,
+) -> Result<RestoreOutcome, CommandError> {
+    bringing(context, opened, |progress| {
+        let how = restore::Resume {
+            force: args.force,
+            dry_run: args.dry_run,
+        };
+        if args.continued {
+            return Ok(restore::resume(&opened.scene(), how, progress)?);
+        }
+        if args.abort {
+            return Ok(restore::abort(&opened.scene(), how, progress)?);
+        }
+        let request = restore::RestoreRequest {
+            selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
+            pathspecs: args.pathspecs.bytes(context)?,
+            directory: directory(context, opened)?,
+            dry_run: args.dry_run,
+            index: args.index,
+            files: !args.record_only,
+            record: !args.files_only && args.pathspecs.is_empty(),
+            overlay: args.overlay,
+            force: args.force,
+            reverts,
+        };
+        Ok(restore::restore(&opened.scene(), &request, progress)?)
+    })
+}
+
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
+    if args.continued || args.abort {
+        return go_on(&args, &opened, context);
+    }
     let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
     let applied = bringing(context, &opened, |progress| {
         let request = apply::ApplyRequest {
             selector: failure::selector(&selector)?,
+            reverse: args.reverse,
             pathspecs: args.pathspecs.bytes(context)?,
             directory: directory(context, &opened)?,
             dry_run: args.dry_run,
@@ -251,9 +307,13 @@ pub(super) fn report_applied(
     if conflicts.iter().any(|(_, verdict)| has_markers(verdict)) {
         context.ui.hint(
             "Conflict",
-            "conflict markers were written; edit the files (nothing is staged)",
+            "conflict markers were written; edit the files, then 'git add' them",
         );
     }
+    context.ui.hint(
+        "Conflict",
+        "'git status' lists them; go back: git checkpoint apply --abort",
+    );
     // Of one that is deleted on a side, what the other changed is there.
     let is_there = |verdict: &MergeVerdict| has_markers(verdict) || *verdict == MergeVerdict::ModifyDelete;
     let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
@@ -270,24 +330,89 @@ pub(super) fn report_applied(
     Err(CommandError::silent(FailureKind::Negative))
 }
 
+/// Goes on after an apply with conflicts, or back.
+fn go_on(args: &ApplyArgs, opened: &OpenedRepository, context: &mut Context) -> Result<(), CommandError> {
+    if restore::interrupted(&opened.scene())?.is_some() {
+        let how = restore::Resume {
+            force: args.force,
+            dry_run: args.dry_run,
+        };
+        let restored = bringing(context, opened, |progress| {
+            Ok(if args.abort {
+                restore::abort(&opened.scene(), how, progress)?
+            } else {
+                restore::resume(&opened.scene(), how, progress)?
+            })
+        })?;
+        let report = RestoreView {
+            restored: Some(&restored),
+            force: "git checkpoint apply --continue --force",
+            ..RestoreView::default()
+        };
+        return self::report(context, opened, &report);
+    }
+    if args.abort {
+        apply::is_last(&opened.scene())?;
+        // What is between the markers by now is saved first, like everything.
+        let how = RestoreMethod {
+            dry_run: args.dry_run,
+            force: true,
+        };
+        return take(how, Direction::Undo, false, context);
+    }
+    let unmerged = apply::unmerged_paths(&opened.scene())?;
+    if unmerged.is_empty() {
+        if context.ui.options().quiet == 0 {
+            context.ui.data(TextLine::plain("Every conflict is resolved."));
+        }
+        return Ok(());
+    }
+    let mut message = "not every conflict is resolved".to_owned();
+    for path in unmerged.iter().take(20) {
+        message.push_str(&format!("\n  {}", path.quoted()));
+    }
+    Err(CommandError::new(FailureKind::Negative, message)
+        .hint("edit them, then: git add <path>")
+        .hint("or go back: git checkpoint apply --abort"))
+}
+
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
-    take(args.how, Direction::Undo, context)
+    take(args.how, Direction::Undo, args.older, context)
 }
 
 pub(super) fn redo(args: RedoArgs, context: &mut Context) -> Result<(), CommandError> {
-    take(args.how, Direction::Redo, context)
+    take(args.how, Direction::Redo, false, context)
 }
 
-fn take(how: RestoreMethod, direction: Direction, context: &mut Context) -> Result<(), CommandError> {
+fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let request = undo::UndoRequest {
+    let mut request = undo::UndoRequest {
         direction,
         dry_run: how.dry_run,
         force: how.force,
+        older,
     };
-    let taken = bringing(context, &opened, |progress| {
-        Ok(undo::run(&opened.scene(), request, progress)?)
-    })?;
+    let run = |request| {
+        bringing(context, &opened, |progress| {
+            match undo::run(&opened.scene(), request, progress) {
+                Err(error @ Error::NotLast { .. }) if !how.dry_run && context.ui.can_ask() => Ok(Err(error)),
+                taken => Ok(Ok(taken?)),
+            }
+        })
+    };
+    let taken = match run(request)? {
+        Err(Error::NotLast { command, last, at }) => {
+            let age = age::age(at, opened.scene().now);
+            let question = format!("'{command}' cannot be undone; take back '{last}' ({age})?");
+            request.older = context.ui.confirm(&question, "--older")?;
+            if !request.older {
+                return Err(Error::NotLast { command, last, at }.into());
+            }
+            run(request)?
+        }
+        taken => taken,
+    };
+    let taken = taken?;
     let force = format!("git checkpoint {} --force", direction.word());
     report(
         context,
@@ -463,6 +588,12 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
                     "open it in its own working tree: git checkpoint fork {selector} --worktree <folder>"
                 ));
             }
+            Refusal::Reverts { .. } => {
+                error = error.hint(format!(
+                    "keep what was committed since: git checkpoint apply {selector}{}",
+                    report.paths
+                ));
+            }
             Refusal::Blocked { .. } if !refusal.yields_to_force() => {
                 error = error.hint("move what is in the way elsewhere, or choose other paths: -- <pathspec>");
             }
@@ -476,144 +607,4 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
         ));
     }
     error
-}
-
-/// Staged content of the checkpoint that was not restored, and the option that restores it.
-fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
-    let (left, from) = (restored.unstaged, restored.from.as_ref()?);
-    let counts = [(left.staged, "staged"), (left.unmerged, "unmerged")];
-    let words: Vec<_> = counts
-        .into_iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{n} {word}"))
-        .collect();
-    let what = words.join(", ");
-    let id = oid(from.id);
-    match restored.operation.as_str() {
-        _ if words.is_empty() => None,
-        "restore" => Some(format!(
-            "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
-            id.short()
-        )),
-        _ => Some(format!("nothing is staged ({what} in the checkpoint)")),
-    }
-}
-
-fn stays(taken: &UndoOutcome) -> Vec<WorktreeRow<'_>> {
-    let stays = taken.stays.iter();
-    stays.map(|(path, branch)| WorktreeRow { path, branch }).collect()
-}
-
-fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>) -> RestoreReceipt<'a> {
-    let restored = report.restored;
-    let brought = restored.and_then(|restored| restored.brought.as_ref());
-    let refusals = restored.map(RestoreOutcome::refusals).unwrap_or_default();
-    let done = brought.map(|brought| &brought.done);
-    let dry_run = report.dry_run || restored.is_some_and(|restored| restored.dry_run);
-    let record = match restored.map(|restored| &restored.record) {
-        _ if report.taken.is_some_and(|taken| taken.record) => "restored",
-        None | Some(RecordFate::NotMeant) => "not-meant",
-        Some(RecordFate::Restored(_)) => "restored",
-        Some(RecordFate::Same) => "same",
-        Some(RecordFate::OfAnotherSession) => "of-another-session",
-    };
-    let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
-    let idle =
-        brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing) && record != "restored" && refs.is_empty();
-    // An abort takes the journal away as well, and conflicts are worth a plan.
-    let is_plain =
-        report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
-    let outcome = match () {
-        () if !refusals.is_empty() => "refused",
-        () if dry_run && !(idle && is_plain) => "planned",
-        () if brought.is_some_and(|brought| !brought.is_complete()) => "incomplete",
-        () if restored.is_some_and(|restored| restored.aborted) => "aborted",
-        () if idle && report.taken.is_none() => "nothing",
-        () => "done",
-    };
-    let now = opened.scene().now;
-    RestoreReceipt {
-        schema: "git-checkpoint.restore/1",
-        operation: match report.taken {
-            Some(taken) => taken.direction.word(),
-            None => restored.map_or("restore", |restored| &restored.operation),
-        },
-        outcome,
-        from: restored
-            .and_then(|restored| restored.from.as_ref())
-            .map(|from| CheckpointOrigin {
-                id: oid(from.id),
-                digest: None,
-                session: from.session.as_ref().map(crate::model::name::ShortName::as_str),
-                summary: from
-                    .document
-                    .record
-                    .summary
-                    .as_deref()
-                    .unwrap_or_default()
-                    .lines()
-                    .next()
-                    .unwrap_or_default(),
-                age: age::age(from.document.created_at, now),
-            }),
-        what: report.taken.map(|taken| taken.entry.what.as_str()),
-        safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
-        plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
-        refusals: refusals.iter().map(refused).collect(),
-        files: done.map_or_else(RestoreCounts::default, |done| RestoreCounts {
-            written: done.written,
-            deleted: done.deleted,
-            modes: done.modes,
-            directories: done.directories,
-        }),
-        index: brought.map_or(0, |brought| brought.index.paths.len()),
-        index_lacking: brought
-            .map(|brought| brought.index.lacking.as_slice())
-            .unwrap_or_default(),
-        unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
-        record,
-        refs: refs
-            .iter()
-            .map(|(name, from, to)| MovedRef {
-                name: name.clone(),
-                from: from.clone(),
-                to: to.clone(),
-            })
-            .collect(),
-        stays: report.taken.map(stays).unwrap_or_default(),
-        conflicts: report
-            .conflicts
-            .iter()
-            .map(|(path, verdict)| MergeConflictRow {
-                path: path.clone(),
-                why: verdict.words(),
-            })
-            .collect(),
-        moved: done.map(|done| done.moved.as_slice()).unwrap_or_default(),
-        failed: done
-            .map(|done| {
-                done.failed
-                    .iter()
-                    .map(|(path, why)| FailedPath {
-                        path: path.clone(),
-                        why: why.clone(),
-                    })
-                    .collect()
-            })
-            .unwrap_or_default(),
-        differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
-        stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
-    }
-}
-
-fn refused(refusal: &Refusal) -> RefusalRow {
-    RefusalRow {
-        text: refusal.to_string(),
-        paths: refusal
-            .paths()
-            .into_iter()
-            .map(|(path, why)| (path.quoted(), why))
-            .collect(),
-        yields_to_force: refusal.yields_to_force(),
-    }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::{list::SkipReason, path::RepoPath};
+use super::{id::Oid, list::SkipReason, path::RepoPath};
 
 /// One path of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +29,8 @@ pub enum Act {
     Write,
     /// Only its permission bits change.
     Mode,
+    /// It is created, gets other content or goes away, and what commits since changed in it is taken back.
+    Revert,
     /// It goes away; the safety checkpoint holds it.
     Delete,
     /// It stays, although the checkpoint has nothing or something else there.
@@ -40,7 +42,7 @@ pub enum Act {
 impl Act {
     /// Whether anything on disk becomes another.
     pub fn changes(self) -> bool {
-        matches!(self, Self::Write | Self::Mode | Self::Delete)
+        matches!(self, Self::Write | Self::Mode | Self::Revert | Self::Delete)
     }
 
     /// The word for it.
@@ -48,6 +50,7 @@ impl Act {
         match self {
             Self::Write => "write",
             Self::Mode => "mode",
+            Self::Revert => "revert",
             Self::Delete => "delete",
             Self::Keep => "keep",
             Self::Skip => "skip",
@@ -55,9 +58,26 @@ impl Act {
     }
 }
 
+/// The latest commit that changed a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatestCommit {
+    /// Its id.
+    pub id: Oid,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+impl fmt::Display for LatestCommit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} '{}'", self.id.short(), self.subject)
+    }
+}
+
 /// The reason for a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanReason {
+    /// Revert: a commit changed it since; the latest that did, where it is known.
+    CommittedSince(Option<LatestCommit>),
     /// Write: nothing is there now.
     Absent,
     /// Write: its content differs.
@@ -105,8 +125,9 @@ pub enum PlanReason {
 
 impl PlanReason {
     /// A word for scripts.
-    pub fn word(self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
+            Self::CommittedSince(_) => "committed-since",
             Self::Absent => "absent",
             Self::Differs => "differs",
             Self::DiffersFromLinks => "differs-from-links",
@@ -133,6 +154,8 @@ impl PlanReason {
 impl fmt::Display for PlanReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::CommittedSince(Some(commit)) => write!(f, "changed since by {commit}"),
+            Self::CommittedSince(None) => f.write_str("changed since by commits"),
             Self::Absent => f.write_str("not there now"),
             Self::Differs => f.write_str("differs"),
             Self::DiffersFromLinks => f.write_str("differs; its other hard links keep what they have"),

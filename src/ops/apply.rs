@@ -1,41 +1,53 @@
 //! `apply`: the changes of a checkpoint brought onto the present by a three-way merge, conflicts marked in the files.
 //!
-//! What the checkpoint's files had changed against the commit it was saved at is what is brought; nothing is staged.
+//! What the checkpoint's files had changed is what is brought: against the checkpoint that it and the present both come
+//! from, where it is of a fork, else against the commit that it was saved at. Nothing is staged; conflicts are unmerged
+//! entries of the index, so that git and its tools know them.
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeSet, HashSet},
+    collections::HashSet,
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Scene,
-    compose::CurrentSnapshot,
-    interrupted::{self, InterruptedTarget},
+    Error, Scene, compare,
+    compose::{self, CurrentSnapshot},
     pathspecs,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
     refuse,
     restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
     save,
     select::{self, SelectedCheckpoint},
+    session_choice,
     target_state::{self, TargetState, UnstagedChanges},
 };
 use crate::{
-    model::{id::Oid, list::Lists, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
+    model::{
+        id::Oid,
+        list::{IndexConflict, Lists},
+        name::ShortName,
+        path::RepoPath,
+        report::MergeVerdict,
+        selector::Selector,
+    },
     store::{
-        self, Repository,
+        ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
         merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
+        objects::Writer,
         pathspec::PathFilter,
-        tree,
+        tree, undo,
     },
     worktree::restore::journal::{self, Journal},
 };
 
 /// The mode of a directory in a tree.
 const FOLDER: u32 = 0o040_000;
+/// The mode of another repository's commit in a tree.
+const GITLINK: u32 = 0o160_000;
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
 
@@ -54,6 +66,8 @@ pub struct ApplyRequest {
     pub index: bool,
     /// Whether it is done although there are reasons not to.
     pub force: bool,
+    /// Whether the step from the checkpoint before to this one is taken back, instead of its changes brought.
+    pub reverse: bool,
 }
 
 /// Result of an apply, or of its dry run.
@@ -75,6 +89,11 @@ struct ApplyJournal {
     #[serde(default)]
     index: bool,
     force: bool,
+    #[serde(default)]
+    reverse: bool,
+    /// The checkpoint that this one and the present both come from.
+    #[serde(default)]
+    common: Option<Oid>,
 }
 
 /// Applies a checkpoint's changes to the present.
@@ -96,8 +115,28 @@ pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallba
         directory: request.directory.clone(),
         index: request.index,
         force: request.force,
+        reverse: request.reverse,
+        common: if request.reverse {
+            None
+        } else {
+            common(scene, &checkpoint)
+        },
     };
     run(scene, &note, &checkpoint, request.dry_run, None, progress)
+}
+
+/// The checkpoint that a checkpoint of a fork and the current session both come from, if both went on from there or the
+/// fork alone did. `None` where the one comes before the other by its own chain: what it had changed is what is brought.
+fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
+    // Damage in a session or a chain is reported by whoever needs it.
+    let chosen = session_choice::session_for_command(scene).ok().flatten()?;
+    if chosen.tip.document.session.id == checkpoint.document.session.id {
+        return None;
+    }
+    let nearest = compare::nearest(scene, chosen.tip.entry.id, checkpoint.entry.id);
+    let (id, [_, steps]) = nearest.ok().flatten()?;
+    let has_files = checkpoint::load(scene.repo, id).is_ok_and(|common| common.document.snapshot.is_some());
+    (steps > 0 && has_files).then(|| oid(id))
 }
 
 /// Finishes an apply that was interrupted: merges again what it would have merged then.
@@ -108,34 +147,11 @@ pub(super) fn resume(
     dry_run: bool,
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
-    let invalid = |error: serde_json::Error| Error::Journal { why: error.to_string() };
-    let note: ApplyJournal = serde_json::from_value(noted.note.clone()).map_err(invalid)?;
+    let note: ApplyJournal = restore::read_note(noted)?;
     let target = object_id(&note.target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
-    let only = interrupted_target(scene, noted, &store::with_memory(scene.repo))?.only;
-    let safety = object_id(&noted.safety);
-    let before = checkpoint::load(scene.repo, safety).map_err(Error::damaged(short(safety)))?;
-    Ok(run(
-        scene,
-        &note,
-        &checkpoint,
-        dry_run,
-        Some((journal, before, with_directories(only))),
-        progress,
-    )?
-    .restored)
-}
-
-/// The paths that an apply is about, and the directories above them: going on, it leaves alone what came since.
-fn with_directories(paths: Option<BTreeSet<RepoPath>>) -> Option<HashSet<RepoPath>> {
-    let paths = paths?;
-    let above = |path: &RepoPath| {
-        let bytes = path.as_bytes();
-        let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        slashes.map(|(at, _)| RepoPath::from(&bytes[..at])).collect::<Vec<_>>()
-    };
-    let directories: Vec<_> = paths.iter().flat_map(above).collect();
-    Some(paths.into_iter().chain(directories).collect())
+    let before = TargetState::before(scene, noted)?;
+    Ok(run(scene, &note, &checkpoint, dry_run, Some((journal, before)), progress)?.restored)
 }
 
 /// Target state of an interrupted apply.
@@ -143,31 +159,20 @@ pub(super) fn interrupted_target(
     scene: &Scene<'_>,
     noted: &PlanJournal,
     repo: &Repository,
-) -> Result<InterruptedTarget, Error> {
-    let note: ApplyJournal =
-        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
-    let load = |id: &Oid| {
-        let id = object_id(id);
-        checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))
-    };
-    let (checkpoint, safety) = (load(&note.target)?, load(&noted.safety)?);
-    let theirs = TargetState::of(scene, &checkpoint, &short(checkpoint.entry.id))?;
-    let before = TargetState::of(scene, &safety, "the safety checkpoint")?;
+) -> Result<TargetState, Error> {
+    let note: ApplyJournal = restore::read_note(noted)?;
+    let target = object_id(&note.target);
+    let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
+    let sides = Sides::of(scene, &note, &checkpoint)?;
+    let before = TargetState::before(scene, noted)?;
     let merging = MergeRun {
-        checkpoint: &checkpoint,
-        theirs: &theirs,
+        sides: &sides,
         before: Some(&before),
         paths: filter(scene, &note)?,
         index: note.index,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
     };
-    let (goal, _) = merging.merge_into(repo, before.clone())?;
-    let mut only = interrupted::differ(repo, Some(before.tree), Some(goal.tree))?;
-    only.extend(listed_differently(&before.lists, &goal.lists));
-    Ok(InterruptedTarget {
-        tree: Some(goal.tree),
-        only: Some(only),
-    })
+    Ok(merging.merge_into(repo, before.clone())?.0)
 }
 
 fn run(
@@ -175,26 +180,17 @@ fn run(
     note: &ApplyJournal,
     checkpoint: &Checkpoint,
     dry_run: bool,
-    interrupted: Option<(Journal, Checkpoint, Option<HashSet<RepoPath>>)>,
+    interrupted: Option<(Journal, TargetState)>,
     progress: ProgressCallback<'_>,
 ) -> Result<ApplyOutcome, Error> {
-    let subject = note
-        .session
-        .as_ref()
-        .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
-    let theirs = TargetState::of(scene, checkpoint, &subject)?;
-    let (journal, before, only) = match interrupted {
-        Some((journal, before, only)) => {
-            let goal = TargetState::of(scene, &before, "the safety checkpoint")?;
-            (Some(journal), Some(goal), only)
-        }
-        None => (None, None, None),
-    };
+    let sides = Sides::of(scene, note, checkpoint)?;
+    let (journal, before) = interrupted.unzip();
+    // What came since the interruption is none of its.
+    let only = journal.as_ref().and_then(|journal: &Journal| journal.paths.clone());
     let continued = journal.is_some();
     let label = format!("checkpoint {}", short(checkpoint.entry.id));
     let merging = MergeRun {
-        checkpoint,
-        theirs: &theirs,
+        sides: &sides,
         before: before.as_ref(),
         paths: filter(scene, note)?,
         index: note.index,
@@ -204,10 +200,11 @@ fn run(
         operation: "apply",
         summary: format!("before applying {}", short(checkpoint.entry.id)),
         scope: PathScope {
-            only,
+            only: only.map(|paths| paths.into_iter().collect()),
             trusted: note.force,
             include: note.force,
-            index: note.index,
+            // Conflicts are in it as unmerged entries.
+            index: true,
             cwd: (!note.directory.as_bytes().is_empty()).then(|| note.directory.clone()),
             ..PathScope::default()
         },
@@ -232,11 +229,13 @@ fn run(
         *conflicts.borrow_mut() = found;
         if let Some(present) = &present.snapshot {
             let paths = merging.paths.clone();
-            let mut left = target_state::unstaged(repo, checkpoint, &theirs, present, paths)?;
-            if goal.index != present.index_tree || goal.lists.intent_to_add != present.lists.intent_to_add {
-                left.staged = 0;
+            if !note.reverse {
+                let mut left = target_state::unstaged(repo, checkpoint, &sides.theirs, present, paths)?;
+                if goal.index != present.index_tree || goal.lists.intent_to_add != present.lists.intent_to_add {
+                    left.staged = 0;
+                }
+                unstaged.set(left);
             }
-            unstaged.set(left);
         }
         Ok(goal)
     };
@@ -244,7 +243,12 @@ fn run(
     let brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
     if whole && !dry_run {
-        let what = format!("applied {}", short(checkpoint.entry.id));
+        let word = if note.reverse {
+            "took back the changes of"
+        } else {
+            "applied"
+        };
+        let what = format!("{word} {}", short(checkpoint.entry.id));
         restore::note_done(scene, "apply", what, Some(&brought), Vec::new())?;
         journal::remove(scene.repo)?;
     }
@@ -266,6 +270,28 @@ fn run(
     })
 }
 
+/// Fails unless an apply is what undo comes to.
+pub fn is_last(scene: &Scene<'_>) -> Result<(), Error> {
+    let list = undo::read(scene.repo)?;
+    match list.undoable() {
+        Some(entry) if entry.operation == "apply" => Ok(()),
+        _ => Err(Error::NothingTo { what: "go back from" }),
+    }
+}
+
+/// The unmerged paths of the index.
+pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
+    let snapshot = compose::snapshot(scene, &Writer::memory(scene.repo), &[])?;
+    let mut paths: Vec<_> = snapshot
+        .lists
+        .conflicts
+        .into_iter()
+        .map(|conflict| conflict.path)
+        .collect();
+    paths.dedup();
+    Ok(paths)
+}
+
 fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, Error> {
     pathspecs::filter(scene, &note.pathspecs, &note.directory)
 }
@@ -273,9 +299,90 @@ fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, 
 /// Paths on which both sides do not fit together, and how.
 type Conflicts = Vec<(RepoPath, MergeVerdict)>;
 
+/// What is merged with the present.
+struct Sides {
+    /// The files that are brought.
+    theirs: TargetState,
+    /// The trees that they are compared with.
+    base: Base,
+}
+
+enum Base {
+    /// A commit or a tree; `None` is the empty tree.
+    Tree(Option<ObjectId>),
+    /// The files of a checkpoint that both come from, and the commit that it was saved at: a file that the present has as
+    /// that commit has it was cleaned up since.
+    Common { files: ObjectId, head: Option<ObjectId> },
+}
+
+impl Sides {
+    fn of(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<Self, Error> {
+        let subject = note
+            .session
+            .as_ref()
+            .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
+        let files = TargetState::of(scene, checkpoint, &subject)?;
+        let head = |checkpoint: &Checkpoint| checkpoint.document.git.head.as_ref().map(object_id);
+        if note.reverse {
+            return Ok(Self {
+                base: Base::Tree(Some(files.tree)),
+                theirs: before(scene, checkpoint, &files)?,
+            });
+        }
+        let base = match &note.common {
+            None => Base::Tree(head(checkpoint)),
+            Some(common) => {
+                let id = object_id(common);
+                let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+                Base::Common {
+                    files: TargetState::of(scene, &common, &short(id))?.tree,
+                    head: head(&common),
+                }
+            }
+        };
+        Ok(Self { theirs: files, base })
+    }
+
+    /// The tree that the present's changes and the checkpoint's are reported by.
+    fn base(&self, repo: &Repository, ours: &TargetState) -> Result<Option<ObjectId>, Error> {
+        let (files, head) = match self.base {
+            Base::Tree(base) => return Ok(base),
+            Base::Common { files, head } => (files, head),
+        };
+        let mut cleaned = Vec::new();
+        for change in tree::diff(repo, head, Some(files), tree::Renames::Off)? {
+            let now = tree::entry(repo, ours.tree, &change.path)?;
+            if now == change.old && now != change.new {
+                cleaned.push((change.path, change.old));
+            }
+        }
+        Ok(Some(merge::edited(repo, files, &cleaned)?))
+    }
+}
+
+/// The files before a checkpoint: of the one before it, else of its commit. `of` is what it has itself.
+fn before(scene: &Scene<'_>, checkpoint: &Checkpoint, of: &TargetState) -> Result<TargetState, Error> {
+    if let Some(parent) = checkpoint.entry.parents.first() {
+        let subject = short(*parent);
+        let earlier = checkpoint::load(scene.repo, *parent).map_err(Error::damaged(&*subject))?;
+        if earlier.document.snapshot.is_some() {
+            return TargetState::of(scene, &earlier, &subject);
+        }
+    }
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    let tree = tree::tree_of(scene.repo, head)?;
+    Ok(TargetState {
+        tree,
+        index: tree,
+        lists: Lists::default(),
+        held: Vec::new(),
+        conflicts: Vec::new(),
+        umask: of.umask,
+    })
+}
+
 struct MergeRun<'a> {
-    checkpoint: &'a Checkpoint,
-    theirs: &'a TargetState,
+    sides: &'a Sides,
     /// The present when it was interrupted, if it was: then that is merged, not what became of it.
     before: Option<&'a TargetState>,
     paths: Option<PathFilter>,
@@ -293,7 +400,11 @@ impl MergeRun<'_> {
         };
         if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
             // What the checkpoint deleted is in the commit that it was saved at.
-            pathspecs::require(repo, paths, present, self.theirs, self.base().as_slice())?;
+            let base = match self.sides.base {
+                Base::Tree(base) => base,
+                Base::Common { files, .. } => Some(files),
+            };
+            pathspecs::require(repo, paths, present, &self.sides.theirs, base.as_slice())?;
         }
         let ours = match self.before {
             Some(before) => before.clone(),
@@ -309,17 +420,12 @@ impl MergeRun<'_> {
         self.merge_into(repo, ours)
     }
 
-    /// The commit that the checkpoint was saved at.
-    fn base(&self) -> Option<store::ObjectId> {
-        self.checkpoint.document.git.head.as_ref().map(object_id)
-    }
-
     /// Brings what no tree says: permission bits where the present has the usual ones, and empty directories where nothing
     /// is.
-    fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: store::ObjectId) -> Result<(), Error> {
+    fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: ObjectId) -> Result<(), Error> {
         let mut paths = self.paths.clone();
         let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
-        let theirs = &self.theirs.lists;
+        let theirs = &self.sides.theirs.lists;
         let known: HashSet<_> = lists.modes.iter().map(|(path, _)| path.clone()).collect();
         for (path, bits) in &theirs.modes {
             if known.contains(path) || !keeps(path) {
@@ -327,7 +433,7 @@ impl MergeRun<'_> {
             }
             let kind = |root| Ok::<_, Error>(tree::entry(repo, root, path)?.map(|entry| entry.mode));
             let now = kind(merged)?;
-            if now.is_some() && now == kind(self.theirs.tree)? {
+            if now.is_some() && now == kind(self.sides.theirs.tree)? {
                 lists.modes.push((path.clone(), *bits));
             }
         }
@@ -354,11 +460,11 @@ impl MergeRun<'_> {
     }
 
     fn merge_into(&self, repo: &Repository, ours: TargetState) -> Result<(TargetState, Conflicts), Error> {
-        let base = self.base();
+        let base = self.sides.base(repo, &ours)?;
         let trees = Trees {
             base,
             ours: Some(ours.tree),
-            theirs: Some(self.theirs.tree),
+            theirs: Some(self.sides.theirs.tree),
         };
         let options = merge::MergeOptions {
             labels: Labels {
@@ -373,38 +479,51 @@ impl MergeRun<'_> {
         if let Some(paths) = self.paths.clone() {
             merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
         }
-        let skipped = |path: &RepoPath| self.theirs.lists.skipped.iter().any(|skipped| skipped.path == *path);
+        let skipped = |path: &RepoPath| {
+            self.sides
+                .theirs
+                .lists
+                .skipped
+                .iter()
+                .any(|skipped| skipped.path == *path)
+        };
         // What the checkpoint did not save is no change.
         merged.retain(|path| !skipped(&path.saved));
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
-        let mut lists = lists(&ours.lists, &self.theirs.lists, &merged);
+        let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
         self.beside_trees(repo, &mut lists, tree)?;
+        let mut blobs = ours.conflicts.clone();
+        lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
+        lists.conflicts = unmerged(&ours.lists.conflicts, &mut blobs, &merged);
         let conflicts = merged
             .iter()
             .filter(|path| path.verdict != MergeVerdict::Clean)
             .map(|path| (path.path.clone(), path.verdict))
             .collect();
+        let mut goal = TargetState {
+            tree,
+            lists,
+            conflicts: blobs,
+            ..ours
+        };
         // The index keeps what it has, unless what was staged fits into it.
-        lists.conflicts.clone_from(&ours.lists.conflicts);
-        lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
-        let mut goal = TargetState { tree, lists, ..ours };
         if self.index && Vec::is_empty(&conflicts) {
-            self.stage(repo, &mut goal)?;
+            self.stage(repo, &mut goal, base)?;
         }
         Ok((goal, conflicts))
     }
 
     /// Merges what was staged at the checkpoint into the index, all of it or nothing: what is unmerged on a side, and
     /// what both changed, is left to the user.
-    fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
-        let theirs = &self.theirs.lists;
+    fn stage(&self, repo: &Repository, goal: &mut TargetState, base: Option<ObjectId>) -> Result<(), Error> {
+        let theirs = &self.sides.theirs.lists;
         if !theirs.conflicts.is_empty() || !goal.lists.conflicts.is_empty() {
             return Ok(());
         }
         let trees = Trees {
-            base: self.base(),
+            base,
             ours: Some(goal.index),
-            theirs: Some(self.theirs.index),
+            theirs: Some(self.sides.theirs.index),
         };
         let options = merge::MergeOptions {
             labels: Labels {
@@ -435,16 +554,31 @@ impl MergeRun<'_> {
     }
 }
 
-/// The paths that two lists give other permission bits, or that are empty directories for one of them alone.
-fn listed_differently(a: &Lists, b: &Lists) -> BTreeSet<RepoPath> {
-    let modes = |lists: &Lists| lists.modes.iter().cloned().collect::<BTreeSet<_>>();
-    let directories = |lists: &Lists| lists.empty_dirs.iter().cloned().collect::<BTreeSet<_>>();
-    let modes = modes(a)
-        .symmetric_difference(&modes(b))
-        .map(|(path, _)| path.clone())
-        .collect::<BTreeSet<_>>();
-    let directories = directories(a).symmetric_difference(&directories(b)).cloned().collect();
-    modes.union(&directories).cloned().collect()
+/// The unmerged entries of the present with those for the conflicts of a merge, whose blobs are added. A conflict of
+/// files with directories has no stages.
+fn unmerged(ours: &[IndexConflict], blobs: &mut Vec<ObjectId>, merged: &[PathMerge]) -> Vec<IndexConflict> {
+    let has_stages = |path: &&PathMerge| {
+        let sides = [&path.base, &path.ours, &path.theirs];
+        path.verdict.is_conflict()
+            && !matches!(path.verdict, MergeVerdict::Structure | MergeVerdict::Unknown)
+            && sides.into_iter().flatten().all(|side| side.mode != GITLINK)
+    };
+    let mut conflicts = ours.to_vec();
+    for path in merged.iter().filter(has_stages) {
+        conflicts.retain(|conflict| conflict.path != path.path);
+        for (side, stage) in [(&path.base, 1), (&path.ours, 2), (&path.theirs, 3)] {
+            let Some(side) = side else { continue };
+            conflicts.push(IndexConflict {
+                path: path.path.clone(),
+                n: u32::try_from(blobs.len()).unwrap_or(u32::MAX),
+                stage,
+                mode: side.mode,
+            });
+            blobs.push(object_id(&side.id));
+        }
+    }
+    conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+    conflicts
 }
 
 /// The permission bits of a file, where they are not the usual ones.

@@ -1,27 +1,19 @@
-//! Changes of the files since a safety checkpoint: for an interrupted operation, of whose first part only the disk has
-//! a record.
+//! What became of the files since a safety checkpoint: for an operation that was interrupted, whose earlier part only the
+//! disk remembers, and whose journal, of an older version, does not name the paths.
 
 use std::collections::BTreeSet;
 
 use super::Error;
 use crate::{
     model::path::RepoPath,
-    store::{ObjectId, Repository, checkpoint::oid, tree, undo::PathChange},
+    store::{ObjectId, Repository, tree},
     worktree::snapshot::Snapshot,
 };
 
 use super::target_state::TargetState;
 
-/// The mode of a directory in a tree.
-const FOLDER: u32 = 0o040_000;
-
-/// Every path that is not as it was, as it is now; directories that came or went among them.
-pub(super) fn changes(
-    repo: &Repository,
-    before: &TargetState,
-    now: &Snapshot,
-    empty_tree: ObjectId,
-) -> Result<Vec<PathChange>, Error> {
+/// Every path that is not as it was; directories that came or went among them.
+pub(super) fn changes(repo: &Repository, before: &TargetState, now: &Snapshot) -> Result<Vec<RepoPath>, Error> {
     let mut paths: BTreeSet<RepoPath> = tree::diff(repo, Some(before.tree), Some(now.tree), tree::Renames::Off)?
         .into_iter()
         .map(|change| change.path)
@@ -45,14 +37,14 @@ pub(super) fn changes(
         let entry = tree::entry(repo, now.tree, &path)?;
         // Where a file became a directory, what is in the directory is listed by itself.
         if entry.is_some() || !is_directory(repo, now.tree, is, &path)? {
-            found.push((path, entry.map(|entry| (entry.mode, entry.id))));
+            found.push(path);
         }
     }
     for directory in directories {
         let was = is_directory(repo, before.tree, then, &directory)?;
         match (was, is_directory(repo, now.tree, is, &directory)?) {
-            (false, true) => found.push((directory, Some((FOLDER, oid(empty_tree))))),
-            (true, false) if tree::entry(repo, now.tree, &directory)?.is_none() => found.push((directory, None)),
+            (false, true) => found.push(directory),
+            (true, false) if tree::entry(repo, now.tree, &directory)?.is_none() => found.push(directory),
             _ => {}
         }
     }

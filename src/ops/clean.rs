@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Scene,
     compose::{self, CurrentSnapshot},
-    interrupted::InterruptedTarget,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
     refuse::{self, Refusal},
     restore::{self, ProgressCallback, RecordFate, RestoreOutcome, short},
@@ -85,12 +84,13 @@ pub(super) fn resume(
 }
 
 /// Target state of an interrupted cleaning.
-pub(super) fn aim(noted: &PlanJournal, repo: &Repository) -> Result<InterruptedTarget, Error> {
+pub(super) fn interrupted_target(
+    noted: &PlanJournal,
+    repo: &Repository,
+    present: &CurrentSnapshot,
+) -> Result<TargetState, Error> {
     let (tree, _) = checkpoint::commit_parts(repo, object_id(&note(noted)?.head)).map_err(Error::damaged("HEAD"))?;
-    Ok(InterruptedTarget {
-        tree: Some(tree),
-        only: None,
-    })
+    of_head(repo, present, tree)
 }
 
 fn note(noted: &PlanJournal) -> Result<Note, Error> {
@@ -106,6 +106,10 @@ fn run(
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
     let continued = journal.is_some();
+    // What came since the interruption is none of its.
+    let only = journal
+        .as_ref()
+        .and_then(|journal| Some(journal.paths.clone()?.into_iter().collect()));
     let (tree, _) = checkpoint::commit_parts(scene.repo, object_id(head)).map_err(Error::damaged("HEAD"))?;
     let note = saved.map(|saved| Note {
         saved: oid(saved.entry.id),
@@ -116,6 +120,7 @@ fn run(
         operation: OPERATION,
         summary: "before the working tree was cleaned".to_owned(),
         scope: PathScope {
+            only,
             index: true,
             ..PathScope::default()
         },

@@ -1,5 +1,7 @@
 //! `delete`: a session to the trash, from which `undo` brings it back until a prune empties it.
 
+use std::collections::BTreeMap;
+
 use super::{
     Error, Scene,
     ref_transaction::{Aftermath, UndoableRefTransaction},
@@ -25,21 +27,81 @@ pub struct DeletedSession {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: String,
+}
+
+/// Sessions that were deleted together, so that one undo brings all of them back.
+#[derive(Debug)]
+pub struct Deletion {
+    /// The sessions, each once.
+    pub sessions: Vec<DeletedSession>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
-/// Deletes a session, or in a dry run only finds out what that would take.
-pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<DeletedSession, Error> {
+/// Deletes sessions, all of them or none, or in a dry run only finds out what that would take.
+pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Result<Deletion, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
     }
     refs::recover(scene.repo, scene.wait)?;
-    let (name, tip) = select::session(scene, selector)?;
-    let found = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
-    let id = found.document.session.id.clone();
-    let _session = lock::session(scene.repo, &id, scene.wait)?;
+    let mut found = BTreeMap::new();
+    let mut order = Vec::new();
+    for selector in selectors {
+        let (name, tip) = select::session(scene, selector)?;
+        let checkpoint = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
+        let id = checkpoint.document.session.id;
+        // A session may be meant twice, by its name and by another word.
+        if found.insert(id.clone(), (name, tip)).is_none() {
+            order.push(id);
+        }
+    }
+    // In the order of their identities, in which every command takes several.
+    let mut locks = Vec::new();
+    for id in found.keys() {
+        locks.push(lock::session(scene.repo, id, scene.wait)?);
+    }
+    let before = current::read_to_replace(scene.repo)?;
+    let mut after = before.clone();
+    let (mut sessions, mut edits) = (Vec::new(), Vec::new());
+    for id in &order {
+        let (name, tip) = &found[id];
+        let moves = to_trash(scene, id, name, *tip)?;
+        after = after.left(id);
+        let own = session::chain(scene.repo, *tip)
+            .map(Result::ok)
+            .collect::<Option<Vec<_>>>();
+        sessions.push(DeletedSession {
+            name: name.clone(),
+            tip: *tip,
+            checkpoints: own.map(|own| own.len()),
+            trash: moves[0].name.clone(),
+        });
+        edits.extend(moves);
+    }
+    let mut deletion = Deletion {
+        sessions,
+        aftermath: Aftermath::default(),
+    };
+    if dry_run {
+        return Ok(deletion);
+    }
+    let names: Vec<_> = deletion.sessions.iter().map(|session| session.name.as_str()).collect();
+    let word = if names.len() == 1 { "session" } else { "sessions" };
+    deletion.aftermath = UndoableRefTransaction {
+        operation: "delete",
+        what: format!("deleted {word} {}", names.join(", ")),
+        edits: &edits,
+        current: Some((before, after)),
+        remedy: "a session that is gone counts as none".to_owned(),
+        ..UndoableRefTransaction::default()
+    }
+    .run(scene)?;
+    Ok(deletion)
+}
+
+/// The moves of a session's refs to the trash, that of the session first.
+fn to_trash(scene: &Scene<'_>, id: &str, name: &ShortName, tip: ObjectId) -> Result<Vec<RefUpdate>, Error> {
     let message = format!("checkpoint: delete {name}");
     let prefix = format!("refs/checkpoints-trash/{id}/");
     let taken = refs::list(scene.repo, &prefix)?;
@@ -47,7 +109,7 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
         .iter()
         .filter_map(|(full, _)| full.strip_prefix(&prefix)?.parse::<u64>().ok());
     let mut n = numbers.max().unwrap_or(0);
-    let mut gone = vec![(session::ref_name(&name), tip)];
+    let mut gone = vec![(session::ref_name(name), tip)];
     for (autosave, target) in refs::list(scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
         // A damaged one is nothing to keep; repair looks at it.
         gone.extend(target.ok().map(|target| (autosave, target)));
@@ -59,32 +121,7 @@ pub fn delete(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<D
         edits.push(edit(&trash, ExpectedValue::Absent, Some(target), &message));
         edits.push(edit(&full, ExpectedValue::Is(target), None, &message));
     }
-    let trash = edits[0].name.clone();
-    let own = session::chain(scene.repo, tip)
-        .map(Result::ok)
-        .collect::<Option<Vec<_>>>();
-    let mut deleted = DeletedSession {
-        name,
-        tip,
-        checkpoints: own.map(|own| own.len()),
-        trash,
-        aftermath: Aftermath::default(),
-    };
-    if dry_run {
-        return Ok(deleted);
-    }
-    let before = current::read_to_replace(scene.repo)?;
-    let after = before.left(&id);
-    deleted.aftermath = UndoableRefTransaction {
-        operation: "delete",
-        what: format!("deleted session {}", deleted.name),
-        edits: &edits,
-        current: Some((before, after)),
-        remedy: "a session that is gone counts as none".to_owned(),
-        ..UndoableRefTransaction::default()
-    }
-    .run(scene)?;
-    Ok(deleted)
+    Ok(edits)
 }
 
 fn edit(name: &str, expected: ExpectedValue, new: Option<ObjectId>, message: &str) -> RefUpdate {

@@ -148,6 +148,16 @@ pub enum Error {
         /// `undo` or `redo`.
         what: &'static str,
     },
+    /// The latest command is not one that can be taken back.
+    #[error("'{command}' cannot be undone; the latest command that can: {last}")]
+    NotLast {
+        /// The latest command.
+        command: &'static str,
+        /// The latest that is on the undo list.
+        last: String,
+        /// When that was.
+        at: Timestamp,
+    },
     /// Something that was to be taken back is not as it was left.
     #[error("cannot {what}: {why}")]
     ChangedSince {

@@ -4,32 +4,38 @@
 //! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. Changes during the
 //! execution are saved and planned again, a few times, and then reported.
 
+mod note;
+mod unmet;
+
 use std::collections::{BTreeMap, HashSet};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub(super) use note::{Plain, PlanJournal, note_record, noted};
+pub(super) use unmet::unmet;
 
 use super::{
     Error, Scene, changes_since,
     compose::{self, CurrentSnapshot},
-    refuse::Refusal,
+    refuse::{Refusal, Reversal},
     safety::{self, Safety},
     target_state::{self, TargetState},
 };
 use crate::{
-    model::{path::RepoPath, plan::PlanLine},
+    model::{
+        path::RepoPath,
+        plan::{Act, PlanLine, PlanReason},
+    },
     os,
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, object_id, oid},
         objects::{self, Writer},
         pathspec::PathFilter,
-        tree,
-        undo::{self, Effect, PathChange},
+        undo::{self, Effect, PathChange, PathState},
     },
-    worktree,
     worktree::restore::{
-        self, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
+        self, Execution, ExecutionOutcome, RestoreOptions, RestorePlan, Unlike,
         index::{self, IndexChange},
         journal::{self, Journal},
     },
@@ -43,9 +49,6 @@ const TRIES: usize = 5;
 /// Finds the reasons not to carry a plan out; what it is given first reads the present.
 pub(super) type RefusalCheck<'a> =
     dyn Fn(&Repository, &CurrentSnapshot, &RestorePlan) -> Result<Vec<Refusal>, Error> + 'a;
-
-/// The mode of a directory in a tree.
-const FOLDER: u32 = 0o040_000;
 
 /// Job of the plan runner.
 pub(super) struct PlanJob<'a> {
@@ -76,8 +79,8 @@ pub(super) struct PathScope {
     pub(super) paths: Option<PathFilter>,
     /// Only these paths.
     pub(super) only: Option<HashSet<RepoPath>>,
-    /// These paths were changed by the operation that is taken back or done again: also those in a directory that is a
-    /// repository now, if it was part of the working tree then.
+    /// These paths were changed by the operation that is taken back or done again: also those that are ignored now, or in
+    /// a directory that is a repository now.
     pub(super) enters: bool,
     /// Later files stay.
     pub(super) overlay: bool,
@@ -91,22 +94,6 @@ pub(super) struct PathScope {
     pub(super) index: bool,
     /// The directory that the command was started in.
     pub(super) cwd: Option<RepoPath>,
-}
-
-/// Part of a job that the journal keeps.
-#[derive(Serialize, Deserialize)]
-pub(super) struct PlanJournal {
-    pub(super) operation: String,
-    /// The number and commit of the first safety checkpoint.
-    pub(super) n: u64,
-    pub(super) safety: crate::model::id::Oid,
-    /// By the operation.
-    pub(super) note: Value,
-}
-
-/// Parses the note of our journal.
-pub(super) fn noted(journal: &Journal) -> Result<PlanJournal, Error> {
-    serde_json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
 }
 
 /// Result of a plan, or of its dry run.
@@ -150,6 +137,20 @@ impl AppliedPlan {
         self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
     }
 
+    /// Lets the plan say that what commits changed in a path is taken back.
+    pub(super) fn revert(&mut self, reversal: &Reversal) {
+        let lines = self.lines.iter_mut().filter(|line| line.path == reversal.path);
+        for line in lines.filter(|line| line.act.changes()) {
+            line.act = Act::Revert;
+            line.why = PlanReason::CommittedSince(reversal.commit.clone());
+        }
+    }
+
+    /// Whether what was asked for is done, all of it.
+    pub fn is_done(&self) -> bool {
+        self.is_complete() && self.refusals.is_empty()
+    }
+
     /// Whether all that was planned was done.
     pub fn is_complete(&self) -> bool {
         self.done.is_complete()
@@ -189,6 +190,7 @@ struct PreparedPlan {
     repo: Repository,
     goal: TargetState,
     plan: RestorePlan,
+    plain: Option<Plain>,
     sealed: Vec<objects::SealedObjects>,
 }
 
@@ -200,12 +202,18 @@ struct PlanRunner<'a> {
     /// The first safety checkpoint of this job, perhaps of an earlier process.
     first: Option<Safety>,
     brought: AppliedPlan,
-    changes: BTreeMap<RepoPath, Option<(u32, crate::model::id::Oid)>>,
+    /// The same present as a save would have it.
+    plain: Option<Plain>,
+    changes: BTreeMap<RepoPath, PathState>,
+    /// Paths that were not, in the last round, what the snapshot said: their bytes are read again.
+    moved: Vec<RepoPath>,
+    /// Paths that this operation changed before, or that of which it is the way back.
+    own: Option<HashSet<RepoPath>>,
+    /// As it was written last.
+    journal: Option<Journal>,
     index_written: bool,
     /// Whether any plan was executed.
     begun: bool,
-    /// Whether the changes say of each path what a snapshot would say.
-    plain: bool,
 }
 
 impl<'a> PlanRunner<'a> {
@@ -220,6 +228,10 @@ impl<'a> PlanRunner<'a> {
                 id: object_id(&noted.safety),
             })
         });
+        let earlier = job.journal.as_ref().and_then(|journal| journal.paths.as_ref());
+        let only = job.scope.only.as_ref().filter(|_| job.scope.enters);
+        let own = (earlier.is_some() || only.is_some())
+            .then(|| earlier.into_iter().flatten().chain(only.into_iter().flatten()).cloned());
         Ok(Self {
             scene,
             job,
@@ -227,10 +239,13 @@ impl<'a> PlanRunner<'a> {
             token,
             first: first.transpose()?,
             brought: AppliedPlan::nothing(),
+            plain: None,
             changes: BTreeMap::new(),
+            moved: Vec::new(),
+            own: own.map(Iterator::collect),
+            journal: None,
             index_written: false,
             begun: false,
-            plain: true,
         })
     }
 
@@ -255,6 +270,7 @@ impl<'a> PlanRunner<'a> {
             repo,
             goal,
             plan,
+            plain,
             sealed,
         } = self.prepare()?;
         let index = self.index(&repo, &present, &goal)?;
@@ -281,7 +297,11 @@ impl<'a> PlanRunner<'a> {
             snapshot.lists.empty_dirs.dedup();
         }
         self.save(&present, sealed)?;
+        if self.plain.is_none() {
+            self.plain = plain;
+        }
         self.execute(&repo, &plan)?;
+        self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {
             self.write_index(&repo, &goal, index)?;
         }
@@ -308,7 +328,7 @@ impl<'a> PlanRunner<'a> {
         };
         let mut found = None;
         let mut included = HashSet::new();
-        let mut entered = None;
+        let mut directories = None;
         write(&mut |writer| {
             let mut present = compose::present(scene, writer, true, &[])?;
             if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
@@ -317,8 +337,10 @@ impl<'a> PlanRunner<'a> {
                 restore::include(scene.repo, writer, snapshot, &leftovers)?;
                 included.extend(leftovers);
             }
-            if let Some(snapshot) = &mut present.snapshot {
-                entered = self.enter(writer, snapshot)?;
+            if let (Some(snapshot), Some(own)) = (&mut present.snapshot, &self.own) {
+                let entered = restore::enter(scene.repo, writer, snapshot, own)?;
+                included.extend(entered.included);
+                directories = Some(entered.directories);
             }
             found = Some(present);
             Ok(())
@@ -332,7 +354,7 @@ impl<'a> PlanRunner<'a> {
         };
         let mut repo = readable();
         let mut goal = (job.goal)(&repo, &present)?;
-        let mut plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
+        let mut plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
         let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
         if job.scope.include && yields && !plan.blocked.is_empty() {
             let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
@@ -345,28 +367,39 @@ impl<'a> PlanRunner<'a> {
             included.extend(blocked);
             repo = readable();
             goal = (job.goal)(&repo, &present)?;
-            plan = self.plan(&repo, &present, &goal, (&included, entered.as_ref()))?;
+            plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
+        }
+        let mut plain = None;
+        if !job.dry_run
+            && let Some(snapshot) = &mut present.snapshot
+        {
+            let Unlike { as_stored, mut unlike } = plan.unlike(&repo)?;
+            let touched: HashSet<RepoPath> = plan.touched().collect();
+            unlike.extend(self.moved.iter().filter(|path| touched.contains(path)).cloned());
+            let tree = oid(snapshot.tree);
+            let known: HashSet<RepoPath> = snapshot.lists.raw.iter().cloned().collect();
+            let kept = as_stored.iter().chain(&unlike).filter(|path| !known.contains(path));
+            plain = Some(Plain {
+                tree,
+                kept: kept.cloned().collect(),
+            });
+            snapshot.lists.raw.extend(as_stored);
+            snapshot.lists.sort();
+            snapshot.lists.raw.dedup();
+            if !unlike.is_empty() {
+                write(&mut |writer| Ok(restore::include(scene.repo, writer, snapshot, &unlike)?))?;
+                // The goal was made from the present as a save would have it, and stays that; its objects are in this memory.
+                plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
+            }
         }
         Ok(PreparedPlan {
             present,
             repo,
             goal,
             plan,
+            plain,
             sealed,
         })
-    }
-
-    /// Adds what is meant in other repositories. Gives the directories in which it is.
-    fn enter(
-        &self,
-        writer: &Writer,
-        snapshot: &mut worktree::snapshot::Snapshot,
-    ) -> Result<Option<HashSet<RepoPath>>, Error> {
-        let scope = &self.job.scope;
-        let Some(only) = scope.only.as_ref().filter(|_| scope.enters) else {
-            return Ok(None);
-        };
-        Ok(Some(restore::enter(self.scene.repo, writer, snapshot, only)?))
     }
 
     fn plan(
@@ -393,6 +426,8 @@ impl<'a> PlanRunner<'a> {
             index: self.scene.index,
             included: Some(included),
             entered,
+            own: self.own.as_ref(),
+            tracked: Some(goal.index),
         };
         Ok(restore::plan(
             repo,
@@ -438,20 +473,26 @@ impl<'a> PlanRunner<'a> {
         let Some(first) = self.first else {
             return Err(Error::ConcurrentModification);
         };
-        let noted = PlanJournal {
+        let noted = || PlanJournal {
             operation: job.operation.to_owned(),
             n: first.n,
             safety: oid(first.id),
+            plain: self.plain.clone(),
+            index: job.scope.index,
+            record: None,
             note: job.note.clone(),
         };
-        let noted = serde_json::to_value(noted).unwrap_or_default();
-        let mut journal = Journal::new(self.token.clone(), scene.now, plan, noted);
-        if let Some(earlier) = &job.journal {
-            journal.directories.extend(earlier.directories.iter().cloned());
-            journal.directories.sort();
-            journal.directories.dedup();
+        // Whoever finishes it or takes it back leaves it what it was, should that be interrupted as well.
+        let what = job.journal.as_ref().map_or_else(
+            || serde_json::to_value(noted()).unwrap_or_default(),
+            |earlier| earlier.what.clone(),
+        );
+        let mut journal = Journal::new(self.token.clone(), scene.now, plan, what);
+        if let Some(earlier) = self.journal.as_ref().or(job.journal.as_ref()) {
+            journal.add(earlier);
         }
         journal::write(scene.repo, &journal)?;
+        self.journal = Some(journal);
         // Names of its own for each execution: what an earlier one left is in the way of nothing.
         let token = format!("{}-{}", self.token, os::random_token().map_err(Error::Random)?);
         let mut execution = Execution {
@@ -469,10 +510,8 @@ impl<'a> PlanRunner<'a> {
             }
         };
         self.begun = true;
-        self.plain &= plan.is_plain() && done.differing.is_empty();
-        for change in &done.changes {
-            let now = change.now.map(|(mode, id)| (mode, oid(id)));
-            self.changes.insert(change.path.clone(), now);
+        for change in done.changes {
+            self.changes.insert(change.path, change.state);
         }
         let sum = &mut self.brought.done;
         sum.written += done.written;
@@ -486,39 +525,35 @@ impl<'a> PlanRunner<'a> {
         Ok(())
     }
 
-    /// Notes what a snapshot says of the changed paths now: it is what an undo compares with. Not the goal's blobs, unless
-    /// the plan is sure that they are the same: where only a part was restored, other rules may hold than the goal's, and
-    /// a file be stored in another form.
+    /// Adds what an earlier process did, which only the disk remembers, and what became of the index.
     fn look_back(&mut self) -> Result<(), Error> {
-        let continued = self.job.journal.is_some() && !self.job.dry_run;
-        if (self.changes.is_empty() || self.plain) && !self.index_written && !continued {
+        let scene = self.scene;
+        let earlier = self.job.journal.as_ref().filter(|_| !self.job.dry_run);
+        if earlier.is_none() && !self.index_written {
             return Ok(());
         }
-        let scene = self.scene;
         let writer = Writer::memory(scene.repo);
-        let mut snapshot = compose::snapshot(scene, &writer, &[])?;
-        if self.index_written {
-            restore::enter(scene.repo, &writer, &mut snapshot, self.changes.keys())?;
-        }
-        let overlay = writer.overlay(scene.repo);
-        if let (true, Some(first)) = (continued, self.first) {
-            // What was done before the interruption only the disk remembers.
+        let snapshot = compose::snapshot(scene, &writer, &[])?;
+        if let (Some(journal), Some(first)) = (earlier, self.first) {
             let subject = super::restore::short(first.id);
             let before = checkpoint::load(scene.repo, first.id).map_err(Error::damaged(&*subject))?;
             let before = TargetState::of(scene, &before, &subject)?;
-            let empty = writer.write(store::Kind::Tree, b"")?;
+            let paths = match &journal.paths {
+                Some(paths) => paths.clone(),
+                None => changes_since::changes(&writer.overlay(scene.repo), &before, &snapshot)?,
+            };
+            let paths: Vec<_> = paths
+                .into_iter()
+                .filter(|path| !self.changes.contains_key(path))
+                .collect();
+            let states = restore::states(scene.repo, &paths)?;
+            let known = paths.into_iter().zip(states);
             self.changes
-                .extend(changes_since::changes(&overlay, &before, &snapshot, empty)?);
-            let lists = &snapshot.lists;
-            let staged = (snapshot.index_tree, &lists.conflicts, &lists.intent_to_add);
-            self.index_written |= staged != (before.index, &before.lists.conflicts, &before.lists.intent_to_add);
-        }
-        for (path, now) in &mut self.changes {
-            if let Some((mode, _)) = now
-                && *mode != FOLDER
-                && let Some(entry) = tree::entry(&overlay, snapshot.tree, path)?
-            {
-                *now = Some((entry.mode, entry.id));
+                .extend(known.filter_map(|(path, state)| Some((path, state?))));
+            if noted(journal)?.index {
+                let lists = &snapshot.lists;
+                let staged = (snapshot.index_tree, &lists.conflicts, &lists.intent_to_add);
+                self.index_written |= staged != (before.index, &before.lists.conflicts, &before.lists.intent_to_add);
             }
         }
         if self.index_written {

@@ -46,6 +46,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         // A clean working tree has nothing that came later, and what the checkpoint deleted is deleted again.
         overlay: false,
         force: false,
+        reverts: false,
     };
     let restored = |dry_run: bool| {
         let request = restore::RestoreRequest {
@@ -71,6 +72,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         dry_run: false,
         index: true,
         force: false,
+        reverse: false,
     };
     apply::apply(scene, &request, progress)
 }

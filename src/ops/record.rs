@@ -1,5 +1,6 @@
 //! A record brought back into the draft of its session.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Error, Scene, compose, ids, restore::RecordFate, session_choice};
@@ -13,6 +14,7 @@ use crate::{
 };
 
 /// Change that sets the record of the current session to that of a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RecordReset {
     session: String,
     before: Value,
@@ -21,9 +23,86 @@ pub(super) struct RecordReset {
     last: u64,
 }
 
+/// How far a change of the record came before its process was killed.
+enum Extent {
+    /// Nothing of it is in the draft.
+    Untouched,
+    /// The record is empty: the draft has the first of the two operations.
+    Emptied,
+    /// All of it is in the draft, up to this number; the operations after that are somebody's work since.
+    Complete(u64, Vec<Operation>),
+    /// The draft is another one: it was saved since.
+    Unknown,
+}
+
 impl RecordReset {
+    /// A change of the record of a session whose draft is read now.
+    pub(super) fn new(scene: &Scene<'_>, session: &str, before: &Value, after: &Value) -> Result<Self, Error> {
+        Ok(Self {
+            session: session.to_owned(),
+            before: before.clone(),
+            after: after.clone(),
+            last: draft::read(scene.repo, session)?.last().unwrap_or(0),
+        })
+    }
+
+    fn extent(&self, scene: &Scene<'_>) -> Result<Extent, Error> {
+        let draft = draft::read(scene.repo, &self.session)?;
+        let mut rest = draft.operations.iter().filter(|(n, _)| *n > self.last);
+        let Some((_, first)) = rest.next() else {
+            let same = draft.last().unwrap_or(0) == self.last;
+            return Ok(if same { Extent::Untouched } else { Extent::Unknown });
+        };
+        if first.record.as_ref() != Some(&cleared(&self.before)) {
+            return Ok(Extent::Untouched);
+        }
+        Ok(match rest.next() {
+            None => Extent::Emptied,
+            Some((n, second)) if second.record.as_ref() == Some(&self.after) => {
+                Extent::Complete(*n, rest.map(|(_, operation)| operation.clone()).collect())
+            }
+            Some(_) => Extent::Unknown,
+        })
+    }
+
+    /// Makes what is left to make of an interrupted change. Gives the number of its last operation, or `None` if nothing
+    /// of it was made.
+    pub(super) fn complete(&self, scene: &Scene<'_>) -> Result<Option<u64>, Error> {
+        Ok(match self.extent(scene)? {
+            Extent::Untouched | Extent::Unknown => None,
+            Extent::Complete(last, _) => Some(last),
+            Extent::Emptied => Some(append(scene, &self.session, vec![self.after.clone()], &[])?),
+        })
+    }
+
+    /// Takes back what was made of an interrupted change; what was noted since stays. Gives the number of the last
+    /// operation in the draft, or `None` if nothing was made.
+    pub(super) fn take_back(&self, scene: &Scene<'_>) -> Result<Option<u64>, Error> {
+        let (cleared, later) = match self.extent(scene)? {
+            Extent::Untouched => return Ok(None),
+            Extent::Unknown => {
+                return Err(Error::RecordChanged {
+                    direction: "take back",
+                    what: "what was interrupted".to_owned(),
+                });
+            }
+            Extent::Emptied => (None, Vec::new()),
+            Extent::Complete(_, later) => {
+                let mut members = cleared(&self.after);
+                for patch in later.iter().filter_map(|operation| operation.record.as_ref()) {
+                    members.as_object_mut().into_iter().for_each(|members| {
+                        members.extend(cleared(patch).as_object().cloned().unwrap_or_default());
+                    });
+                }
+                (Some(members), later)
+            }
+        };
+        let records = cleared.into_iter().chain([self.before.clone()]).collect();
+        Ok(Some(append(scene, &self.session, records, &later)?))
+    }
+
     /// Effect that undo reverts; `last` is the number of the last operation in the draft.
-    fn effect(&self, last: u64) -> Effect {
+    pub(super) fn effect(&self, last: u64) -> Effect {
         Effect::Record {
             session: self.session.clone(),
             before: Box::new(self.before.clone()),
@@ -94,6 +173,20 @@ fn value(record: &Record) -> Value {
     serde_json::to_value(record).unwrap_or_else(|_| Value::Object(Map::new()))
 }
 
+/// Whether the record of a session is, but for what is about one checkpoint alone, this one. Also where another change of
+/// it was made and taken back since.
+pub(super) fn is_now(scene: &Scene<'_>, session: &str, record: &Value) -> Result<bool, Error> {
+    let Some(chosen) =
+        session_choice::session_for_command(scene)?.filter(|chosen| chosen.tip.document.session.id == session)
+    else {
+        return Ok(false);
+    };
+    let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+    session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
+    let wanted = serde_json::from_value::<Record>(record.clone()).ok();
+    Ok(wanted.is_some_and(|wanted| kept(&wanted) == kept(&subject.record)))
+}
+
 /// Whether all that a draft has after an operation is what [`replace`] appends for these records.
 pub(super) fn is_replaced(draft: &Draft, after: u64, present: &Value, wanted: &Value) -> bool {
     let mut rest = draft.operations.iter().filter(|(n, _)| *n > after);
@@ -109,6 +202,11 @@ fn cleared(record: &Value) -> Value {
 
 /// Appends operations after which the session's record is `wanted`. Gives the number of the last one.
 pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted: Value) -> Result<u64, Error> {
+    append(scene, session, vec![cleared(present), wanted], &[])
+}
+
+/// Appends patches of the record, and again what operations say of it. Gives the number of the last one.
+fn append(scene: &Scene<'_>, session: &str, records: Vec<Value>, again: &[Operation]) -> Result<u64, Error> {
     let by = compose::by(scene, &compose::people(scene));
     let operation = |record: Value| -> Result<Operation, Error> {
         Ok(Operation {
@@ -124,7 +222,19 @@ pub(super) fn replace(scene: &Scene<'_>, session: &str, present: &Value, wanted:
             unknown: Map::new(),
         })
     };
-    let operations = [operation(cleared(present))?, operation(wanted)?];
+    let mut operations = records.into_iter().map(operation).collect::<Result<Vec<_>, _>>()?;
+    for said in again {
+        let of_record = Operation {
+            id: ids::item_id()?,
+            session: None,
+            log: None,
+            step: None,
+            ..said.clone()
+        };
+        if of_record.says_something() {
+            operations.push(of_record);
+        }
+    }
     let draft_id = ids::item_id()?;
     let appended = draft::append(scene.repo, session, &operations, || draft_id, scene.wait)?;
     Ok(appended.last)

@@ -13,7 +13,8 @@ use crate::{
         current::{self, CurrentPointer},
         objects::SealedObjects,
         refs::{self, ExpectedValue, RefUpdate},
-        undo::{self, Effect},
+        session,
+        undo::{self, Effect, Standing},
     },
 };
 
@@ -62,7 +63,13 @@ impl UndoableRefTransaction<'_> {
         let meant = if effects.is_empty() {
             None
         } else {
-            Some(undo::mean(scene.repo, scene.now, self.operation, self.what, effects)?)
+            let after = match &current {
+                Some((_, after)) => after.clone(),
+                None => current::read(scene.repo)?,
+            };
+            let standing = Some(standing(scene, &after, self.edits));
+            let (operation, what) = (self.operation, self.what);
+            Some(undo::mean(scene.repo, scene.now, operation, what, effects, standing)?)
         };
         // If this cannot be written, the refs show it.
         let settle = |happened| {
@@ -106,6 +113,26 @@ impl UndoableRefTransaction<'_> {
 /// The sentence for a note of the current session that could not be written.
 pub(super) fn not_current(error: &store::Error, remedy: &str) -> String {
     format!("which session is current could not be noted: {error}; {remedy}")
+}
+
+/// The current session and its latest checkpoint once refs have moved.
+pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[RefUpdate]) -> Standing {
+    let Some(session) = &current.session else {
+        return Standing {
+            session: None,
+            tip: None,
+        };
+    };
+    let name = session::ref_name(&session.name);
+    let tip = match edits.iter().rfind(|edit| edit.name == name) {
+        Some(edit) => edit.new,
+        // Damage is reported by whoever needs the session.
+        None => refs::read(scene.repo, &name).unwrap_or_default(),
+    };
+    Standing {
+        session: Some(session.id.clone()),
+        tip: tip.map(oid),
+    }
 }
 
 fn effect(edit: &RefUpdate) -> Effect {

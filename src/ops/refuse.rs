@@ -9,17 +9,25 @@ use serde::Serialize;
 
 use super::{Error, Scene, compose::CurrentSnapshot, session_choice};
 use crate::{
-    model::{facts::OperationKind, id::Oid, name::ShortName, path::RepoPath, plan::BlockedPath},
+    model::{
+        facts::OperationKind,
+        id::Oid,
+        name::ShortName,
+        path::RepoPath,
+        plan::{BlockedPath, LatestCommit},
+    },
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
-        graph, restored, session, tree, walk,
+        graph, history, restored, session, tree, walk,
     },
     worktree::restore::RestorePlan,
 };
 
 /// Commits looked through to find out whether one comes after another; the history of the largest projects.
 const HISTORY: usize = 2_000_000;
+/// Commits looked through for those that changed the paths of a plan.
+const SEARCHED: usize = 10_000;
 /// Fewer deletions than this are never too many: in a small project half of the files is not much.
 const MANY: usize = 10;
 
@@ -51,6 +59,11 @@ pub enum Refusal {
         /// The paths, those of the plan that it changed.
         paths: Vec<RepoPath>,
     },
+    /// What was committed since would be taken back.
+    Reverts {
+        /// The paths, each with the latest commit that changed it.
+        paths: Vec<Reversal>,
+    },
     /// More than half of the files would be deleted.
     ManyDeletions {
         /// How many would be.
@@ -68,6 +81,26 @@ pub enum Refusal {
         /// The paths.
         paths: Vec<RepoPath>,
     },
+    /// All that is left to take back has to stay as it is.
+    LeftAlone {
+        /// The paths; the plan has the reasons.
+        paths: Vec<RepoPath>,
+    },
+}
+
+/// A path of which a restore takes back what commits changed since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reversal {
+    /// The path.
+    pub path: RepoPath,
+    /// The latest commit that changed it, where it is known.
+    #[serde(serialize_with = "as_text")]
+    pub commit: Option<LatestCommit>,
+}
+
+#[expect(clippy::ref_option, reason = "serde gives the member so")]
+fn as_text<S: serde::Serializer>(commit: &Option<LatestCommit>, serializer: S) -> Result<S::Ok, S::Error> {
+    commit.as_ref().map(ToString::to_string).serialize(serializer)
 }
 
 impl Refusal {
@@ -75,6 +108,7 @@ impl Refusal {
     pub fn yields_to_force(&self) -> bool {
         match self {
             Self::Blocked { paths } => paths.iter().all(|blocked| blocked.why.yields_to_force()),
+            Self::LeftAlone { .. } => false,
             _ => true,
         }
     }
@@ -82,9 +116,19 @@ impl Refusal {
     /// The paths it is about, each with a reason where there are several.
     pub fn paths(&self) -> Vec<(&RepoPath, Option<String>)> {
         match self {
-            Self::LaterSaves { paths, .. } | Self::ChangedSince { paths } => {
+            Self::LaterSaves { paths, .. } | Self::ChangedSince { paths } | Self::LeftAlone { paths } => {
                 paths.iter().map(|path| (path, None)).collect()
             }
+            Self::Reverts { paths } => paths
+                .iter()
+                .map(|reversal| {
+                    let commit = reversal.commit.as_ref();
+                    (
+                        &reversal.path,
+                        commit.map(|commit| format!("changed since by {commit}")),
+                    )
+                })
+                .collect(),
             Self::Blocked { paths } => paths
                 .iter()
                 .map(|blocked| (&blocked.path, Some(blocked.why.to_string())))
@@ -118,6 +162,13 @@ impl fmt::Display for Refusal {
             Self::LaterSaves { session, paths: list } => {
                 write!(f, "session '{session}' saved {} of these since", paths(list.len()))
             }
+            Self::Reverts { paths: list } => {
+                write!(
+                    f,
+                    "it would take back what was committed since in {}",
+                    paths(list.len())
+                )
+            }
             Self::ManyDeletions { deleted, files } => write!(f, "it would delete {deleted} of {files} files"),
             Self::Blocked { paths: list } => write!(
                 f,
@@ -129,6 +180,11 @@ impl fmt::Display for Refusal {
                 }
             ),
             Self::ChangedSince { paths: list } => write!(f, "{} changed since", paths(list.len())),
+            Self::LeftAlone { paths: list } => write!(
+                f,
+                "{} cannot be changed, and nothing else is left to do",
+                paths(list.len())
+            ),
         }
     }
 }
@@ -202,6 +258,46 @@ pub(super) fn by_plan(
     let mut refusals = later_saves(scene, repo, checkpoint, present, plan)?;
     refusals.extend(many_deletions(repo, present, plan)?);
     Ok(refusals)
+}
+
+/// The paths of a plan of which it takes back what was committed since the checkpoint was saved, each with the latest
+/// commit that changed it. None where HEAD does not come after the commit of then: that is a reason of its own.
+pub(super) fn reversals(
+    scene: &Scene<'_>,
+    checkpoint: &Checkpoint,
+    present: &CurrentSnapshot,
+    plan: &RestorePlan,
+) -> Result<Vec<Reversal>, Error> {
+    let (Some(saved), Some(now)) = (&checkpoint.document.git.head, &present.facts.head) else {
+        return Ok(Vec::new());
+    };
+    let Some(files) = &checkpoint.document.snapshot else {
+        return Ok(Vec::new());
+    };
+    if saved == now || !comes_after(scene, saved, Some(now))? {
+        return Ok(Vec::new());
+    }
+    let (saved, now, files) = (object_id(saved), object_id(now), object_id(&files.tree));
+    let committed = differing(scene.repo, Some(saved), now)?;
+    let touched: HashSet<RepoPath> = plan.touched().filter(|path| committed.contains(path)).collect();
+    let mut paths = Vec::new();
+    for path in touched {
+        // What was committed may be what the checkpoint has, uncommitted.
+        if tree::entry(scene.repo, files, &path)? != tree::entry(scene.repo, now, &path)? {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let since = graph::relation(scene.repo, saved, now, HISTORY)?.behind;
+    let mut latest = history::last_touched(scene.repo, &since, &paths, SEARCHED)?;
+    let reversal = |path: RepoPath| Reversal {
+        commit: latest.remove(&path).map(|commit| LatestCommit {
+            id: commit.id,
+            subject: commit.subject,
+        }),
+        path,
+    };
+    Ok(paths.into_iter().map(reversal).collect())
 }
 
 /// Whether more than half of the files would go.

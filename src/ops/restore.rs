@@ -3,7 +3,7 @@
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,18 @@ use super::{
     plan_runner::{self, AppliedPlan, PathScope, PlanJob},
     record, refuse, save,
     select::{self, SelectedCheckpoint},
+    session_choice,
     target_state::{self, TargetState, UnstagedChanges},
     undo as taking_back,
 };
 use crate::{
-    model::{document::Document, id::Oid, name::ShortName, path::RepoPath, selector::Selector},
+    model::{
+        document::Document,
+        id::{Digest, Oid},
+        name::ShortName,
+        path::RepoPath,
+        selector::Selector,
+    },
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, object_id, oid},
@@ -47,6 +54,8 @@ pub struct RestoreRequest {
     pub overlay: bool,
     /// Whether it is done although there are reasons not to.
     pub force: bool,
+    /// Whether what was committed since may be taken back.
+    pub reverts: bool,
 }
 
 /// Result of a restore, or of its dry run.
@@ -111,6 +120,9 @@ pub(super) struct RestoreJournal {
     record: bool,
     overlay: bool,
     force: bool,
+    /// The checkpoint that was restored last before this one.
+    #[serde(default)]
+    earlier: Option<Digest>,
 }
 
 /// Called with the number of steps done and of all steps.
@@ -141,12 +153,14 @@ pub fn restore(
         record: request.record,
         overlay: request.overlay,
         force: request.force,
+        earlier: restored::read(scene.repo)?,
     };
     let run = RestoreRun {
         scene,
         note,
         checkpoint,
         files: request.files,
+        reverts: request.reverts,
         dry_run: request.dry_run,
         progress,
     };
@@ -176,16 +190,17 @@ pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
 }
 
 /// Target state of an interrupted restore.
-pub(super) fn interrupted_target(
-    scene: &Scene<'_>,
-    noted: &plan_runner::PlanJournal,
-) -> Result<interrupted::InterruptedTarget, Error> {
-    let note: RestoreJournal =
-        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
-    Ok(interrupted::InterruptedTarget {
-        tree: interrupted::tree_of(scene, object_id(&note.target))?,
-        only: None,
-    })
+pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &plan_runner::PlanJournal) -> Result<TargetState, Error> {
+    let note: RestoreJournal = read_note(noted)?;
+    let target = object_id(&note.target);
+    let subject = short(target);
+    let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
+    TargetState::of(scene, &checkpoint, &subject)
+}
+
+/// What the journal keeps for an operation.
+pub(super) fn read_note<T: serde::de::DeserializeOwned>(noted: &plan_runner::PlanJournal) -> Result<T, Error> {
+    serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
 }
 
 /// The journal of what was interrupted, after the leftovers of its process are gone.
@@ -216,15 +231,14 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
     let journal = interruption(scene, how)?;
     let noted = plan_runner::noted(&journal)?;
     if !how.force {
-        interrupted::refuse(scene, &noted, false)?;
+        interrupted::refuse(scene, &journal, &noted)?;
     }
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::resume(scene, journal, noted, how.dry_run, progress),
         "apply" => super::apply::resume(scene, journal, &noted, how.dry_run, progress),
         super::clean::OPERATION => super::clean::resume(scene, journal, &noted, how.dry_run, progress),
         _ => {
-            let note: RestoreJournal =
-                serde_json::from_value(noted.note).map_err(|error| Error::Journal { why: error.to_string() })?;
+            let note: RestoreJournal = read_note(&noted)?;
             let target = object_id(&note.target);
             let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
             let run = RestoreRun {
@@ -232,10 +246,11 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
                 note,
                 checkpoint,
                 files: true,
+                reverts: true,
                 dry_run: how.dry_run,
                 progress,
             };
-            run.restore(Some(journal))
+            run.restore(Some((journal, noted.record)))
         }
     }
 }
@@ -246,7 +261,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
     let journal = interruption(scene, how)?;
     let noted = plan_runner::noted(&journal)?;
     if !how.force {
-        interrupted::refuse(scene, &noted, true)?;
+        interrupted::refuse(scene, &journal, &noted)?;
     }
     let safety = object_id(&noted.safety);
     let subject = short(safety);
@@ -256,9 +271,11 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         operation: "restore",
         summary: format!("before taking back an interrupted {}", noted.operation),
         scope: PathScope {
+            only: journal.paths.clone().map(|paths| paths.into_iter().collect()),
+            enters: true,
             trusted: true,
             include: true,
-            index: true,
+            index: noted.index,
             ..PathScope::default()
         },
         goal: &|_, _| Ok(goal.clone()),
@@ -269,7 +286,19 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         progress,
     };
     let brought = plan_runner::apply_plan(scene, &job)?;
+    let mut record = RecordFate::NotMeant;
     if brought.is_complete() && brought.refusals.is_empty() && !how.dry_run {
+        let last = match &noted.record {
+            Some(change) => change.take_back(scene)?,
+            None => None,
+        };
+        if last.is_some() {
+            record = match session_choice::session_for_command(scene)? {
+                Some(chosen) => RecordFate::Restored(chosen.name),
+                None => RecordFate::Same,
+            };
+        }
+        forget(scene, &noted, last)?;
         journal::remove(scene.repo)?;
     }
     Ok(RestoreOutcome {
@@ -277,10 +306,26 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         from: None,
         brought: Some(brought),
         unstaged: UnstagedChanges::default(),
-        record: RecordFate::NotMeant,
+        record,
         dry_run: how.dry_run,
         aborted: true,
     })
+}
+
+/// Lets the undo list say that an operation that is taken back did not happen, if it says that it did. `last` is the
+/// number of the last operation in the draft, if the record went back.
+fn forget(scene: &Scene<'_>, noted: &plan_runner::PlanJournal, last: Option<u64>) -> Result<(), Error> {
+    if matches!(noted.operation.as_str(), "undo" | "redo") {
+        return taking_back::forget(scene, noted, last);
+    }
+    if undo::read(scene.repo)?.entry(noted.n).is_some() {
+        undo::settle(scene.repo, noted.n, false, None)?;
+    }
+    if noted.operation == "restore" {
+        let note: RestoreJournal = read_note(noted)?;
+        restored::write(scene.repo, note.earlier.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Gives a working tree that was just made the files and the index of a checkpoint. The caller holds its lock.
@@ -302,12 +347,14 @@ pub(super) fn into_new(
         record: false,
         overlay: false,
         force: true,
+        earlier: None,
     };
     let run = RestoreRun {
         scene,
         note,
         checkpoint,
         files: true,
+        reverts: true,
         dry_run: false,
         progress,
     };
@@ -319,17 +366,22 @@ struct RestoreRun<'a> {
     note: RestoreJournal,
     checkpoint: Checkpoint,
     files: bool,
+    reverts: bool,
     dry_run: bool,
     progress: ProgressCallback<'a>,
 }
 
 impl RestoreRun<'_> {
-    fn restore(self, journal: Option<journal::Journal>) -> Result<RestoreOutcome, Error> {
+    fn restore(
+        self,
+        interrupted: Option<(journal::Journal, Option<record::RecordReset>)>,
+    ) -> Result<RestoreOutcome, Error> {
         let Self {
             scene,
             note,
             checkpoint,
             files,
+            reverts,
             dry_run,
             progress,
         } = &self;
@@ -337,11 +389,17 @@ impl RestoreRun<'_> {
             .session
             .as_ref()
             .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
-        let continued = journal.is_some();
+        let continued = interrupted.is_some();
+        let (journal, change) = interrupted.unzip();
         let unstaged = Cell::new(UnstagedChanges::default());
+        let reversals = RefCell::new(Vec::new());
         let brought = if *files {
             let goal = TargetState::of(scene, checkpoint, &subject)?;
-            let scope = self.scope()?;
+            let mut scope = self.scope()?;
+            // What came since the interruption is none of its.
+            scope.only = journal
+                .as_ref()
+                .and_then(|journal| Some(journal.paths.clone()?.into_iter().collect()));
             let job = PlanJob {
                 operation: "restore",
                 summary: format!("before restoring {}", short(checkpoint.entry.id)),
@@ -357,10 +415,15 @@ impl RestoreRun<'_> {
                     Ok(goal.clone())
                 },
                 refuse: &|repo, present, plan| {
+                    let taken_back = refuse::reversals(scene, checkpoint, present, plan)?;
+                    reversals.borrow_mut().clone_from(&taken_back);
                     if note.force || continued {
                         return Ok(Vec::new());
                     }
                     let mut refusals = refuse::by_place(scene, checkpoint, present)?;
+                    if !taken_back.is_empty() && !reverts {
+                        refusals.push(refuse::Refusal::Reverts { paths: taken_back });
+                    }
                     refusals.extend(refuse::by_plan(scene, repo, checkpoint, present, plan)?);
                     Ok(refusals)
                 },
@@ -369,7 +432,11 @@ impl RestoreRun<'_> {
                 dry_run: *dry_run,
                 progress: *progress,
             };
-            Some(plan_runner::apply_plan(scene, &job)?)
+            let mut brought = plan_runner::apply_plan(scene, &job)?;
+            for reversal in reversals.into_inner() {
+                brought.revert(&reversal);
+            }
+            Some(brought)
         } else {
             None
         };
@@ -392,7 +459,7 @@ impl RestoreRun<'_> {
             .as_ref()
             .is_none_or(|brought| brought.is_complete() && brought.refusals.is_empty());
         if whole {
-            self.finish(&mut restored)?;
+            self.finish(&mut restored, change.flatten())?;
         }
         Ok(restored)
     }
@@ -412,8 +479,9 @@ impl RestoreRun<'_> {
         })
     }
 
-    /// The record, and what there is to take back.
-    fn finish(&self, restored: &mut RestoreOutcome) -> Result<(), Error> {
+    /// The record, and what there is to take back. `begun` is the change of the record that an earlier process may have
+    /// made.
+    fn finish(&self, restored: &mut RestoreOutcome, begun: Option<record::RecordReset>) -> Result<(), Error> {
         let scene = self.scene;
         let mut change = None;
         if self.note.record {
@@ -423,23 +491,42 @@ impl RestoreRun<'_> {
             return Ok(());
         }
         let what = format!("restored {}", short(self.checkpoint.entry.id));
-        if let (false, Some(change)) = (self.files, &change) {
-            // No journal says that it was begun, so it is noted before it is done.
-            let n = undo::mean(scene.repo, scene.now, "restore", what, vec![change.meant()])?;
-            let last = change.make(scene)?;
-            let _ = undo::settle(scene.repo, n, true, Some(last));
-            return Ok(());
+        let made = match begun {
+            Some(begun) => begun.complete(scene)?.map(|last| begun.effect(last)),
+            None => None,
+        };
+        if let (Some(_), Some(chosen)) = (&made, session_choice::session_for_command(scene)?) {
+            restored.record = RecordFate::Restored(chosen.name);
         }
-        let effects = change
-            .map(|change| change.made(scene))
-            .transpose()?
-            .into_iter()
-            .collect();
-        note_done(scene, "restore", what, restored.brought.as_ref(), effects)?;
-        if self.files {
-            restored::write(scene.repo, Some(&self.checkpoint.digest))?;
-        }
+        let made = match (made, change) {
+            (None, Some(change)) => {
+                if !plan_runner::note_record(scene, &change)? {
+                    // No journal says that it was begun, so it is noted before it is done.
+                    let n = undo::mean(scene.repo, scene.now, "restore", what, vec![change.meant()], None)?;
+                    let last = change.make(scene)?;
+                    let _ = undo::settle(scene.repo, n, true, Some(last));
+                    return self.note_restored();
+                }
+                Some(change.made(scene)?)
+            }
+            (made, _) => made,
+        };
+        note_done(
+            scene,
+            "restore",
+            what,
+            restored.brought.as_ref(),
+            made.into_iter().collect(),
+        )?;
+        self.note_restored()?;
         Ok(journal::remove(scene.repo)?)
+    }
+
+    fn note_restored(&self) -> Result<(), Error> {
+        if self.files {
+            restored::write(self.scene.repo, Some(&self.checkpoint.digest))?;
+        }
+        Ok(())
     }
 }
 
@@ -473,6 +560,7 @@ pub(super) fn note_done(
         operation: operation.to_owned(),
         what,
         effects,
+        standing: None,
     };
     Ok(undo::note(scene.repo, entry)?)
 }

@@ -3,12 +3,13 @@
 //! Each effect is taken back only if what it left is still there; otherwise the reason is given and nothing is done. A
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
+mod last;
+mod left;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Scene,
-    compose::{self, CurrentSnapshot},
-    interrupted,
+    Error, Scene, compose,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
     record,
     refuse::Refusal,
@@ -20,12 +21,11 @@ use crate::{
     model::id::Oid,
     os::CleanupFailure,
     store::{
-        ObjectId, Repository, chat as stored_chat,
+        ObjectId, chat as stored_chat,
         checkpoint::{self, object_id, oid},
         current, draft, lock,
         refs::{self, ExpectedValue, RefUpdate},
-        tree,
-        undo::{self, Effect, PathChange, UndoEntry},
+        undo::{self, Effect, UndoEntry},
     },
     worktree::restore::journal::{self, Journal},
 };
@@ -61,6 +61,8 @@ pub struct UndoRequest {
     pub dry_run: bool,
     /// Whether it is done although files changed since.
     pub force: bool,
+    /// Whether it is done although something came since that cannot be taken back.
+    pub older: bool,
 }
 
 /// Result of an undo or redo, or of its dry run.
@@ -87,6 +89,12 @@ pub struct UndoOutcome {
 struct UndoJournal {
     n: u64,
     force: bool,
+    /// The safety checkpoint of the state to go to.
+    #[serde(default)]
+    target: Option<Oid>,
+    /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
+    #[serde(default)]
+    left: Option<u64>,
 }
 
 /// Takes the last operation back, or does the last one that was taken back again.
@@ -107,6 +115,7 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         entry,
         kept,
         left: list.undone_last(entry.n),
+        begun: None,
         request,
         progress,
     }
@@ -122,9 +131,9 @@ pub(super) fn resume(
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
     let invalid = |why: String| Error::Journal { why };
-    let note: UndoJournal = serde_json::from_value(noted.note).map_err(|error| invalid(error.to_string()))?;
+    let note: UndoJournal = restore::read_note(&noted)?;
     let list = undo::read(scene.repo)?;
-    let (entry, kept) = list
+    let (entry, known) = list
         .entry(note.n)
         .ok_or_else(|| invalid(format!("entry {} of the undo list is gone", note.n)))?;
     let direction = if noted.operation == "redo" {
@@ -137,12 +146,15 @@ pub(super) fn resume(
         direction,
         dry_run,
         force: true,
+        older: true,
     };
     let taken = UndoRun {
         scene,
         entry,
-        kept,
-        left: list.undone_last(entry.n),
+        // The list may say by now that it is done.
+        kept: note.target.as_ref().filter(|_| direction == Direction::Redo).or(known),
+        left: note.left.or_else(|| list.undone_last(entry.n)),
+        begun: noted.record,
         request,
         progress,
     }
@@ -151,30 +163,47 @@ pub(super) fn resume(
 }
 
 /// Target state of an interrupted undo or redo.
-pub(super) fn interrupted_target(
-    scene: &Scene<'_>,
-    noted: &PlanJournal,
-) -> Result<interrupted::InterruptedTarget, Error> {
-    let note: UndoJournal =
-        serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })?;
+pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Result<TargetState, Error> {
+    let note: UndoJournal = restore::read_note(noted)?;
     let list = undo::read(scene.repo)?;
-    let found = list.entry(note.n);
-    let (entry, kept) = found.ok_or_else(|| Error::Journal {
+    let gone = || Error::Journal {
         why: format!("entry {} of the undo list is gone", note.n),
-    })?;
-    let before = entry.effects.iter().find_map(|effect| match effect {
+    };
+    let (entry, kept) = list.entry(note.n).ok_or_else(gone)?;
+    let before = files_before(entry);
+    let known = if noted.operation == "redo" { kept } else { before };
+    let target = object_id(note.target.as_ref().or(known).ok_or_else(gone)?);
+    let subject = short(target);
+    let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
+    TargetState::of(scene, &target, &subject)
+}
+
+/// Lets the list say that an undo or redo that is taken back did not happen, if it says that it did, or if the record has
+/// got a new last operation.
+pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) -> Result<(), Error> {
+    let note: UndoJournal = restore::read_note(noted)?;
+    let list = undo::read(scene.repo)?;
+    let is_in_force = list.entries().find(|(entry, _)| entry.n == note.n).map(|(_, is)| is);
+    let is_undo = noted.operation == "undo";
+    match is_in_force {
+        Some(in_force) if last.is_none() && in_force == is_undo => Ok(()),
+        Some(_) if is_undo => Ok(undo::redone(scene.repo, note.n, scene.now, last)?),
+        Some(_) => Ok(undo::undone(
+            scene.repo,
+            note.n,
+            scene.now,
+            note.target,
+            last.or(note.left),
+        )?),
+        None => Ok(()),
+    }
+}
+
+/// The safety checkpoint of the files as they were before.
+fn files_before(entry: &UndoEntry) -> Option<&Oid> {
+    entry.effects.iter().find_map(|effect| match effect {
         Effect::Files { before } => Some(before),
         _ => None,
-    });
-    let target = if noted.operation == "redo" { kept } else { before };
-    let tree = target
-        .map(|id| interrupted::tree_of(scene, object_id(id)))
-        .transpose()?
-        .flatten();
-    let only = undo::changes(scene.repo, note.n)?.into_iter().map(|(path, _)| path);
-    Ok(interrupted::InterruptedTarget {
-        tree,
-        only: Some(only.collect()),
     })
 }
 
@@ -240,6 +269,8 @@ struct UndoRun<'a> {
     kept: Option<&'a Oid>,
     /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
     left: Option<u64>,
+    /// The change of the record that an earlier process may have made.
+    begun: Option<record::RecordReset>,
     request: UndoRequest,
     progress: ProgressCallback<'a>,
 }
@@ -248,6 +279,9 @@ impl UndoRun<'_> {
     fn run(&self, journal: Option<Journal>) -> Result<UndoOutcome, Error> {
         // First everything is looked at, then everything is done.
         let edits = self.edits()?;
+        if self.is_undo() && !self.request.older && !self.request.force {
+            last::check(self.scene, self.entry)?;
+        }
         let record = self.record()?;
         let files = self.files(journal)?;
         let mut taken = UndoOutcome {
@@ -263,7 +297,7 @@ impl UndoRun<'_> {
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
-            Some(brought) => (brought.is_complete() && brought.refusals.is_empty(), brought.safety),
+            Some(brought) => (brought.is_done(), brought.safety),
             None => (true, None),
         };
         taken.files = files.map(|brought| RestoreOutcome {
@@ -319,6 +353,12 @@ impl UndoRun<'_> {
         *begun |= last.is_some();
         self.current()?;
         let n = self.entry.n;
+        // A redo that was done before a kill needs no second line; an undo neither, and its line has the right checkpoint.
+        let list = undo::read(scene.repo)?;
+        let in_force = list.entries().find(|(entry, _)| entry.n == n).map(|(_, is)| is);
+        if in_force == Some(!self.is_undo()) {
+            return Ok(());
+        }
         match self.request.direction {
             Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), last)?,
             Direction::Redo => undo::redone(scene.repo, n, scene.now, last)?,
@@ -437,10 +477,26 @@ impl UndoRun<'_> {
             };
             let waiting = draft::read(self.scene.repo, session)?;
             let found = waiting.last().unwrap_or(0);
+            let begun = match &self.begun {
+                Some(begun) => begun.complete(self.scene)?,
+                None => None,
+            };
+            if let Some(last) = begun {
+                let done = Some(last);
+                return Ok(Some(RecordUndo {
+                    session,
+                    now,
+                    then,
+                    done,
+                }));
+            }
             let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
             // A finish cleared the draft up to there, unless it was killed before.
             let cleared = leaves_a_draft(self.entry) && self.is_undo() && found == 0;
-            if !done && !cleared && !self.request.force && expected.is_some_and(|expected| expected != found) {
+            let moved = expected.is_some_and(|expected| expected != found);
+            // Another change of it that was made and taken back since is none; a save is one.
+            let is_same = || Ok::<_, Error>(Some(found) > expected && record::is_now(self.scene, session, now)?);
+            if !done && !cleared && !self.request.force && moved && !is_same()? {
                 return Err(Error::RecordChanged {
                     direction: self.request.direction.word(),
                     what: self.entry.what.clone(),
@@ -470,10 +526,12 @@ impl UndoRun<'_> {
             }
             return Ok(draft::read(scene.repo, change.session)?.last().unwrap_or(0));
         }
-        match change.done {
-            Some(last) => Ok(last),
-            None => record::replace(scene, change.session, change.now, change.then.clone()),
+        if let Some(last) = change.done {
+            return Ok(last);
         }
+        let noted = record::RecordReset::new(scene, change.session, change.now, change.then)?;
+        plan_runner::note_record(scene, &noted)?;
+        noted.make(scene)
     }
 
     fn current(&self) -> Result<(), Error> {
@@ -495,11 +553,7 @@ impl UndoRun<'_> {
 
     fn files(&self, journal: Option<Journal>) -> Result<Option<plan_runner::AppliedPlan>, Error> {
         let scene = self.scene;
-        let find = |effect: &Effect| match effect {
-            Effect::Files { before } => Some(before.clone()),
-            _ => None,
-        };
-        let Some(before) = self.entry.effects.iter().find_map(find) else {
+        let Some(before) = files_before(self.entry).cloned() else {
             return Ok(None);
         };
         let target = if self.is_undo() {
@@ -533,16 +587,22 @@ impl UndoRun<'_> {
                 ..PathScope::default()
             },
             goal: &|_, _| Ok(goal.clone()),
-            refuse: &|repo, present, _| {
+            refuse: &|repo, present, plan| {
+                let left = left::left_alone(plan, &changes);
+                if !left.is_empty() {
+                    return Ok(vec![Refusal::LeftAlone { paths: left }]);
+                }
                 if self.request.force || continued {
                     Ok(Vec::new())
                 } else {
-                    self.moved(repo, present, &changes, &before)
+                    left::moved(scene, self.is_undo(), repo, present, &changes, &before)
                 }
             },
             note: serde_json::to_value(UndoJournal {
                 n: self.entry.n,
                 force: self.request.force,
+                target: Some(oid(target.entry.id)),
+                left: self.left,
             })
             .unwrap_or_default(),
             journal,
@@ -550,50 +610,5 @@ impl UndoRun<'_> {
             progress: self.progress,
         };
         Ok(Some(plan_runner::apply_plan(scene, &job)?))
-    }
-
-    /// The paths that are not as the operation left them, or in a redo not as they were before it. `repo` reads the trees
-    /// of the present, which a dry run keeps in memory.
-    fn moved(
-        &self,
-        repo: &Repository,
-        present: &CurrentSnapshot,
-        changes: &[PathChange],
-        before: &Oid,
-    ) -> Result<Vec<Refusal>, Error> {
-        let scene = self.scene;
-        let Some(snapshot) = &present.snapshot else {
-            return Ok(Vec::new());
-        };
-        let mut refusals = Vec::new();
-        let then = if self.is_undo() {
-            None
-        } else {
-            let before = object_id(before);
-            let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(short(before)))?;
-            before.document.snapshot.map(|snapshot| object_id(&snapshot.tree))
-        };
-        let mut paths = Vec::new();
-        for (path, left) in changes {
-            // Files that are kept next to the tree cannot be checked this way, nor can empty directories; what is
-            // written over is proven to be held in any case.
-            let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
-            let is_directory = left.as_ref().is_some_and(|(mode, _)| *mode == 0o040_000);
-            if is_held || is_directory {
-                continue;
-            }
-            let now = tree::entry(repo, snapshot.tree, path)?.map(|entry| (entry.mode, entry.id));
-            let expected = match then {
-                None => left.clone(),
-                Some(then) => tree::entry(repo, then, path)?.map(|entry| (entry.mode, entry.id)),
-            };
-            if now != expected {
-                paths.push(path.clone());
-            }
-        }
-        if !paths.is_empty() {
-            refusals.push(Refusal::ChangedSince { paths });
-        }
-        Ok(refusals)
     }
 }

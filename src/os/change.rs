@@ -124,6 +124,22 @@ impl Dir {
         Ok(false)
     }
 
+    /// Brings the names in the directory to the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.0)?)
+    }
+
+    /// Brings everything on the directory's file system to the disk; `false` where the system has no such call.
+    pub fn sync_file_system(&self) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        match rustix::fs::syncfs(&self.0) {
+            Ok(()) => return Ok(true),
+            Err(error) if is_unsupported(error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(false)
+    }
+
     /// Removes the file or link `name`.
     pub fn remove(&self, name: &[u8]) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)

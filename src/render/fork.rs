@@ -32,6 +32,8 @@ pub struct ForkWorktreeRow<'a> {
     pub branch: Option<&'a str>,
     /// Files written after the commit was checked out; none is reported in a dry run.
     pub written: Option<usize>,
+    /// Ignored files that were copied from the present working tree.
+    pub copied: usize,
 }
 
 /// The receipt of a fork.
@@ -71,6 +73,10 @@ pub fn text(fork: &Fork<'_>) -> Text {
             line.push(Slot::Branch, branch);
         }
         detail("work tree", line);
+        if worktree.copied > 0 {
+            let files = CountedNoun::new(worktree.copied, "ignored file");
+            detail("copied", TextLine::plain(format!("{files} from the present work tree")));
+        }
         if let Some(written) = worktree.written {
             let files = CountedNoun::new(written, "file");
             detail(

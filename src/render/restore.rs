@@ -147,7 +147,11 @@ impl RestoreReceipt<'_> {
         let mut text = Text::new();
         text.push(self.first());
         let planned = matches!(self.outcome, "planned" | "refused");
-        let shown: Vec<_> = self.plan.iter().filter(|line| planned || !line.act.changes()).collect();
+        let shown: Vec<_> = self
+            .plan
+            .iter()
+            .filter(|line| planned || !line.act.changes() || line.act == Act::Revert)
+            .collect();
         let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
         for line in &shown[..listed] {
             text.push(plan_line(line));
@@ -219,10 +223,10 @@ impl RestoreReceipt<'_> {
         let mut words = Vec::new();
         let planned = matches!(self.outcome, "planned" | "refused");
         // Empty directories are no files; what is planned for them is what is done.
-        let is_directory = |why: PlanReason| matches!(why, PlanReason::EmptyFolder | PlanReason::EmptyNotInCheckpoint);
-        let files = self.plan.iter().filter(|line| !is_directory(line.why));
+        let is_directory = |why: &PlanReason| matches!(why, PlanReason::EmptyFolder | PlanReason::EmptyNotInCheckpoint);
+        let files = self.plan.iter().filter(|line| !is_directory(&line.why));
         let count = |act: Act| files.clone().filter(|line| line.act == act).count();
-        let directories = self.plan.iter().filter(|line| is_directory(line.why)).count();
+        let directories = self.plan.iter().filter(|line| is_directory(&line.why)).count();
         let files = if planned {
             RestoreCounts {
                 written: count(Act::Write),
@@ -245,7 +249,11 @@ impl RestoreReceipt<'_> {
         if directories > 0 {
             words.push(CountedNoun::new(directories, "empty folder").to_string());
         }
-        for (act, word) in [(Act::Keep, "kept"), (Act::Skip, "skipped")] {
+        for (act, word) in [
+            (Act::Revert, "changed by commits since"),
+            (Act::Keep, "kept"),
+            (Act::Skip, "skipped"),
+        ] {
             if count(act) > 0 {
                 words.push(format!("{} {word}", count(act)));
             }
@@ -309,6 +317,7 @@ impl RestoreReceipt<'_> {
 fn plan_line(line: &plan::PlanLine) -> TextLine {
     let slot = match line.act {
         Act::Write | Act::Mode => Slot::Changed,
+        Act::Revert => Slot::Caution,
         Act::Delete => Slot::Removed,
         Act::Keep | Act::Skip => Slot::Dim,
     };

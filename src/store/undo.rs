@@ -23,7 +23,7 @@ use crate::model::id::Oid;
 use crate::model::json;
 use crate::model::time::Timestamp;
 use crate::os;
-pub use changes::{PathChange, changes, write_changes};
+pub use changes::{PathChange, PathState, changes, write_changes};
 pub use list::UndoList;
 use list::UndoState;
 pub use purge::{CheckpointFate, UndoPurge, lock_of, purge_entries};
@@ -44,6 +44,18 @@ pub struct UndoEntry {
     pub what: String,
     /// Effects to revert, in the order in which they were made.
     pub effects: Vec<Effect>,
+    /// The current session as it was left, for entries that move refs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// The current session at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its identity; `None` if no session was current.
+    pub session: Option<String>,
+    /// Its latest checkpoint.
+    pub tip: Option<Oid>,
 }
 
 /// One thing to take back.
@@ -198,6 +210,7 @@ pub fn mean(
     operation: &str,
     what: String,
     effects: Vec<Effect>,
+    standing: Option<Standing>,
 ) -> Result<u64, Error> {
     let n = next(repo)?;
     let meant = UndoEntry {
@@ -206,6 +219,7 @@ pub fn mean(
         operation: operation.to_owned(),
         what,
         effects,
+        standing,
     };
     append(repo, &UndoLine::Meant { meant })?;
     Ok(n)

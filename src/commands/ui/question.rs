@@ -99,7 +99,8 @@ impl Ui {
         answer
     }
 
-    fn say(&self, text: &str) {
+    /// Says something beside a question.
+    pub fn say(&self, text: &str) {
         self.message(&TextLine::plain(text).into());
     }
 }

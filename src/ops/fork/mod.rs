@@ -3,6 +3,7 @@
 //! The first checkpoint of a fork has the source as its parent and holds what the source holds: record, chat, steps and
 //! the very snapshot commit. The source stays as it is.
 
+mod carried;
 mod places;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use crate::{
         document::{CheckpointKind, Document, ForkSource, SessionStatus},
         id::Digest,
         name::ShortName,
+        path::RepoPath,
         record::ForkPoint,
         selector::Selector,
     },
@@ -94,6 +96,21 @@ pub struct ForkWorktree {
     pub branch: Option<String>,
     /// File changes after the commit was checked out.
     pub brought: AppliedPlan,
+    /// Files that were copied from the present working tree although they are ignored.
+    pub copied: Vec<RepoPath>,
+    /// Files that were to be copied and could not be, with the reason.
+    pub not_copied: Vec<(RepoPath, String)>,
+    /// What the user's own post-checkout hook did; `None` without one.
+    pub hook: Option<HookRun>,
+}
+
+/// A hook that was run.
+#[derive(Debug)]
+pub struct HookRun {
+    /// Its exit status.
+    pub code: i32,
+    /// What it wrote.
+    pub output: String,
 }
 
 /// A fork that a dry run reports.

@@ -5,10 +5,12 @@ use super::super::{
     restore::{self, ProgressCallback},
     session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, HookRun, carried};
 use crate::{
-    model::name::ShortName,
-    store::{self, lock, refs, session},
+    model::{id::Oid, name::ShortName},
+    os,
+    store::{self, ObjectId, checkpoint::object_id, lock, refs, session},
+    worktree,
 };
 
 /// The branch of a fork in a working tree.
@@ -86,7 +88,10 @@ pub(super) fn work_tree(
     if let Some(head) = head {
         git = git.arg(head.as_str());
     }
-    git.run().map_err(store::Error::from)?;
+    if let Err(error) = git.config("core.fsync=all").run() {
+        drop_branch(scene, &branch, head.map(object_id));
+        return Err(store::Error::from(error).into());
+    }
     let repo = store::open_beside(path)?;
     let there = Scene {
         repo: &repo,
@@ -97,9 +102,54 @@ pub(super) fn work_tree(
     start::make_current(&there, &forked.document, &forked.name)?;
     let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
     let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
+    let carried = carried::carry(scene, path)?;
+    let hook = match head {
+        Some(head) => post_checkout(&there, head)?,
+        None => None,
+    };
+    // What git wrote is only in the memory of the system, the branch and the working tree's own files among it.
+    worktree::sync(&[path, scene.repo.common_dir()])?;
     Ok(ForkWorktree {
         path: path.to_owned(),
         branch: Some(branch),
         brought,
+        copied: carried.copied,
+        not_copied: carried.failed,
+        hook,
     })
+}
+
+/// Removes the branch of a working tree that could not be made: git leaves it.
+fn drop_branch(scene: &Scene<'_>, branch: &str, at: Option<ObjectId>) {
+    let Some(at) = at else { return };
+    // One that is somewhere else by now is not ours to remove.
+    let _ = store::git(scene.repo)
+        .args(["update-ref", "-d"])
+        .arg(format!("refs/heads/{branch}"))
+        .arg(at.to_string())
+        .run();
+}
+
+/// Runs the user's own post-checkout hook, as `git worktree add` does, once the files are there.
+fn post_checkout(there: &Scene<'_>, head: &Oid) -> Result<Option<HookRun>, Error> {
+    let hooks = store::git(there.repo)
+        .user_hooks()
+        .args(["rev-parse", "--git-path", "hooks/post-checkout"])
+        .run()
+        .map_err(store::Error::from)?;
+    let root = store::work_tree(there.repo)?;
+    let hook = root.join(os::os_string(hooks.stdout.trim_ascii_end()));
+    if !hook.is_file() {
+        return Ok(None);
+    }
+    let null = ObjectId::null(there.repo.object_hash()).to_string();
+    let run = store::git(there.repo)
+        .user_hooks()
+        .args(["hook", "run", "--ignore-missing", "post-checkout", "--"])
+        .args([null.as_str(), head.as_str(), "1"])
+        .accept(1..=255)
+        .run()
+        .map_err(store::Error::from)?;
+    let output = [String::from_utf8_lossy(&run.stdout).as_ref(), &run.stderr].concat();
+    Ok(Some(HookRun { code: run.code, output }))
 }

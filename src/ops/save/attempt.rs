@@ -362,7 +362,7 @@ impl SaveAttempt<'_> {
             effects.push(Effect::Current { before, after });
         }
         let word = self.request.kind.word();
-        Ok(Some(undo::mean(scene.repo, scene.now, word, what, effects)?))
+        Ok(Some(undo::mean(scene.repo, scene.now, word, what, effects, None)?))
     }
 
     /// Says that a session that is about to be made will be current.

@@ -39,6 +39,7 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Files that each save rewrites, as `<format>:<path>`.
     pub export_to: Vec<String>,
+    pub fork_copy: Vec<String>,
     pub interrupted_after: Duration,
     pub keep_completed: Option<bool>,
     pub keep_failed: Option<bool>,
@@ -90,6 +91,7 @@ impl Settings {
             compact_timeout: found.last("compactTimeout", |value, _| span(value))?,
             exclude: found.list("exclude")?,
             export_to: found.list("exportTo")?,
+            fork_copy: found.list("forkCopy")?,
             interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
             keep_completed: kept(&found.last("keepCompleted", word)?),
             keep_failed: kept(&found.last("keepFailed", word)?),

@@ -95,6 +95,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "files that each save rewrites, as <format>:<path> below the top of the working tree, such as handoff:HANDOFF.md",
     },
     Setting {
+        name: "forkCopy",
+        kind: SettingKind::List,
+        default: "",
+        doc: "ignored files that a fork's work tree takes along, as patterns of .gitignore; also '.worktreeinclude'",
+    },
+    Setting {
         name: "graph",
         kind: SettingKind::Word(&["auto", "ascii", "unicode"]),
         default: "auto",

@@ -162,6 +162,28 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
         .map_err(failed())
 }
 
+/// A tree with other entries at some paths; `None` is absence. Written to the repository or its memory.
+pub fn edited(
+    repo: &Repository,
+    root: ObjectId,
+    paths: &[(RepoPath, Option<TreeEntryInfo>)],
+) -> Result<ObjectId, Error> {
+    let edit = |(path, entry): &(RepoPath, Option<TreeEntryInfo>)| PathMerge {
+        saved: path.clone(),
+        from: None,
+        path: path.clone(),
+        verdict: MergeVerdict::Clean,
+        result: entry.clone().map_or(PathMergeOutcome::Delete, PathMergeOutcome::Write),
+        removes: None,
+        failure: None,
+        base: None,
+        ours: None,
+        theirs: None,
+    };
+    let edits: Vec<_> = paths.iter().map(edit).collect();
+    tree(repo, Some(root), &edits)
+}
+
 /// Where ours moved the files that theirs changed.
 fn moved(
     repo: &Repository,

@@ -71,6 +71,23 @@ pub fn has_directory(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Resu
     Ok(true)
 }
 
+/// The most directories that a path may lead through: no system can address more. Objects may describe any number in a
+/// few bytes each, on which memory and the stack would be spent.
+pub const MAX_DEPTH: usize = 2048;
+
+/// Whether a path leads through more directories than any system can address.
+pub(crate) fn is_too_deep(path: &[u8]) -> bool {
+    path.len() > MAX_DEPTH && path.find_iter(b"/").count() > MAX_DEPTH
+}
+
+/// The error for a tree with directories that are nested too deep.
+pub(crate) fn too_deep(id: ObjectId) -> Error {
+    Error::Object {
+        id,
+        why: format!("its directories are nested deeper than {MAX_DEPTH} levels"),
+    }
+}
+
 /// A file, link or gitlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeItem {
@@ -150,6 +167,8 @@ pub(crate) fn raw_up_to(
 struct BoundedRecorder {
     recorder: gix::diff::tree::Recorder,
     left: usize,
+    /// Whether it stopped because of the depth.
+    is_too_deep: bool,
 }
 
 impl gix::diff::tree::Visit for BoundedRecorder {
@@ -170,6 +189,10 @@ impl gix::diff::tree::Visit for BoundedRecorder {
     }
 
     fn visit(&mut self, change: Change) -> std::ops::ControlFlow<()> {
+        if is_too_deep(self.recorder.path()) {
+            self.is_too_deep = true;
+            return std::ops::ControlFlow::Break(());
+        }
         if change.entry_mode().is_tree() {
             // Of a directory that became a file, or the other way round, the two sides come one by one.
             return std::ops::ControlFlow::Continue(());
@@ -234,6 +257,11 @@ pub(crate) fn tree_id(repo: &Repository, id: Option<ObjectId>) -> Result<Option<
     };
     let tree = peel(repo, id, Kind::Tree)?;
     Ok((tree != ObjectId::empty_tree(repo.object_hash())).then_some(tree))
+}
+
+/// The tree of a commit; `None` has the empty tree.
+pub fn tree_of(repo: &Repository, commit: Option<ObjectId>) -> Result<ObjectId, Error> {
+    Ok(tree_id(repo, commit)?.unwrap_or_else(|| ObjectId::empty_tree(repo.object_hash())))
 }
 
 /// The tree of the commit that HEAD points to, for what compares with it; `None` on an unborn branch.

@@ -82,11 +82,13 @@ impl<'repo> TreeReader<'repo> {
             return Ok(Some(Vec::new()));
         }
         let hash = self.repo.object_hash();
+        let subject = new.or(old);
         let old = self.tree(old)?;
         let new = self.tree(new)?;
         let mut bounded = BoundedRecorder {
             recorder: gix::diff::tree::Recorder::default(),
             left: limit,
+            is_too_deep: false,
         };
         let compared = gix::diff::tree(
             TreeRefIter::from_bytes(&old, hash),
@@ -97,6 +99,9 @@ impl<'repo> TreeReader<'repo> {
         );
         match compared {
             Ok(()) => {}
+            Err(gix::diff::tree::Error::Cancelled) if bounded.is_too_deep => {
+                return Err(super::too_deep(subject.unwrap_or_else(|| ObjectId::empty_tree(hash))));
+            }
             Err(gix::diff::tree::Error::Cancelled) => return Ok(None),
             Err(gix::diff::tree::Error::Failure(source)) => return Err(Error::gix("compare trees")(source)),
         }

@@ -39,15 +39,18 @@ impl<'a> PathRemover<'a> {
 
     /// The tree without these paths, written, and what they were; the same tree if it has none of them.
     pub fn tree(&mut self, tree: ObjectId) -> Result<(ObjectId, RemovedPaths), Error> {
-        let (left, removed) = self.visit(tree, Vec::new())?;
+        let (left, removed) = self.visit(tree, Vec::new(), 0)?;
         let left = left.map_or_else(|| self.writer.write(Kind::Tree, b""), Ok)?;
         Ok((left, removed))
     }
 
-    fn visit(&mut self, id: ObjectId, path: Vec<u8>) -> Result<(Option<ObjectId>, RemovedPaths), Error> {
+    fn visit(&mut self, id: ObjectId, path: Vec<u8>, depth: usize) -> Result<(Option<ObjectId>, RemovedPaths), Error> {
         let key = (id, path);
         if let Some((left, removed)) = self.known.get(&key) {
             return Ok((*left, Rc::clone(removed)));
+        }
+        if depth > super::MAX_DEPTH {
+            return Err(super::too_deep(id));
         }
         let failed = |why: String| Error::Object { id, why };
         let data = checkpoint::read(self.repo, id, Kind::Tree, "tree").map_err(|fault| failed(fault.to_string()))?;
@@ -60,7 +63,7 @@ impl<'a> PathRemover<'a> {
             let mut kept = gix::objs::tree::Entry::from(*entry);
             if entry.mode.is_tree() {
                 below.push(b'/');
-                let (left, gone) = self.visit(kept.oid, below)?;
+                let (left, gone) = self.visit(kept.oid, below, depth + 1)?;
                 removed.extend(gone.iter().cloned());
                 let Some(left) = left else { continue };
                 kept.oid = left;

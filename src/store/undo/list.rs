@@ -102,6 +102,8 @@ impl UndoList {
                     let (entry, state) = &mut self.entries[at];
                     *state = UndoState::Done;
                     set_last(entry, last);
+                    // Where the session was was noted when it was done first.
+                    entry.standing = None;
                     self.redo.retain(|other| *other != at);
                 }
             }
@@ -131,6 +133,7 @@ mod tests {
             operation: "restore".to_owned(),
             what: String::new(),
             effects: Vec::new(),
+            standing: None,
         })
     }
 

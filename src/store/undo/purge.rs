@@ -99,6 +99,8 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
             kept.iter_mut().for_each(replace);
         }
         UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => {
+            // Checkpoints were written again: their ids show nothing any more.
+            entry.standing = None;
             for effect in &mut entry.effects {
                 match effect {
                     Effect::Files { before } | Effect::Index { before, .. } => replace(before),
@@ -140,6 +142,7 @@ mod tests {
                 operation: "restore".to_owned(),
                 what: String::new(),
                 effects: vec![effect],
+                standing: None,
             })
         };
         let mut line = done(Effect::Files { before: id("a") });

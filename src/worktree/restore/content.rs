@@ -27,6 +27,20 @@ pub(super) struct TargetContent {
     pub attributes: Arc<Attributes>,
 }
 
+impl TargetContent {
+    pub(super) fn is_link(&self) -> bool {
+        self.thing == Thing::Link
+    }
+
+    /// Whether a file with these permission bits has those that it is to have, as far as they are kept.
+    pub(super) fn has_bits(&self, bits: u32, are_kept: bool) -> bool {
+        match self.thing {
+            Thing::File { mode, .. } => !are_kept || bits & 0o777 == mode & 0o777,
+            Thing::Link => true,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thing {
     File {

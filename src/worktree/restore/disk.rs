@@ -6,6 +6,7 @@ use std::path::Path;
 use gix::bstr::ByteSlice;
 
 use super::Error;
+use super::paths::FileSystem;
 use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 
 /// The working tree's root, and the directory that was looked at last.
@@ -14,6 +15,10 @@ pub(super) struct Disk {
     last: Option<(Vec<u8>, Dir)>,
     /// The directory that was last found not to be there, with what was found instead.
     missing: Option<(Vec<u8>, DiskEntry)>,
+    /// Whether the file system finds a file by other names than its own: in another case, say.
+    folds: bool,
+    /// The directory whose names were read last.
+    listed: Option<(Vec<u8>, DirNames)>,
 }
 
 /// Entry on disk at a path.
@@ -38,12 +43,56 @@ pub(super) enum DirectoryObstacle {
 }
 
 impl Disk {
-    pub(super) fn open(root: &Path) -> Result<Self, Error> {
+    pub(super) fn open(root: &Path, system: FileSystem) -> Result<Self, Error> {
         Ok(Self {
             root: Dir::open(root).map_err(Error::io("open", root))?,
             last: None,
             missing: None,
+            folds: system.folds,
+            listed: None,
         })
+    }
+
+    /// Whether what is found at a path is called that, and not only found by it.
+    pub(super) fn is_exact(&mut self, path: &[u8]) -> io::Result<bool> {
+        if !self.folds {
+            return Ok(true);
+        }
+        for path in std::iter::once(path).chain(directories_above(path)) {
+            let (directory, name) = split(path);
+            if self.listed.as_ref().is_none_or(|(known, _)| known != directory) {
+                let mut names = DirNames::default();
+                self.root.below(directory)?.read(&mut names)?;
+                self.listed = Some((directory.to_vec(), names));
+            }
+            if self
+                .listed
+                .as_ref()
+                .is_some_and(|(_, names)| names.find(name).is_none())
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The path of a directory that is found by this path and has another name in the directory that it is in.
+    pub(super) fn other_name(&mut self, path: &[u8], system: FileSystem) -> io::Result<Option<Vec<u8>>> {
+        let DiskEntry::Something(meta) = self.at(path)? else {
+            return Ok(None);
+        };
+        let (directory, name) = split(path);
+        let mut names = DirNames::default();
+        self.root.below(directory)?.read(&mut names)?;
+        if meta.kind != FileKind::Folder || names.find(name).is_some() {
+            return Ok(None);
+        }
+        let key = system.key(name);
+        let other = (0..names.len())
+            .map(|at| names.name(at))
+            .find(|other| system.key(other) == key);
+        let slash: &[u8] = if directory.is_empty() { b"" } else { b"/" };
+        Ok(other.map(|other| [directory, slash, other].concat()))
     }
 
     /// The directory of a path and its name in it; `None` if there is no such directory.

@@ -92,7 +92,7 @@ fn aged(age: Option<Duration>) -> String {
 
 impl Error {
     /// A file error with its path, for `map_err`.
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(in crate::worktree) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }

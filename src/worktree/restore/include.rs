@@ -9,14 +9,16 @@ use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::EntryKind;
 
 use super::Error;
-use super::disk::{directories_above, split};
+use super::disk::{Disk, directories_above, split};
+use super::paths::FileSystem;
 use super::side::usual;
-use crate::model::list::{SkipReason, SkippedEntry};
+use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
-use crate::os::dir::{self, Dir, FileKind};
+use crate::os::dir::{self, Dir, DirNames, FileKind};
 use crate::store::objects::{StreamError, Writer};
 use crate::store::{Kind, ObjectId, Repository, tree};
 use crate::worktree::snapshot::Snapshot;
+use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// The mode of another repository's commit in a tree.
 const GITLINK: u32 = 0o160_000;
@@ -37,6 +39,7 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
             let executable = kind == EntryKind::BlobExecutable;
             if kind != EntryKind::Link {
                 snapshot.lists.raw.push(path.clone());
+                snapshot.lists.modes.retain(|(listed, _)| listed != path);
                 if mode != usual(executable, snapshot.umask) {
                     snapshot.lists.modes.push((path.clone(), mode));
                 }
@@ -51,55 +54,91 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
     Ok(())
 }
 
-/// Adds the files and links among `paths` that lie in other repositories, which a snapshot does not enter. For paths
-/// that an operation changed while the repository was a part of the working tree, because the index had files in it: they
-/// are ours to change back, whatever the index has now. Gives all directories above the paths.
+/// The result of [`enter`].
+#[derive(Debug, Default)]
+pub struct Entered {
+    /// All directories above the paths.
+    pub directories: HashSet<RepoPath>,
+    /// The files and symlinks that were added to the snapshot.
+    pub included: Vec<RepoPath>,
+}
+
+/// Adds those of `paths` to a snapshot that are on the disk and that its rules leave out: because they are ignored now,
+/// or lie in what is another repository now. For paths that an operation changed: they are ours to change back, whatever
+/// the rules or the index say of them now.
 pub fn enter<'p>(
     repo: &Repository,
     writer: &Writer,
     snapshot: &mut Snapshot,
     paths: impl IntoIterator<Item = &'p RepoPath>,
-) -> Result<HashSet<RepoPath>, Error> {
+) -> Result<Entered, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
     let dir = Dir::open(root).map_err(Error::io("open", root))?;
+    let mut disk = Disk::open(root, FileSystem::of(SnapshotSettings::of(repo)?.ignore_case))?;
     let overlay = writer.overlay(repo);
+    let reasons: HashMap<&RepoPath, SkipReason> = snapshot
+        .lists
+        .skipped
+        .iter()
+        .map(|skipped| (&skipped.path, skipped.reason))
+        .collect();
+    let held: HashSet<&RepoPath> = snapshot.lists.held.iter().map(|held| &held.path).collect();
     let mut known = HashMap::new();
-    let mut is_repository = |directory: &RepoPath, snapshot: &Snapshot| -> Result<bool, Error> {
+    let mut is_repository = |directory: &RepoPath| -> Result<bool, Error> {
         if let Some(is) = known.get(directory) {
             return Ok(*is);
         }
-        let is_nested =
-            |skipped: &SkippedEntry| skipped.path == *directory && skipped.reason == SkipReason::NestedRepository;
+        let is_nested = reasons.get(directory) == Some(&SkipReason::NestedRepository);
         let entry = || tree::entry(&overlay, snapshot.tree, directory);
-        let is = snapshot.lists.skipped.iter().any(is_nested) || entry()?.is_some_and(|entry| entry.mode == GITLINK);
+        let is = is_nested || entry()?.is_some_and(|entry| entry.mode == GITLINK);
         known.insert(directory.clone(), is);
         Ok(is)
     };
-    let mut entered = HashSet::new();
-    let mut inside = Vec::new();
+    let mut entered = Entered::default();
+    let mut empty = Vec::new();
     for path in paths {
         let mut is_inside = false;
         for directory in directories_above(path.as_bytes()).map(RepoPath::from) {
-            is_inside |= is_repository(&directory, snapshot)?;
-            entered.insert(directory);
+            is_inside |= is_repository(&directory)?;
+            entered.directories.insert(directory);
         }
-        if is_inside && is_content(&dir, path.as_bytes()) {
-            inside.push(path.clone());
+        let is_left_out = || -> Result<bool, Error> {
+            let is_skipped = reasons.contains_key(path);
+            Ok(is_skipped || tree::entry(&overlay, snapshot.tree, path)?.is_none())
+        };
+        if held.contains(path) || !disk.is_exact(path.as_bytes()).unwrap_or(false) {
+            continue;
+        }
+        match kind(&dir, path.as_bytes()) {
+            Some(FileKind::File | FileKind::Link) if is_inside || is_left_out()? => {
+                entered.included.push(path.clone());
+            }
+            Some(FileKind::Folder) if is_empty(&dir, path.as_bytes()) => empty.push(path.clone()),
+            _ => {}
         }
     }
-    if !inside.is_empty() {
-        include(repo, writer, snapshot, &inside)?;
+    if !entered.included.is_empty() {
+        include(repo, writer, snapshot, &entered.included)?;
     }
+    snapshot.lists.empty_dirs.extend(empty);
+    snapshot.lists.sort();
+    snapshot.lists.empty_dirs.dedup();
     Ok(entered)
 }
 
-/// Whether there is a file or link.
-fn is_content(root: &Dir, path: &[u8]) -> bool {
+/// The kind of what lies at a path, if there is anything.
+fn kind(root: &Dir, path: &[u8]) -> Option<FileKind> {
     let (directory, name) = split(path);
     let meta = root.below(directory).and_then(|dir| dir.stat(name));
-    meta.is_ok_and(|meta| matches!(meta.kind, FileKind::File | FileKind::Link))
+    meta.ok().map(|meta| meta.kind)
+}
+
+/// Whether there is a directory with nothing in it.
+fn is_empty(root: &Dir, path: &[u8]) -> bool {
+    let mut names = DirNames::default();
+    root.below(path).and_then(|dir| dir.read(&mut names)).is_ok() && names.is_empty()
 }
 
 enum IncludeStop {

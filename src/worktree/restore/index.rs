@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Error;
+use super::flags::Flagged;
 use crate::model::change::TreeEntryInfo;
 use crate::model::list::{IndexConflict, Lists};
 use crate::model::path::RepoPath;
@@ -119,7 +120,11 @@ pub fn write(
     let lines = lines(repo, then, &changed.paths)?;
     let lock = IndexLock::acquire(repo, &index, token, wait)?;
     lock.copy()?;
-    let git = || store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
+    let flagged = Flagged::of(repo, Some(&index), &changed.paths)?;
+    let git = || {
+        let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
+        git.config("core.fsync=all")
+    };
     let filled = git().args(["update-index", "-z", "--index-info"]).input(lines).run();
     filled.map_err(store::Error::from)?;
     for path in then
@@ -147,6 +152,25 @@ pub fn write(
             .run();
         if added.map_err(store::Error::from)?.code != 0 {
             changed.lacking.push(path.clone());
+        }
+    }
+    // An entry that is written anew has no flags.
+    for (option, paths) in [
+        ("--skip-worktree", &flagged.skip_worktree),
+        ("--assume-unchanged", &flagged.assume_unchanged),
+    ] {
+        let mut names = Vec::new();
+        for path in paths {
+            let is_unmerged = then.lists.conflicts.iter().any(|conflict| conflict.path == *path);
+            let is_added = then.lists.intent_to_add.contains(path);
+            if !is_unmerged && !is_added && tree::entry(repo, then.tree, path)?.is_some() {
+                names.extend_from_slice(path.as_bytes());
+                names.push(0);
+            }
+        }
+        if !names.is_empty() {
+            let flag = git().args(["update-index", "-z", option, "--stdin"]).input(names);
+            flag.run().map_err(store::Error::from)?;
         }
     }
     // What is refreshed here need not be hashed by the user's next git status. 1 says that files differ.

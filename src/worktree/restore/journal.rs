@@ -1,8 +1,8 @@
 //! The journal of a restore: what was being done, so that a later command can finish it or go back.
 //!
-//! Written whole and durably before the first file changes, removed when all is done. It names commits, not files: the
-//! plan is made anew from the disk as it then is. Beside them it has what finds our leftovers: the token in the names
-//! of temporary files, and the directories they may be in.
+//! Written whole and durably before the first file changes, removed when all is done. It names commits, and the paths
+//! that are to change: the plan is made anew from the disk as it then is. It also has what finds our leftovers: the
+//! token in the names of temporary files, and the directories they may be in.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -33,6 +33,9 @@ pub struct Journal {
     /// The directories in which there may be temporary files, without a slash at the end.
     #[serde(rename = "folders")]
     pub directories: Vec<RepoPath>,
+    /// Every path that is created, changed or deleted; `None` in a journal of an older version.
+    #[serde(default)]
+    pub paths: Option<Vec<RepoPath>>,
     /// Everything else, by whoever restores.
     pub what: Value,
 }
@@ -42,13 +45,29 @@ impl Journal {
     pub fn new(token: String, started_at: Timestamp, plan: &super::RestorePlan, what: Value) -> Self {
         let mut directories: Vec<_> = plan.directories().into_iter().map(RepoPath::from).collect();
         directories.sort();
+        let mut paths: Vec<_> = plan.changed().collect();
+        paths.sort();
         Self {
             version: VERSION,
             token,
             started_at,
             directories,
+            paths: Some(paths),
             what,
         }
+    }
+
+    /// Adds the directories and paths of an earlier journal of the same operation.
+    pub fn add(&mut self, earlier: &Self) {
+        self.directories.extend(earlier.directories.iter().cloned());
+        self.directories.sort();
+        self.directories.dedup();
+        self.paths = self.paths.take().zip(earlier.paths.clone()).map(|(mut paths, more)| {
+            paths.extend(more);
+            paths.sort();
+            paths.dedup();
+            paths
+        });
     }
 }
 

@@ -5,10 +5,12 @@
 //! the caller sees to it that a ref holds that tree. Not `read-tree -u` or gix's checkout: both write through directories
 //! that become links meanwhile, overwrite ignored files, and delete what a checkpoint did not save.
 
+mod check;
 mod content;
 mod disk;
 mod error;
 mod execute;
+mod flags;
 mod include;
 pub mod index;
 pub mod journal;
@@ -19,21 +21,24 @@ mod proof;
 mod side;
 mod source;
 mod sparse;
+mod state;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+pub use check::Unlike;
 pub use error::Error;
 pub use execute::{ChangedPath, Execution, ExecutionOutcome, execute};
-pub use include::{enter, include};
+pub use include::{Entered, enter, include};
 pub use paths::PathProblem;
 pub use plan::RestorePlan;
 pub use side::SideFiles;
+pub use state::states;
 
 use crate::model::path::RepoPath;
-use crate::store::Repository;
 use crate::store::pathspec::PathFilter;
+use crate::store::{ObjectId, Repository};
 use crate::worktree::snapshot::attributes::Attributes;
 use crate::worktree::snapshot::ignore::GlobalPatterns;
 use crate::worktree::snapshot::settings::SnapshotSettings;
@@ -70,6 +75,10 @@ pub struct RestoreOptions<'a> {
     pub included: Option<&'a HashSet<RepoPath>>,
     /// Directories of which both sides say all that is meant in them, even where they are repositories: see [`enter`].
     pub entered: Option<&'a HashSet<RepoPath>>,
+    /// Paths that the operation at hand changed before, and is to change again: sparse checkout does not leave them out.
+    pub own: Option<&'a HashSet<RepoPath>>,
+    /// The tree of the target's index: what it tracked was not ignored, whatever its rules say.
+    pub tracked: Option<ObjectId>,
     /// The index, if it is not the repository's own: it shows what sparse checkout leaves out.
     pub index: Option<&'a Path>,
 }
@@ -99,16 +108,22 @@ pub fn plan(
         converter: Converter::new(repo, &settings)?,
         system,
         root,
-        disk: Disk::open(root)?,
+        disk: Disk::open(root, system)?,
         plan: RestorePlan::new(settings.clone()),
         removed: HashSet::new(),
         replaced: HashSet::new(),
         occupied: Vec::new(),
         in_the_way: HashMap::new(),
+        aliased: HashMap::new(),
         sparse: None,
     };
     planner.run(&mut walk, Attributes::read(repo)?)?;
     let mut plan = planner.plan;
     plan.umask = options.umask;
     Ok(plan)
+}
+
+/// Whether the file system keeps the permission bits that files are given.
+pub fn keeps_bits(repo: &Repository) -> Result<bool, Error> {
+    Ok(SnapshotSettings::of(repo)?.file_mode)
 }

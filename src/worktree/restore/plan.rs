@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::content::TargetContent;
 use super::disk::{directories_above, split};
+use super::paths::FileSystem;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, BlockedPath, PlanLine, PlanReason};
 use crate::worktree::snapshot::settings::SnapshotSettings;
@@ -21,9 +22,6 @@ pub struct RestorePlan {
     pub(super) tidy: Vec<Vec<u8>>,
     pub(super) settings: SnapshotSettings,
     pub(super) umask: u32,
-    /// Whether some path may be stored in another form than the one it is written from: rules that change with it,
-    /// conversions, permissions that the system does not keep.
-    pub(super) reshapes: bool,
 }
 
 /// One change of the disk.
@@ -34,6 +32,11 @@ pub(super) enum RestoreStep {
         was: TargetContent,
     },
     RemoveFolder {
+        path: Vec<u8>,
+    },
+    /// A directory gets a name that the file system takes for the one that it has.
+    RenameFolder {
+        from: Vec<u8>,
         path: Vec<u8>,
     },
     MakeFolder {
@@ -56,6 +59,7 @@ impl RestoreStep {
         match self {
             Self::Remove { path, .. }
             | Self::RemoveFolder { path }
+            | Self::RenameFolder { path, .. }
             | Self::MakeFolder { path }
             | Self::Write { path, .. }
             | Self::Mode { path, .. } => path,
@@ -70,8 +74,9 @@ impl RestoreStep {
         match self {
             Self::Remove { .. } => 0,
             Self::RemoveFolder { .. } => 1,
-            Self::Write { .. } | Self::MakeFolder { .. } => 2,
-            Self::Mode { .. } => 3,
+            Self::RenameFolder { .. } => 2,
+            Self::Write { .. } | Self::MakeFolder { .. } => 3,
+            Self::Mode { .. } => 4,
         }
     }
 }
@@ -85,18 +90,12 @@ impl RestorePlan {
             tidy: Vec::new(),
             settings,
             umask: 0,
-            reshapes: false,
         }
     }
 
     /// Whether nothing has to be done.
     pub fn is_done(&self) -> bool {
         self.steps.is_empty() && self.blocked.is_empty()
-    }
-
-    /// Whether a snapshot afterwards says of each path that is written just what it was written from.
-    pub fn is_plain(&self) -> bool {
-        !self.reshapes
     }
 
     /// How many files and links are deleted.
@@ -112,21 +111,40 @@ impl RestorePlan {
         self.steps.iter().map(|step| RepoPath::from(step.path()))
     }
 
+    /// The same with the directories that go because they are left empty, and those that are made for what is in them.
+    pub fn changed(&self) -> impl Iterator<Item = RepoPath> {
+        let made = self
+            .steps
+            .iter()
+            .filter(|step| matches!(step, RestoreStep::Write { .. } | RestoreStep::MakeFolder { .. }));
+        let above = made.flat_map(|step| directories_above(step.path()));
+        let directories: HashSet<&[u8]> = above.chain(self.tidy.iter().map(Vec::as_slice)).collect();
+        let renamed = self.steps.iter().filter_map(|step| match step {
+            RestoreStep::RenameFolder { from, .. } => Some(RepoPath::from(&from[..])),
+            _ => None,
+        });
+        self.touched()
+            .chain(renamed)
+            .chain(directories.into_iter().map(RepoPath::from))
+    }
+
     /// The directories with nothing in them that go because something takes their place, or because they came later.
     pub fn empty_directories(&self) -> Vec<RepoPath> {
         let gone = |step: &RestoreStep| matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveFolder { .. });
-        let inside: HashSet<&[u8]> = self
+        // A file system that folds names has the directory by either name.
+        let system = FileSystem::of(self.settings.ignore_case);
+        let inside: HashSet<Vec<u8>> = self
             .steps
             .iter()
             .filter(|step| gone(step))
-            .map(|step| split(step.path()).0)
+            .map(|step| system.key(split(step.path()).0))
             .collect();
         let directories = self
             .steps
             .iter()
             .filter(|step| matches!(step, RestoreStep::RemoveFolder { .. }));
         directories
-            .filter(|step| !inside.contains(step.path()))
+            .filter(|step| !inside.contains(&system.key(step.path())))
             .map(|step| RepoPath::from(step.path()))
             .collect()
     }
@@ -142,6 +160,14 @@ impl RestorePlan {
             start = end;
         }
         phases
+    }
+
+    /// The directories in which something is written, at any depth.
+    pub(super) fn filled(&self) -> HashSet<Vec<u8>> {
+        let made = self.steps.iter().filter(|step| step.phase() == 3);
+        made.flat_map(|step| directories_above(step.path()))
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
     /// The directories in which something is created, changed or deleted, without a slash at the end.
@@ -166,9 +192,9 @@ impl RestorePlan {
 
     /// Puts lines and steps into their order. `keep` are directories that stay even when they become empty; `only` are those
     /// that may go.
-    pub(super) fn settle(&mut self, keep: &HashSet<Vec<u8>>, only: Option<&HashSet<RepoPath>>) {
+    pub(super) fn settle(&mut self, keep: &HashSet<Vec<u8>>, only: Option<&HashSet<RepoPath>>, system: FileSystem) {
         let may_go = |directory: &[u8]| {
-            !keep.contains(directory) && only.is_none_or(|only| only.contains(&RepoPath::from(directory)))
+            !keep.contains(&system.key(directory)) && only.is_none_or(|only| only.contains(&RepoPath::from(directory)))
         };
         self.lines.sort_by(|a, b| (&a.path, a.act).cmp(&(&b.path, b.act)));
         self.lines.dedup();

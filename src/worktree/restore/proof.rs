@@ -15,6 +15,16 @@ use crate::worktree::snapshot::convert;
 const WHOLE: u64 = 1024 * 1024;
 const PIECE: usize = 128 * 1024;
 
+/// How closely a file on disk has to match stored content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Equality {
+    /// It has the very bytes that would be written.
+    Bytes,
+    /// A snapshot would store it as the same blob, too: a filter need not give the same bytes each time it is run
+    /// backwards, and may drop some of them when it is run forwards.
+    Stored,
+}
+
 impl Converter<'_> {
     /// Whether the file or link called `name` in an open directory is exactly this content; then what it is on disk. Its
     /// permission bits do not count. Fails only if the disk cannot be read.
@@ -24,6 +34,7 @@ impl Converter<'_> {
         name: &[u8],
         path: &[u8],
         content: &TargetContent,
+        equality: Equality,
     ) -> io::Result<Option<Meta>> {
         let file = match directory.file(name) {
             Ok(file) => file,
@@ -33,7 +44,7 @@ impl Converter<'_> {
         let before = dir::file_meta(&file)?;
         // Where symlinks are not supported, a file with the target replaces one.
         let fits = before.kind == FileKind::File && (content.thing != Thing::Link || !self.settings.symlinks);
-        if !fits || !self.holds(&file, before.size, path, content)? {
+        if !fits || !self.holds(&file, before.size, path, content, equality)? {
             return Ok(None);
         }
         let after = dir::file_meta(&file)?;
@@ -52,7 +63,14 @@ impl Converter<'_> {
         Ok((fits && directory.stat(name)? == before).then_some(before))
     }
 
-    fn holds(&mut self, mut file: &File, size: u64, path: &[u8], content: &TargetContent) -> io::Result<bool> {
+    fn holds(
+        &mut self,
+        mut file: &File,
+        size: u64,
+        path: &[u8],
+        content: &TargetContent,
+        equality: Equality,
+    ) -> io::Result<bool> {
         let Some(conversion) = self.conversion(path, content) else {
             let found = if size <= WHOLE {
                 self.buffer.clear();
@@ -73,10 +91,9 @@ impl Converter<'_> {
         if given.is_ok() && length == size && expected.finalize()[..] == sum_of(file, size)?[..] {
             return Ok(true);
         }
-        let FilterAttribute::Driver(driver) = conversion.filter else {
+        let (FilterAttribute::Driver(driver), Equality::Stored) = (conversion.filter, equality) else {
             return Ok(false);
         };
-        // A filter need not give the same bytes each time it is run backwards; forwards it does.
         let mut bytes = Vec::new();
         io::Seek::rewind(&mut file)?;
         file.read_to_end(&mut bytes)?;

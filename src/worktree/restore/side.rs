@@ -197,6 +197,23 @@ impl<'a> TreeSide<'a> {
         Ok(nodes)
     }
 
+    /// The names of this side's directory that the file system takes for another one of the target's.
+    pub(super) fn aliased(
+        &self,
+        present: &BTreeMap<Vec<u8>, SideEntry>,
+        target: &BTreeMap<Vec<u8>, SideEntry>,
+    ) -> HashSet<Vec<u8>> {
+        if !self.system.folds {
+            return HashSet::new();
+        }
+        let fresh = target.keys().filter(|name| !present.contains_key(*name));
+        let keys: HashSet<_> = fresh.map(|name| self.system.key(name)).collect();
+        let old = present.keys().filter(|name| !target.contains_key(*name));
+        old.filter(|name| keys.contains(&self.system.key(name)))
+            .cloned()
+            .collect()
+    }
+
     fn is_entered(&self, directory: &[u8], name: &[u8]) -> bool {
         let path = || RepoPath::new([directory, name].concat());
         self.entered.is_some_and(|entered| entered.contains(&path()))

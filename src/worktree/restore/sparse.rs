@@ -9,8 +9,12 @@ use super::Error;
 use crate::store::Repository;
 use crate::worktree::snapshot::index::{EntryExt, GitIndex};
 
-/// The paths that sparse checkout leaves out, as far as the index names them one by one.
+/// The paths that sparse checkout leaves out, as far as the index names them one by one. The flag alone does not show:
+/// people set it by hand, to keep local settings out of commits.
 pub(super) fn left_out(repo: &Repository, index: Option<&Path>) -> Result<HashSet<Vec<u8>>, Error> {
+    if repo.config_snapshot().boolean("core.sparseCheckout") != Some(true) {
+        return Ok(HashSet::new());
+    }
     let index = GitIndex::read(repo, index)?;
     let state = index.state();
     let skipped = state

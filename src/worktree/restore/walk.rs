@@ -31,6 +31,8 @@ pub(super) struct PathPair<'w> {
     pub path: Vec<u8>,
     pub present: Option<SideEntry>,
     pub target: Option<SideEntry>,
+    /// Whether the file system takes another name of the target for this one of the present.
+    pub is_aliased: bool,
     /// Rules of the path's directory.
     pub rules: &'w DirectoryRules,
 }
@@ -164,6 +166,7 @@ impl<'a> PairWalk<'a> {
         let mut present = list(self.present, frame.present)?;
         let mut target = list(self.target, frame.target)?;
         self.rules(&mut frame, &present, &target, converter)?;
+        let aliased = self.present.aliased(&present, &target);
         let names: BTreeSet<Vec<u8>> = present.keys().chain(target.keys()).cloned().collect();
         for name in names {
             self.seen += 1;
@@ -179,6 +182,7 @@ impl<'a> PairWalk<'a> {
                 path: path.clone(),
                 present: now,
                 target: then,
+                is_aliased: aliased.contains(&name),
                 rules: &frame.rules,
             };
             let next = decide(self, pair)?;

@@ -39,7 +39,7 @@ fn chmod(world: &World, path: &str, mode: u32) {
     fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Applies, checks that nothing is staged, and that undo and redo lead there and back; gives what apply said.
+/// Applies, checks that nothing is staged and that conflicts are unmerged for git, and that undo and redo lead there and back; gives what apply said.
 #[track_caller]
 fn apply(world: &World, conflicts: &[(&str, &str)]) -> Output {
     let disk = || crate::restore::disk(&world.repo());
@@ -61,7 +61,23 @@ fn apply(world: &World, conflicts: &[(&str, &str)]) -> Output {
         .collect();
     let told: Vec<_> = told.iter().map(|(path, why)| (path.as_str(), why.as_str())).collect();
     assert_eq!(told, conflicts);
-    assert_eq!(index(), staged, "nothing is staged");
+    let unmerged = world
+        .git(["diff", "--name-only", "--diff-filter=U"])
+        .success()
+        .stdout()
+        .to_owned();
+    let others = |entries: &str| -> Vec<String> {
+        let path = |line: &str| line.rsplit('\t').next().unwrap_or_default().to_owned();
+        let is_other = |line: &&str| !conflicts.iter().any(|(conflict, _)| path(line) == *conflict);
+        entries.lines().filter(is_other).map(str::to_owned).collect()
+    };
+    assert_eq!(others(&index()), others(&staged), "nothing is staged");
+    for path in unmerged.lines() {
+        assert!(
+            conflicts.iter().any(|(conflict, _)| *conflict == path),
+            "{path} is unmerged"
+        );
+    }
     let after = disk();
     if before != after {
         world.checkpoint(["undo"]).success();

@@ -364,9 +364,14 @@ fn what_another_session_saved_is_no_hindrance_where_it_is_not_in_the_files() {
     world.checkpoint(["resume", "b"]).success();
     world.file("f", "more of b");
     world.checkpoint(["restore", "a"]).code(4);
-    // A commit holds it now.
+    // A commit holds it now, which is another reason.
     world.git(["commit", "-qam", "more of b"]).success();
-    world.checkpoint(["restore", "a"]).success();
+    let refused = world.checkpoint(["restore", "a"]);
+    refused
+        .code(4)
+        .stderr_has("committed since")
+        .stderr_lacks("session 'b' saved");
+    world.checkpoint(["restore", "a", "--force"]).success();
     assert_eq!(world.read("f"), b"of a");
 }
 
@@ -556,8 +561,32 @@ fn apply_merges_and_marks_conflicts() {
         marked.starts_with("<<<<<<< present\npresent\n=======\nsaved\n>>>>>>> checkpoint "),
         "{marked}"
     );
-    assert_eq!(anchors(&world), before, "nothing is staged");
+    // The conflict is one for git as well, and nothing else is staged.
+    assert_eq!(
+        world.git_line(["diff", "--name-only", "--diff-filter=U"]).trim(),
+        "src/main.txt"
+    );
+    let stages = world.git_line(["ls-files", "--unmerged"]);
+    assert_eq!(stages.lines().count(), 3, "{stages}");
+    world
+        .checkpoint(["apply", "--continue"])
+        .code(1)
+        .stderr_has("src/main.txt");
     world.checkpoint(["undo"]).success();
+    assert_eq!(anchors(&world), before, "the index is as it was");
+    world.checkpoint(["apply", "@"]).code(1);
+    world.file("src/main.txt", "half resolved\n");
+    world.checkpoint(["apply", "--abort"]).success();
+    assert_eq!(anchors(&world), before);
+    assert_eq!(world.read("src/main.txt"), b"present\n");
+    world.checkpoint(["apply", "@"]).code(1);
+    world.file("src/main.txt", "both\n");
+    world.git(["add", "src/main.txt"]).success();
+    world
+        .checkpoint(["apply", "--continue"])
+        .success()
+        .stdout_has("Every conflict is resolved");
+    world.checkpoint(["undo", "--force"]).success();
     assert_eq!(world.read("src/main.txt"), b"present\n");
     assert!(!world.path("untracked").exists() && world.path("README.md").exists());
     world.checkpoint(["apply", "@", "--", "untracked"]).success();

@@ -4,7 +4,9 @@
 //! replaced only after its bytes were compared with what the safety checkpoint holds; then the new file, complete under
 //! a temporary name beside it, and the old one change places, and the old one is looked at once more before it is
 //! removed. What changed meanwhile stays, and is reported as moved. Paths of one phase are spread over a few threads.
+//! At the end everything that was changed is on the disk, not only in the memory of the system.
 
+mod durable;
 mod replace;
 mod step;
 
@@ -20,16 +22,14 @@ use super::plan::{RestorePlan, RestoreStep};
 use super::source::{VerifiedBlobs, VerifiedBlobsBuilder};
 use crate::model::path::RepoPath;
 use crate::os;
-use crate::store::{ObjectId, Repository};
+use crate::store::Repository;
+use crate::store::undo::PathState;
 use step::Executor;
 
 /// Steps that a thread takes at once: about those of one directory, which is then opened once.
 const BATCH: usize = 32;
 /// More threads than this would wait for the file system.
 const THREADS: usize = 4;
-
-/// The mode of a directory in a tree.
-const FOLDER: u32 = 0o040_000;
 
 /// How a plan is executed.
 pub struct Execution<'a> {
@@ -67,8 +67,8 @@ pub struct ExecutionOutcome {
 pub struct ChangedPath {
     /// The path.
     pub path: RepoPath,
-    /// Its mode as in a tree, and the blob; of a directory that was made the empty tree. `None` if there is nothing now.
-    pub now: Option<(u32, ObjectId)>,
+    /// The state that it was left in.
+    pub state: PathState,
 }
 
 impl ExecutionOutcome {
@@ -114,7 +114,10 @@ pub fn execute(
             checked: &checked,
             stop: AtomicBool::new(false),
         };
-        let parallel = !matches!(plan.steps[phase.start], RestoreStep::RemoveFolder { .. });
+        let parallel = !matches!(
+            plan.steps[phase.start],
+            RestoreStep::RemoveFolder { .. } | RestoreStep::RenameFolder { .. }
+        );
         spread.run(repo, &mut executor, phase, parallel, &mut |done| {
             (execution.progress)(done, all);
         });
@@ -126,6 +129,9 @@ pub fn execute(
         executor.tidy();
     }
     verify(repo, plan, execution.token, &mut executor);
+    if let Err(error) = durable::sync(repo, &executor.done.changes) {
+        executor.done.stopped.get_or_insert(error);
+    }
     (execution.progress)(all, all);
     Ok(executor.done)
 }

@@ -7,18 +7,20 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::replace::{is_gone, is_same, left_as, replace};
-use super::{ChangedPath, ExecutionOutcome, FOLDER};
+use super::{ChangedPath, ExecutionOutcome};
 use crate::model::path::RepoPath;
 use crate::os::{
     self,
     dir::{self, Dir, Meta},
 };
-use crate::store::{ObjectId, Repository};
+use crate::store::Repository;
+use crate::store::undo::PathState;
 use crate::worktree::restore::content::{ContentError, Converter, Sum, TargetContent, Thing};
 use crate::worktree::restore::disk::split;
 use crate::worktree::restore::plan::{RestorePlan, RestoreStep};
-use crate::worktree::restore::proof::sum_of;
+use crate::worktree::restore::proof::{Equality, sum_of};
 use crate::worktree::restore::source::VerifiedBlobs;
+use crate::worktree::restore::state::digest;
 use crate::worktree::restore::{Error, TEMPORARY};
 
 /// Result of one step.
@@ -40,7 +42,8 @@ pub(super) struct Executor<'a> {
     pub done: ExecutionOutcome,
     /// The numbers of steps that wrote something, and what.
     pub written: Vec<(usize, Sum)>,
-    empty_tree: ObjectId,
+    /// Of the bytes of the file that was written, or given other bits, last.
+    sum: Sum,
 }
 
 impl<'a> Executor<'a> {
@@ -62,7 +65,7 @@ impl<'a> Executor<'a> {
             directory: None,
             done: ExecutionOutcome::default(),
             written: Vec::new(),
-            empty_tree: ObjectId::empty_tree(repo.object_hash()),
+            sum: Sum::default(),
         })
     }
 
@@ -73,12 +76,13 @@ impl<'a> Executor<'a> {
         let outcome = match step {
             RestoreStep::Remove { path, was } => self.remove(at, path, was),
             RestoreStep::RemoveFolder { path } => self.remove_directory(path),
+            RestoreStep::RenameFolder { from, path } => self.rename_directory(from, path),
             RestoreStep::MakeFolder { path } => self.make_directory(path),
             RestoreStep::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
             RestoreStep::Mode { path, was, mode } => self.mode(path, was, *mode),
         };
         match outcome {
-            Ok(StepResult::Done) => self.count(step),
+            Ok(StepResult::Done) => self.count(at),
             Ok(StepResult::Moved) => self.done.moved.push(RepoPath::from(step.path())),
             Ok(StepResult::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
             Err(error) if ends_everything(&error) => {
@@ -102,42 +106,63 @@ impl<'a> Executor<'a> {
                 .below(above)
                 .is_ok_and(|dir| dir.remove_directory(name).is_ok())
             {
-                self.done.changes.push(ChangedPath {
-                    path: RepoPath::from(&directory[..]),
-                    now: None,
-                });
+                self.change(directory, PathState::Absent);
             }
         }
     }
 
-    fn count(&mut self, step: &RestoreStep) {
-        let (path, now) = match step {
-            RestoreStep::Remove { path, .. } => {
+    fn count(&mut self, at: usize) {
+        let plan = self.plan;
+        let step = &plan.steps[at];
+        let state = match step {
+            RestoreStep::Remove { .. } => {
                 self.done.deleted += 1;
-                (path, None)
+                PathState::Absent
             }
-            RestoreStep::Write { path, is, .. } => {
+            RestoreStep::Write { is, .. } => {
                 self.done.written += 1;
-                (path, Some((git_mode(is.thing), is.id)))
+                self.state_of(is.thing)
             }
-            RestoreStep::Mode { path, was, mode } => {
+            RestoreStep::Mode { mode, .. } => {
                 self.done.modes += 1;
-                let thing = Thing::File {
-                    mode: *mode,
-                    executable: mode & 0o100 != 0,
-                };
-                (path, Some((git_mode(thing), was.id)))
+                self.file_of(*mode)
             }
-            RestoreStep::MakeFolder { path } => {
+            RestoreStep::MakeFolder { .. } => {
                 self.done.directories += 1;
-                (path, Some((FOLDER, self.empty_tree)))
+                PathState::Directory
             }
-            RestoreStep::RemoveFolder { path } => (path, None),
+            RestoreStep::RemoveFolder { .. } => PathState::Absent,
+            RestoreStep::RenameFolder { from, .. } => {
+                self.change(from, PathState::Absent);
+                PathState::Directory
+            }
         };
+        self.change(step.path(), state);
+    }
+
+    fn change(&mut self, path: &[u8], state: PathState) {
         self.done.changes.push(ChangedPath {
-            path: RepoPath::from(&path[..]),
-            now,
+            path: RepoPath::from(path),
+            state,
         });
+    }
+
+    /// The state of what was written last.
+    fn state_of(&self, thing: Thing) -> PathState {
+        match thing {
+            Thing::Link if self.plan.settings.symlinks => PathState::Symlink {
+                digest: digest(&self.sum),
+            },
+            Thing::Link => self.file_of(0o666 & !self.plan.umask),
+            Thing::File { mode, .. } => self.file_of(mode),
+        }
+    }
+
+    fn file_of(&self, mode: u32) -> PathState {
+        PathState::File {
+            bits: mode & 0o7777,
+            digest: digest(&self.sum),
+        }
     }
 
     /// The directory, which must be there.
@@ -159,10 +184,7 @@ impl<'a> Executor<'a> {
                     dir = match dir.directory(name) {
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {
                             match dir.create_directory(name) {
-                                Ok(()) => self.done.changes.push(ChangedPath {
-                                    path: RepoPath::from(&path[..at - 1]),
-                                    now: Some((FOLDER, self.empty_tree)),
-                                }),
+                                Ok(()) => self.change(&path[..at - 1], PathState::Directory),
                                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                                 Err(_) => {}
                             }
@@ -191,7 +213,7 @@ impl<'a> Executor<'a> {
             Err(error) => return Err(error),
         };
         let Some((known, dir)) = dir else { return Ok(None) };
-        let proof = self.converter.is_on_disk(&dir, name, path, was);
+        let proof = self.converter.is_on_disk(&dir, name, path, was, Equality::Bytes);
         self.directory = Some((known, dir));
         match proof {
             Err(error) if is_gone(&error) || dir::is_link(&error) => Ok(None),
@@ -239,6 +261,19 @@ impl<'a> Executor<'a> {
         }
     }
 
+    fn rename_directory(&mut self, from: &[u8], to: &[u8]) -> io::Result<StepResult> {
+        self.directory = None;
+        let (directory, name) = split(from);
+        match self.open(directory).and_then(|dir| dir.rename(name, split(to).1)) {
+            // What is written makes it.
+            Err(error) if !is_gone(&error) => Err(error),
+            _ => {
+                self.directory = None;
+                Ok(StepResult::Done)
+            }
+        }
+    }
+
     fn make_directory(&mut self, path: &[u8]) -> io::Result<StepResult> {
         match self.open_or_make(path) {
             Ok(_) => Ok(StepResult::Done),
@@ -257,7 +292,12 @@ impl<'a> Executor<'a> {
         if now != before {
             return Ok(StepResult::Moved);
         }
+        let sum = sum_of(&file, now.size)?;
+        if dir::file_meta(&file)? != before {
+            return Ok(StepResult::Moved);
+        }
         os::set_mode(&file, mode)?;
+        self.sum = sum;
         Ok(StepResult::Done)
     }
 
@@ -292,6 +332,7 @@ impl<'a> Executor<'a> {
                 Ok((sum, meta)) => {
                     let outcome = replace(&dir, &temporary, name, before.as_ref(), &meta)?;
                     if matches!(outcome, StepResult::Done) {
+                        self.sum = sum;
                         self.written.push((at, sum));
                     }
                     Ok(outcome)
@@ -380,12 +421,4 @@ fn ends_everything(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem
     )
-}
-
-fn git_mode(thing: Thing) -> u32 {
-    match thing {
-        Thing::File { executable: true, .. } => 0o100_755,
-        Thing::File { .. } => 0o100_644,
-        Thing::Link => 0o120_000,
-    }
 }

@@ -42,6 +42,9 @@ pub(super) struct Planner<'a, 'o> {
     pub occupied: Vec<Vec<u8>>,
     /// Files that have to make room for a directory if something is written in it: not meant by themselves.
     pub in_the_way: HashMap<Vec<u8>, TargetContent>,
+    /// Files of the present that the file system takes for one of the target with another name, by their keys: they make
+    /// room if that is written.
+    pub aliased: HashMap<Vec<u8>, (Vec<u8>, TargetContent)>,
     pub sparse: Option<HashSet<Vec<u8>>>,
 }
 
@@ -56,8 +59,9 @@ impl Planner<'_, '_> {
         self.check_room()?;
         self.not_saved(walk)?;
         self.not_held(walk)?;
+        self.rename_directories()?;
         let keep = self.kept_directories(walk);
-        self.plan.settle(&keep, self.options.only);
+        self.plan.settle(&keep, self.options.only, self.system);
         Ok(())
     }
 
@@ -133,6 +137,11 @@ impl Planner<'_, '_> {
                 }
                 return Ok(WalkDecision::Done);
             }
+        }
+        if pair.is_aliased
+            && let Some(was) = write::content(walk.present, path, now, &pair.rules.present)
+        {
+            self.aliased.insert(self.system.key(path), (path.to_vec(), was));
         }
         match (now, then) {
             (Some(SideEntry::Repository(now)), Some(SideEntry::Repository(then))) => {

@@ -29,6 +29,34 @@ impl Planner<'_, '_> {
                 self.remove_content(&path, was, PlanReason::InTheWay);
             }
         }
+        let written = self
+            .plan
+            .steps
+            .iter()
+            .filter(|step| matches!(step, RestoreStep::Write { .. }));
+        let keys: Vec<Vec<u8>> = written.map(|step| self.system.key(step.path())).collect();
+        for key in keys {
+            if let Some((path, was)) = self.aliased.remove(&key).filter(|_| !self.removed.contains(&key)) {
+                self.remove_content(&path, was, PlanReason::InTheWay);
+            }
+        }
+    }
+
+    /// Directories that the file system finds by the names that they are to have get those names. Not where only a part is
+    /// meant: what else is in them keeps its path.
+    pub(super) fn rename_directories(&mut self) -> Result<(), Error> {
+        if !self.system.folds || self.options.overlay || self.options.paths.is_some() {
+            return Ok(());
+        }
+        let mut renamed = Vec::new();
+        for directory in self.plan.filled() {
+            let failed = self.io(&directory);
+            if let Some(from) = self.disk.other_name(&directory, self.system).map_err(failed)? {
+                renamed.push(RestoreStep::RenameFolder { from, path: directory });
+            }
+        }
+        self.plan.steps.extend(renamed);
+        Ok(())
     }
 
     /// A directory in the way of a file must hold nothing but what goes away anyway.
@@ -173,8 +201,8 @@ impl Planner<'_, '_> {
     pub(super) fn kept_directories(&self, walk: &PairWalk<'_>) -> HashSet<Vec<u8>> {
         let mut keep = HashSet::new();
         let mut add = |path: &[u8]| {
-            keep.insert(path.to_vec());
-            keep.extend(directories_above(path).map(<[u8]>::to_vec));
+            keep.insert(self.system.key(path));
+            keep.extend(directories_above(path).map(|directory| self.system.key(directory)));
         };
         for directory in &walk.target.lists().empty_dirs {
             add(directory.as_bytes());

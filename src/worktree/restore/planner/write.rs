@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use super::Planner;
+use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, PlanReason};
 use crate::os::dir::FileKind;
+use crate::store::tree;
 use crate::worktree::restore::Error;
 use crate::worktree::restore::content::{TargetContent, Thing};
-use crate::worktree::restore::disk::{DiskEntry, directories_above, split};
+use crate::worktree::restore::disk::{DiskEntry, directories_above};
 use crate::worktree::restore::paths::{FileSystem, PathProblem};
 use crate::worktree::restore::plan::RestoreStep;
+use crate::worktree::restore::proof::Equality;
 use crate::worktree::restore::side::{SideEntry, TreeSide};
 use crate::worktree::restore::sparse;
 use crate::worktree::restore::walk::{DirectoryRules, PairWalk, PathPair};
@@ -67,7 +70,6 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         self.plan.line(Act::Mode, path, PlanReason::Bits { from, to });
-        self.plan.reshapes = true;
         self.plan.steps.push(RestoreStep::Mode {
             path: path.to_vec(),
             was,
@@ -85,7 +87,8 @@ impl Planner<'_, '_> {
         let was = content(walk.present, path, pair.present, &pair.rules.present);
         let there = self.disk.at(path).map_err(self.io(path))?;
         let is_there = matches!(there, DiskEntry::Something(_));
-        if was.is_some() && !is_there && self.is_left_out(walk, path)? {
+        let is_own = self.options.own.is_some_and(|own| own.contains(&RepoPath::from(path)));
+        if was.is_some() && !is_there && !is_own && self.is_left_out(walk, path)? {
             self.plan.line(Act::Skip, path, PlanReason::NotCheckedOut);
             return Ok(());
         }
@@ -94,7 +97,7 @@ impl Planner<'_, '_> {
             self.plan.block(path, BlockReason::Filter(program));
             return Ok(());
         }
-        if was.is_none() && is_there && self.is_there_already(path, &is)? {
+        if was.is_none() && is_there && self.is_there_already(path, &is)? && self.disk.is_exact(path).unwrap_or(true) {
             return Ok(());
         }
         match there {
@@ -134,31 +137,12 @@ impl Planner<'_, '_> {
         {
             self.plan.line(Act::Skip, path, PlanReason::SpecialBits);
         }
-        self.plan.reshapes |= !self.is_plain(path, &is, pair.rules);
         self.plan.steps.push(RestoreStep::Write {
             path: path.to_vec(),
             was,
             is,
         });
         Ok(())
-    }
-
-    /// Whether a snapshot stores what is written here as the blob that it was written from, under the target's rules and
-    /// under those of the present: where only a part is restored, either may hold afterwards.
-    fn is_plain(&mut self, path: &[u8], is: &TargetContent, rules: &DirectoryRules) -> bool {
-        let Thing::File { mode, executable } = is.thing else {
-            return false;
-        };
-        let under_present = TargetContent {
-            attributes: Arc::clone(&rules.present),
-            ..is.clone()
-        };
-        let keeps_mode = self.settings.file_mode && executable == (mode & 0o100 != 0);
-        keeps_mode
-            && !is.raw
-            && !is_rules(path)
-            && self.converter.conversion(path, is).is_none()
-            && self.converter.conversion(path, &under_present).is_none()
     }
 
     /// Whether a file is linked elsewhere, as far as the system shows.
@@ -193,16 +177,18 @@ impl Planner<'_, '_> {
         };
         // What cannot be read is in the way.
         Ok(matches!(
-            self.converter.is_on_disk(directory, name, path, is),
+            self.converter.is_on_disk(directory, name, path, is, Equality::Stored),
             Ok(Some(_))
         ))
     }
 
     pub(super) fn remove(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>, why: PlanReason) -> Result<(), Error> {
         let path = &pair.path[..];
-        if self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false) {
+        let was_ignored =
+            self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false);
+        if was_ignored && !self.was_tracked(walk, path)? {
             // What was saved just because it is in the way need not stay.
-            let path_is = crate::model::path::RepoPath::from(path);
+            let path_is = RepoPath::from(path);
             let is_included = self
                 .options
                 .included
@@ -227,10 +213,17 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
+    /// Whether the target's index had a file there: then it is known to have been gone.
+    fn was_tracked(&self, walk: &PairWalk<'_>, path: &[u8]) -> Result<bool, Error> {
+        let Some(index) = self.options.tracked else {
+            return Ok(false);
+        };
+        Ok(tree::entry(walk.repo, index, &RepoPath::from(path))?.is_some())
+    }
+
     pub(super) fn remove_content(&mut self, path: &[u8], was: TargetContent, why: PlanReason) {
         self.removed.insert(self.system.key(path));
         self.plan.line(Act::Delete, path, why);
-        self.plan.reshapes |= is_rules(path);
         self.plan.steps.push(RestoreStep::Remove {
             path: path.to_vec(),
             was,
@@ -245,11 +238,6 @@ impl Planner<'_, '_> {
         Ok(left_out.contains(path)
             || directories_above(path).any(|directory| left_out.contains(&[directory, b"/"].concat())))
     }
-}
-
-/// Whether a file has rules for the conversion of others.
-fn is_rules(path: &[u8]) -> bool {
-    split(path).1.eq_ignore_ascii_case(b".gitattributes")
 }
 
 /// Whether the text of a link has a name in it that represents a repository's own directory.

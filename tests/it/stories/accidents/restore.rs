@@ -220,7 +220,9 @@ fn b37_files_that_came_later_go_whether_tracked_or_not() {
     world.git(["add", "committed"]).success();
     world.git(["commit", "-qm", "later"]).success();
     world.git(["add", "staged"]).success();
-    done(&world, &["restore", "@"]);
+    // Committed work goes only on the user's word.
+    world.checkpoint(["restore", "@"]).code(4).stderr_has("committed");
+    done(&world, &["restore", "@", "--force"]);
     for name in ["untracked", "staged", "committed"] {
         assert!(!exists(&world, name), "{name}");
     }

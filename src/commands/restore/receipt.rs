@@ -1,0 +1,159 @@
+//! The receipt of a restore, apply, undo or redo, made from its outcome.
+
+use super::RestoreView;
+use crate::{
+    commands::opening::OpenedRepository,
+    ops::{
+        refuse::Refusal,
+        restore::{RecordFate, RestoreOutcome},
+        undo::UndoOutcome,
+    },
+    render::{
+        age,
+        restore::{
+            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, RefusalRow, RestoreCounts, RestoreReceipt,
+            WorktreeRow,
+        },
+    },
+    store::checkpoint::oid,
+};
+
+/// Staged content of the checkpoint that was not restored, and the option that restores it.
+fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
+    let (left, from) = (restored.unstaged, restored.from.as_ref()?);
+    let counts = [(left.staged, "staged"), (left.unmerged, "unmerged")];
+    let words: Vec<_> = counts
+        .into_iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| format!("{n} {word}"))
+        .collect();
+    let what = words.join(", ");
+    let id = oid(from.id);
+    match restored.operation.as_str() {
+        _ if words.is_empty() => None,
+        "restore" => Some(format!(
+            "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
+            id.short()
+        )),
+        _ => Some(format!("nothing is staged ({what} in the checkpoint)")),
+    }
+}
+
+fn stays(taken: &UndoOutcome) -> Vec<WorktreeRow<'_>> {
+    let stays = taken.stays.iter();
+    stays.map(|(path, branch)| WorktreeRow { path, branch }).collect()
+}
+
+pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>) -> RestoreReceipt<'a> {
+    let restored = report.restored;
+    let brought = restored.and_then(|restored| restored.brought.as_ref());
+    let refusals = restored.map(RestoreOutcome::refusals).unwrap_or_default();
+    let done = brought.map(|brought| &brought.done);
+    let dry_run = report.dry_run || restored.is_some_and(|restored| restored.dry_run);
+    let record = match restored.map(|restored| &restored.record) {
+        _ if report.taken.is_some_and(|taken| taken.record) => "restored",
+        None | Some(RecordFate::NotMeant) => "not-meant",
+        Some(RecordFate::Restored(_)) => "restored",
+        Some(RecordFate::Same) => "same",
+        Some(RecordFate::OfAnotherSession) => "of-another-session",
+    };
+    let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
+    let idle =
+        brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing) && record != "restored" && refs.is_empty();
+    // An abort takes the journal away as well, and conflicts are worth a plan.
+    let is_plain =
+        report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
+    let outcome = match () {
+        () if !refusals.is_empty() => "refused",
+        () if dry_run && !(idle && is_plain) => "planned",
+        () if brought.is_some_and(|brought| !brought.is_complete()) => "incomplete",
+        () if restored.is_some_and(|restored| restored.aborted) => "aborted",
+        () if idle && report.taken.is_none() => "nothing",
+        () => "done",
+    };
+    let now = opened.scene().now;
+    RestoreReceipt {
+        schema: "git-checkpoint.restore/1",
+        operation: match report.taken {
+            Some(taken) => taken.direction.word(),
+            None => restored.map_or("restore", |restored| &restored.operation),
+        },
+        outcome,
+        from: restored
+            .and_then(|restored| restored.from.as_ref())
+            .map(|from| CheckpointOrigin {
+                id: oid(from.id),
+                digest: None,
+                session: from.session.as_ref().map(crate::model::name::ShortName::as_str),
+                summary: from
+                    .document
+                    .record
+                    .summary
+                    .as_deref()
+                    .unwrap_or_default()
+                    .lines()
+                    .next()
+                    .unwrap_or_default(),
+                age: age::age(from.document.created_at, now),
+            }),
+        what: report.taken.map(|taken| taken.entry.what.as_str()),
+        safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
+        plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
+        refusals: refusals.iter().map(refused).collect(),
+        files: done.map_or_else(RestoreCounts::default, |done| RestoreCounts {
+            written: done.written,
+            deleted: done.deleted,
+            modes: done.modes,
+            directories: done.directories,
+        }),
+        index: brought.map_or(0, |brought| brought.index.paths.len()),
+        index_lacking: brought
+            .map(|brought| brought.index.lacking.as_slice())
+            .unwrap_or_default(),
+        unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
+        record,
+        refs: refs
+            .iter()
+            .map(|(name, from, to)| MovedRef {
+                name: name.clone(),
+                from: from.clone(),
+                to: to.clone(),
+            })
+            .collect(),
+        stays: report.taken.map(stays).unwrap_or_default(),
+        conflicts: report
+            .conflicts
+            .iter()
+            .map(|(path, verdict)| MergeConflictRow {
+                path: path.clone(),
+                why: verdict.words(),
+            })
+            .collect(),
+        moved: done.map(|done| done.moved.as_slice()).unwrap_or_default(),
+        failed: done
+            .map(|done| {
+                done.failed
+                    .iter()
+                    .map(|(path, why)| FailedPath {
+                        path: path.clone(),
+                        why: why.clone(),
+                    })
+                    .collect()
+            })
+            .unwrap_or_default(),
+        differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
+        stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
+    }
+}
+
+fn refused(refusal: &Refusal) -> RefusalRow {
+    RefusalRow {
+        text: refusal.to_string(),
+        paths: refusal
+            .paths()
+            .into_iter()
+            .map(|(path, why)| (path.quoted(), why))
+            .collect(),
+        yields_to_force: refusal.yields_to_force(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Ignored files that a new working tree takes along, because the user named them: local settings, downloaded tools.
+//!
+//! The patterns are written as in a `.gitignore`, in the setting `checkpoint.forkCopy` and in the file
+//! `.worktreeinclude` at the root. Only ignored files are copied: what is not ignored, the checkpoint has.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::super::{Error, Scene};
+use crate::{model::path::RepoPath, os, store, worktree};
+
+/// The file with patterns at the root of the working tree.
+const FILE: &str = ".worktreeinclude";
+
+/// The files that were named.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    /// Those that were copied.
+    pub(super) copied: Vec<RepoPath>,
+    /// Those that could not be, with the reason.
+    pub(super) failed: Vec<(RepoPath, String)>,
+}
+
+/// Copies the named files of the present working tree to a new one. Nothing there is replaced.
+pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
+    let root = store::work_tree(scene.repo)?;
+    let file = os::read_regular(&root.join(FILE)).unwrap_or_default();
+    let lines = file.split(|byte| *byte == b'\n');
+    let mut patterns: Vec<Vec<u8>> = lines
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec())
+        .collect();
+    patterns.extend(
+        scene
+            .settings
+            .fork_copy
+            .iter()
+            .map(|pattern| pattern.clone().into_bytes()),
+    );
+    patterns.retain(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
+    if patterns.is_empty() {
+        return Ok(Carried::default());
+    }
+    let named = untracked(scene, &patterns)?;
+    let ignored: HashSet<RepoPath> = untracked(scene, &[])?.into_iter().collect();
+    let wanted: Vec<_> = named.into_iter().filter(|path| ignored.contains(path)).collect();
+    let mut carried = Carried::default();
+    for (path, copied) in worktree::copy(root, to, &wanted)? {
+        match copied {
+            Ok(()) => carried.copied.push(path),
+            Err(error) => carried.failed.push((path, os::reason(&error))),
+        }
+    }
+    Ok(carried)
+}
+
+/// The untracked files that patterns choose; without any those that the repository's own rules ignore.
+fn untracked(scene: &Scene<'_>, patterns: &[Vec<u8>]) -> Result<Vec<RepoPath>, Error> {
+    let mut git = store::git(scene.repo).args(["ls-files", "-z", "--others", "--ignored"]);
+    if patterns.is_empty() {
+        git = git.arg("--exclude-standard");
+    }
+    for pattern in patterns {
+        git = git.arg(os::os_string(&[b"--exclude=", &pattern[..]].concat()));
+    }
+    let output = git.run().map_err(store::Error::from)?;
+    let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(RepoPath::from).collect())
+}

@@ -1,0 +1,101 @@
+//! Files as an operation left them, and as they are: whether they were changed since, and what has to stay.
+
+use std::collections::HashSet;
+
+use super::super::{
+    Error, Scene, compose::CurrentSnapshot, plan_runner, refuse::Refusal, restore::short, target_state::TargetState,
+};
+use crate::{
+    model::{id::Oid, path::RepoPath, plan::Act},
+    store::{
+        Repository,
+        checkpoint::{self, object_id},
+        tree,
+        undo::{PathChange, PathState},
+    },
+    worktree::{self, restore::RestorePlan, snapshot::Snapshot},
+};
+
+/// The paths that are not as the operation left them, or in a redo not as they were before it, reported by what is on
+/// the disk: a snapshot does not show what is ignored, and need not show a filtered file as it was written. `repo`
+/// reads the present.
+pub(super) fn moved(
+    scene: &Scene<'_>,
+    is_undo: bool,
+    repo: &Repository,
+    present: &CurrentSnapshot,
+    changes: &[PathChange],
+    before: &Oid,
+) -> Result<Vec<Refusal>, Error> {
+    let Some(snapshot) = &present.snapshot else {
+        return Ok(Vec::new());
+    };
+    let before = object_id(before);
+    let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(short(before)))?;
+    let before = TargetState::of(scene, &before, "the safety checkpoint")?;
+    let mut paths = Vec::new();
+    if is_undo {
+        let states = worktree::restore::states(scene.repo, changes.iter().map(|(path, _)| path))?;
+        for ((path, left), now) in changes.iter().zip(states) {
+            if !is_as_left(repo, snapshot, &before, (path, left), now.as_ref())? {
+                paths.push(path.clone());
+            }
+        }
+    } else {
+        let only = changes.iter().map(|(path, _)| path.clone()).collect();
+        paths = plan_runner::unmet(scene, repo, snapshot, &before, Some(&only))?;
+    }
+    paths.sort();
+    Ok(if paths.is_empty() {
+        Vec::new()
+    } else {
+        vec![Refusal::ChangedSince { paths }]
+    })
+}
+
+/// The changed paths that a plan leaves as they are for a reason, if it changes nothing at all.
+pub(super) fn left_alone(plan: &RestorePlan, changes: &[PathChange]) -> Vec<RepoPath> {
+    if !plan.is_done() {
+        return Vec::new();
+    }
+    let changed: HashSet<&RepoPath> = changes.iter().map(|(path, _)| path).collect();
+    let stays = plan
+        .lines
+        .iter()
+        .filter(|line| matches!(line.act, Act::Keep | Act::Skip));
+    stays
+        .map(|line| line.path.clone())
+        .filter(|path| changed.contains(path))
+        .collect()
+}
+
+/// Whether a path is on the disk as an operation left it.
+fn is_as_left(
+    repo: &Repository,
+    snapshot: &Snapshot,
+    before: &TargetState,
+    (path, left): (&RepoPath, &PathState),
+    now: Option<&PathState>,
+) -> Result<bool, Error> {
+    let bits_count = worktree::restore::keeps_bits(repo)?;
+    Ok(match (left, now) {
+        (PathState::Directory, _) => true,
+        // A directory that went away and is there again is in the way of nothing.
+        (PathState::Absent, Some(PathState::Directory)) => {
+            tree::has_directory(repo, before.tree, path)? || before.lists.empty_dirs.contains(path)
+        }
+        (
+            PathState::File { bits, digest },
+            Some(PathState::File {
+                bits: now_bits,
+                digest: now,
+            }),
+        ) => digest == now && (!bits_count || bits == now_bits),
+        (PathState::Stored { mode, id }, _) => {
+            let is_held = snapshot.lists.held.iter().any(|held| held.path == *path);
+            let now = tree::entry(repo, snapshot.tree, path)?;
+            is_held || now.is_some_and(|now| (now.mode, &now.id) == (*mode, id))
+        }
+        (left, now) => Some(left) == now,
+    })
+}

@@ -1,0 +1,85 @@
+//! Files that were written, and names that came and went, brought to the disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use super::ChangedPath;
+use crate::model::path::RepoPath;
+use crate::os::dir::Dir;
+use crate::store::Repository;
+use crate::store::undo::PathState;
+use crate::worktree::restore::Error;
+use crate::worktree::restore::disk::{directories_above, split};
+
+/// More directories and files than this are not synced one by one, but with all that is on their file systems.
+const SINGLE: usize = 64;
+
+/// Brings changes to the disk. A file that is gone or was replaced meanwhile is none of ours any more.
+pub(super) fn sync(repo: &Repository, changes: &[ChangedPath]) -> Result<(), Error> {
+    let Some(root_path) = repo.workdir().filter(|_| !changes.is_empty()) else {
+        return Ok(());
+    };
+    let failed = |path: &[u8]| Error::io("write to the disk", root_path.join(RepoPath::from(path).to_string()));
+    let root = Dir::open(root_path).map_err(Error::io("open", root_path))?;
+    let directories: BTreeSet<&[u8]> = changes.iter().map(|change| split(change.path.as_bytes()).0).collect();
+    let mut opened = Vec::new();
+    for directory in directories {
+        let nearest = std::iter::once(directory)
+            .chain(directories_above(directory))
+            .chain([&b""[..]]);
+        if let Some(dir) = nearest.map(|directory| root.below(directory)).find_map(Result::ok) {
+            opened.push((directory, dir));
+        }
+    }
+    if opened.len() + changes.len() > SINGLE && by_file_system(&opened, root_path)? {
+        return Ok(());
+    }
+    for change in changes {
+        let path = change.path.as_bytes();
+        let (directory, name) = split(path);
+        let is_file = matches!(change.state, PathState::File { .. });
+        let at = opened.binary_search_by(|(known, _)| known.cmp(&directory));
+        if let (true, Ok(at)) = (is_file, at)
+            && let Ok(file) = opened[at].1.file(name)
+        {
+            synced(file.sync_all()).map_err(failed(path))?;
+        }
+    }
+    for (directory, dir) in &opened {
+        synced(dir.sync()).map_err(failed(directory))?;
+    }
+    Ok(())
+}
+
+/// Syncs every file system that the directories are on. `false` where the system cannot.
+fn by_file_system(opened: &[(&[u8], Dir)], root: &Path) -> Result<bool, Error> {
+    let mut devices = BTreeMap::new();
+    for (_, dir) in opened {
+        let meta = dir.meta().map_err(Error::io("look at", root))?;
+        devices.entry(meta.dev).or_insert(dir);
+    }
+    for dir in devices.values() {
+        match dir.sync_file_system() {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => return Err(Error::io("write to the disk", root)(error)),
+        }
+    }
+    Ok(true)
+}
+
+/// Some file systems have no such call for some kinds of files: what they promise without it is all that there is.
+fn synced(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if is_unsupported(&error) => Ok(()),
+        result => result,
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+    )
+}

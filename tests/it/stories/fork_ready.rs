@@ -1,0 +1,172 @@
+//! Forks in working trees of their own that are ready to run: files as saved or a word that they are not, ignored files that
+//! were named, the user's own hook.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::World;
+
+fn hook(world: &World, text: &str) {
+    world.file(".git/hooks/post-checkout", format!("#!/bin/sh\n{text}\n"));
+    let path = world.path(".git/hooks/post-checkout");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// What was tracked and deleted is known to have been gone, whatever rules ignore it by then.
+#[test]
+fn a_tracked_file_that_was_deleted_is_not_an_ignored_one() {
+    for (rule, path) in [
+        ("/dist\n", "dist/app.js"),
+        ("dist/\n", "dist/app.js"),
+        ("*.js\n", "dist/app.js"),
+        ("app.js\n", "app.js"),
+        ("*\n!.gitignore\n", "deep/er/app.js"),
+    ] {
+        let world = World::with_commit();
+        world.file(path, "old\n");
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "built"]).success();
+        std::fs::remove_file(world.path(path)).unwrap();
+        world.file(".gitignore", rule);
+        world.checkpoint(["save", "--session", "s", "-m", "gone"]).success();
+        world
+            .checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk"])
+            .success();
+        assert!(!world.path(format!("../fk/{path}")).exists(), "{rule}");
+        world.git(["checkout", "-q", "--", path]).success();
+        world.checkpoint(["restore", "s"]).success();
+        assert!(!world.path(path).exists(), "{rule}");
+        world.checkpoint(["undo"]).success();
+        assert_eq!(world.read(path), b"old\n", "{rule}");
+        // One that the checkpoint did not track stays: nobody knows whether it was there.
+        world.file("local.js", "built since\n");
+        world.file("dist/local.js", "built since\n");
+        world.checkpoint(["restore", "s", "--force"]).success();
+        if rule == "*.js\n" {
+            assert_eq!(world.read("dist/local.js"), b"built since\n", "{rule}");
+        }
+    }
+}
+
+/// A fork whose files could not be brought says so, in words, in JSON and by its exit status.
+#[test]
+fn a_fork_whose_files_are_not_as_saved_says_so() {
+    let world = World::with_commit();
+    world.file("place/ignored.o", "tracked although ignored\n");
+    world.git(["add", "-f", "-A"]).success();
+    world.git(["commit", "-qm", "one"]).success();
+    // A file takes the place of the directory, in which the new working tree's hook leaves something ignored.
+    std::fs::remove_dir_all(world.path("place")).unwrap();
+    world.file("place", "a file now\n");
+    world.file("work", "three days of work\n");
+    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+    world.git(["config", "filter.drop.clean", "cat"]).success();
+    world
+        .git(["config", "filter.drop.smudge", "touch place/left.tmp; cat"])
+        .success();
+    world.file(".git/info/attributes", "ignored.o filter=drop\n");
+    world.file(".git/info/exclude", "*.tmp\n");
+    let json = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]);
+    if world.path("../fk/place/left.tmp").exists() {
+        let answer = json.code(4).stdout_json();
+        assert_eq!(answer["forks"][0]["worktree"]["complete"], false);
+        json.stderr_has("not as they were").stderr_has("in the way");
+        assert!(!world.path("../fk/work").exists());
+    } else {
+        assert_eq!(json.success().stdout_json()["forks"][0]["worktree"]["complete"], true);
+        assert_eq!(world.read("../fk/work"), b"three days of work\n");
+    }
+}
+
+#[test]
+fn named_ignored_files_go_along() {
+    let world = World::with_commit();
+    world.file(".gitignore", ".env\n.env.*\nlocal/\n*.o\n!.env.example\n");
+    world.file(".env.example", "KEY=\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "rules"]).success();
+    for (path, text) in [
+        (".env", "KEY=1\n"),
+        (".env.test", "KEY=2\n"),
+        ("local/settings.json", "{}\n"),
+        ("local/deep/er/x", "x\n"),
+        ("build/a.o", "object\n"),
+        ("untracked", "not ignored\n"),
+    ] {
+        world.file(path, text);
+    }
+    std::fs::set_permissions(world.path(".env"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink("settings.json", world.path("local/link")).unwrap();
+    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+    world
+        .checkpoint(["fork", "s", "--name", "none", "--worktree", "../none"])
+        .success()
+        .stdout_lacks("copied");
+    assert!(!world.path("../none/.env").exists());
+    // Patterns of the project and of the user, as in a .gitignore.
+    world.file(".worktreeinclude", "# what we need\n.env*\n/untracked\n");
+    world.git(["config", "checkpoint.forkCopy", "local/"]).success();
+    let forked = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk"]);
+    forked.success().stdout_has("copied").stdout_has("5 ignored files");
+    for path in [".env", ".env.test", "local/settings.json", "local/deep/er/x"] {
+        assert_eq!(world.read(format!("../fk/{path}")), world.read(path), "{path}");
+    }
+    let mode = std::fs::metadata(world.path("../fk/.env"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let link = std::fs::read_link(world.path("../fk/local/link")).unwrap();
+    assert_eq!(link, std::path::Path::new("settings.json"));
+    assert!(!world.path("../fk/build").exists());
+    // What is not ignored is the checkpoint's business.
+    assert_eq!(world.read("../fk/untracked"), b"not ignored\n");
+    let status = world.command("git", ["status", "--porcelain"]).within("../fk").run();
+    status.success().stdout_lacks("env");
+}
+
+#[test]
+fn the_users_own_hook_runs_once_the_files_are_there() {
+    let world = World::with_commit();
+    world.file("package", "first\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "package"]).success();
+    world.file("package", "saved\n");
+    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+    hook(
+        &world,
+        "cp package installed; echo \"$@\" >arguments; echo setting up >&2",
+    );
+    let forked = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk"]);
+    forked.success().stderr_has("post-checkout: setting up");
+    assert_eq!(world.read("../fk/installed"), b"saved\n");
+    let head = world.git_line(["rev-parse", "HEAD"]);
+    let arguments = format!("{} {} 1\n", "0".repeat(head.trim().len()), head.trim());
+    assert_eq!(String::from_utf8(world.read("../fk/arguments")).unwrap(), arguments);
+    // One that fails is reported, and the fork is there.
+    hook(&world, "echo no network >&2; exit 3");
+    let forked = world.checkpoint(["fork", "s", "--name", "g", "--worktree", "../gk"]);
+    forked
+        .success()
+        .stderr_has("post-checkout: no network")
+        .stderr_has("ended with 3");
+    assert_eq!(world.read("../gk/package"), b"saved\n");
+    // Saving runs none.
+    world.file("package", "more\n");
+    world
+        .checkpoint(["save", "-m", "more"])
+        .success()
+        .stderr_lacks("no network");
+}
+
+/// A checkout that fails leaves no branch behind.
+#[test]
+fn a_work_tree_that_cannot_be_made_leaves_no_branch() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "--session", "s", "-m", "saved", "--allow-empty"])
+        .success();
+    world.file("file", "in the way\n");
+    let forked = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "file/below"]);
+    assert!(!forked.is_success());
+    assert_eq!(world.git_line(["branch", "--list", "checkpoint/f"]), "");
+}
