@@ -4,6 +4,10 @@
 //! from, where it is of a fork, else against the commit that it was saved at. Nothing is staged; conflicts are unmerged
 //! entries of the index, so that git and its tools know them.
 
+mod resolution;
+
+pub use resolution::{is_last, unmerged_paths};
+
 use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
@@ -13,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Error, Scene, compare,
-    compose::{self, CurrentSnapshot},
+    compose::CurrentSnapshot,
     pathspecs,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
     refuse,
@@ -37,9 +41,8 @@ use crate::{
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
         merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
-        objects::Writer,
         pathspec::PathFilter,
-        tree, undo,
+        tree,
     },
     worktree::restore::journal::{self, Journal},
 };
@@ -268,28 +271,6 @@ fn run(
         },
         conflicts: conflicts.into_inner(),
     })
-}
-
-/// Fails unless an apply is what undo comes to.
-pub fn is_last(scene: &Scene<'_>) -> Result<(), Error> {
-    let list = undo::read(scene.repo)?;
-    match list.undoable() {
-        Some(entry) if entry.operation == "apply" => Ok(()),
-        _ => Err(Error::NothingTo { what: "go back from" }),
-    }
-}
-
-/// The unmerged paths of the index.
-pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
-    let snapshot = compose::snapshot(scene, &Writer::memory(scene.repo), &[])?;
-    let mut paths: Vec<_> = snapshot
-        .lists
-        .conflicts
-        .into_iter()
-        .map(|conflict| conflict.path)
-        .collect();
-    paths.dedup();
-    Ok(paths)
 }
 
 fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, Error> {
