@@ -68,7 +68,7 @@ pub(super) fn session_for_command(scene: &Scene<'_>) -> Result<Option<SessionCho
     }
 }
 
-/// The session that [`meant`] finds, where it was noted what its latest checkpoint says.
+/// The session that `requested` finds, where it was noted what its latest checkpoint says.
 pub(super) fn session_for_command_noted(scene: &Scene<'_>) -> Result<Option<(ShortName, SessionRecord)>, Error> {
     let current = match scene.session {
         Some(_) => None,
@@ -83,7 +83,7 @@ pub(super) fn session_for_command_noted(scene: &Scene<'_>) -> Result<Option<(Sho
     Ok(noted.filter(is_it).map(|noted| (name.clone(), noted)))
 }
 
-/// The session that [`meant`] finds, by name and latest commit, also when that commit is damaged: for commands that
+/// The session that `requested` finds, by name and latest commit, also when that commit is damaged: for commands that
 /// look at damage.
 pub(super) fn commit_for_command(scene: &Scene<'_>) -> Result<Option<(ShortName, ObjectId)>, Error> {
     if let Some(noted) = session_for_command_noted(scene)? {

@@ -1,6 +1,6 @@
 //! Every object below a tree, read and hashed.
 //!
-//! Not git's connectivity check: contents are read [strictly](super::objects::Strict), so that a flipped bit is found
+//! Not git's connectivity check: contents are read strictly, so that a flipped bit is found
 //! whether the object is loose or packed, and also one that git alone would stumble over. What was found out about an
 //! object is kept, so that checkpoints that share their files are checked at the price of what differs, and damage is
 //! reported for each checkpoint that shares it.
