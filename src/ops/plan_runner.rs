@@ -191,6 +191,8 @@ struct PreparedPlan {
     goal: TargetState,
     plan: RestorePlan,
     plain: Option<Plain>,
+    /// The reasons against it, judged by the present as a save would have it.
+    refusals: Vec<Refusal>,
     sealed: Vec<objects::SealedObjects>,
 }
 
@@ -271,10 +273,11 @@ impl<'a> PlanRunner<'a> {
             goal,
             plan,
             plain,
+            refusals,
             sealed,
         } = self.prepare()?;
         let index = self.index(&repo, &present, &goal)?;
-        self.brought.refusals = (job.refuse)(&repo, &present, &plan)?;
+        self.brought.refusals = refusals;
         if !plan.blocked.is_empty() {
             self.brought.refusals.push(Refusal::Blocked {
                 paths: plan.blocked.clone(),
@@ -369,6 +372,7 @@ impl<'a> PlanRunner<'a> {
             goal = (job.goal)(&repo, &present)?;
             plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
         }
+        let refusals = (job.refuse)(&repo, &present, &plan)?;
         let mut plain = None;
         if !job.dry_run
             && let Some(snapshot) = &mut present.snapshot
@@ -398,6 +402,7 @@ impl<'a> PlanRunner<'a> {
             goal,
             plan,
             plain,
+            refusals,
             sealed,
         })
     }
