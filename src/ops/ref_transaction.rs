@@ -11,6 +11,7 @@ use crate::{
         self, ObjectId,
         checkpoint::oid,
         current::{self, CurrentPointer},
+        facts,
         objects::SealedObjects,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -117,10 +118,13 @@ pub(super) fn not_current(error: &store::Error, remedy: &str) -> String {
 
 /// The current session and its latest checkpoint once refs have moved.
 pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[RefUpdate]) -> Standing {
+    // An unreadable HEAD is reported by whoever needs it.
+    let branch = facts::branch(scene.repo).unwrap_or_default();
     let Some(session) = &current.session else {
         return Standing {
             session: None,
             tip: None,
+            branch,
         };
     };
     let name = session::ref_name(&session.name);
@@ -132,6 +136,7 @@ pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[Ref
     Standing {
         session: Some(session.id.clone()),
         tip: tip.map(oid),
+        branch,
     }
 }
 

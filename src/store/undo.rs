@@ -56,6 +56,9 @@ pub struct Standing {
     pub session: Option<String>,
     /// Its latest checkpoint.
     pub tip: Option<Oid>,
+    /// The branch that was checked out; `None` on a detached HEAD and in older entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 /// One thing to take back.

@@ -253,6 +253,8 @@ impl SaveAttempt<'_> {
             id: receipt.document.session.id.clone(),
             name: composed.name.clone(),
         };
+        // Which branch a session came from follows from its latest checkpoint, which is about to be another one.
+        let current = current::read(scene.repo);
         if composed.parent.is_none() {
             self.begin_current(&whom)?;
         }
@@ -281,7 +283,7 @@ impl SaveAttempt<'_> {
         let trouble = [
             cleared,
             store::chat::forget(scene.repo, &whom.id, &receipt.document.folded, scene.wait),
-            self.move_current(&whom),
+            current.and_then(|now| current::write(scene.repo, &self.next_current(&now, &whom))),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
         let trouble = trouble.into_iter().filter_map(Result::err);
@@ -374,13 +376,7 @@ impl SaveAttempt<'_> {
         Ok(())
     }
 
-    /// Makes the saved session current, or ends its being so.
-    fn move_current(&self, whom: &SessionRef) -> Result<(), store::Error> {
-        let now = current::read(self.scene.repo)?;
-        current::write(self.scene.repo, &self.next_current(&now, whom))
-    }
-
-    /// A session named for this command only does not become current when another one is.
+    /// The pointer once the session is saved: it is current, or ends its being so. A session named for this command only does not become current when another one is.
     fn next_current(&self, now: &current::CurrentPointer, whom: &SessionRef) -> current::CurrentPointer {
         if self.request.leave {
             now.left(&whom.id)

@@ -1,10 +1,13 @@
 //! Whether the latest command is the one that undo comes to.
 
 use super::super::{Error, Scene, ref_transaction::standing as standing_of};
-use crate::store::{
-    checkpoint::{self, object_id},
-    current,
-    undo::UndoEntry,
+use crate::{
+    model::id::Oid,
+    store::{
+        checkpoint::{self, object_id},
+        current,
+        undo::{Effect, UndoEntry},
+    },
 };
 
 /// Fails if a command came since that is not on the list: whoever says undo may mean that one.
@@ -14,10 +17,14 @@ pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
     };
     let now = current::read(scene.repo)?;
     let now = standing_of(scene, &now, &[]);
-    if now == *standing {
+    if (&now.session, &now.tip) == (&standing.session, &standing.tip) {
         return Ok(());
     }
-    let tip = now.tip.as_ref().map(object_id);
+    let is_own = |tip: &Oid| {
+        let made = |effect: &Effect| matches!(effect, Effect::Ref { new: Some(new), .. } if new == tip);
+        entry.effects.iter().any(made)
+    };
+    let tip = now.tip.as_ref().filter(|tip| !is_own(tip)).map(object_id);
     let tip = tip.and_then(|tip| checkpoint::load(scene.repo, tip).ok());
     // A session that was only switched to has a latest checkpoint from before.
     let is_new = |tip: &checkpoint::Checkpoint| {
@@ -26,6 +33,8 @@ pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
     };
     let command = match &tip {
         Some(tip) if is_new(tip) => tip.document.kind.word(),
+        // The branch says which session is current; git changed it.
+        _ if standing.branch.is_some() && now.branch != standing.branch => return Ok(()),
         _ => "switch",
     };
     Err(Error::NotLast {

@@ -94,6 +94,9 @@ impl Reader {
         // A short id may be of digits alone, so that it is reported by its length.
         let short = Regex::new(r"\b[0-9a-f]{8}\b").unwrap();
         let text = short.replace_all(&text, "<short>");
+        // Delimiters and ids of items are random.
+        let random = Regex::new(r"\b(BEGIN|END|decision|task|todo|blocker) ([a-z2-7]{16}|[a-z2-7]{8})\b").unwrap();
+        let text = random.replace_all(&text, "$1 <random>");
         // Trailing spaces are for nobody.
         let lines: Vec<_> = text.lines().map(str::trim_end).collect();
         self.world.normal(lines.join("\n").trim_end())

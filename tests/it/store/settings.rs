@@ -16,7 +16,7 @@ fn settings_come_from_files_and_the_command_line() {
     let settings = Settings::read(&open(&world)).unwrap();
     assert_eq!(settings.max_file_size, 50 << 20);
     assert_eq!(settings.lock_timeout, Duration::from_secs(30));
-    assert_eq!(settings.exclude, [".env*", "*.pem", "*.key", "id_*"]);
+    assert!(settings.exclude.is_empty(), "what is left out is decided by content");
     assert_eq!(settings.redact, Redact::On);
     world.git(["config", "checkpoint.maxFileSize", "1k"]).success();
     world.git(["config", "--add", "checkpoint.exclude", "*.iso"]).success();

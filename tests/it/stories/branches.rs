@@ -258,7 +258,7 @@ fn what_is_taken_back_comes_back_to_its_branch() {
     world.checkpoint(["finish"]).success();
     world.git(["switch", "-q", "main"]).success();
     save(&world, &["-m", "another branch"]);
-    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo", "--older"]).success();
     assert_eq!(current(&world), "main");
     world.git(["switch", "-q", "-"]).success();
     assert_eq!(current(&world), "feature-token-auth");

@@ -97,7 +97,10 @@ fn a_paused_session_comes_in_with_its_time_and_is_not_imported_twice() {
 
     // Undo takes it back, redo brings it again.
     world.checkpoint(["import", "--all"]).success();
-    world.checkpoint(["undo"]).success().stdout_has("imported session");
+    world
+        .checkpoint(["undo", "--older"])
+        .success()
+        .stdout_has("imported session");
     world.git(["rev-parse", "--verify", "--quiet", name]).code(1);
     world.checkpoint(["redo"]).success();
     assert_eq!(world.git_line(["rev-parse", name]), tip);

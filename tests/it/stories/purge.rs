@@ -350,7 +350,7 @@ fn other_work_trees_forget_it_too_and_an_unfinished_restore_is_waited_for() {
     collect_garbage(&world, &receipt);
     assert!(!has(&everything(&world), "needle"));
     all_is_whole(&world);
-    there(&["undo", "--force"]).success();
+    there(&["undo", "--force"]).code(4).stderr_has("conf/secret");
 }
 
 #[test]

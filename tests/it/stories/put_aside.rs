@@ -181,13 +181,14 @@ fn onto_other_commits_the_changes_are_merged_and_staged_again() {
         .git(["status", "--porcelain"])
         .success()
         .stdout_is("M  README.md\n M src/main.txt\n");
-    // Where the same lines changed there is a conflict, and the index stays as it is.
+    // Where the same lines changed there is a conflict, and the index has its stages.
     world.checkpoint(["undo"]).success();
     is_clean(&world, &[]);
     world.file("README.md", "other\n");
     world.git(["commit", "-qam", "the same line"]).success();
     world.checkpoint(["resume", "--apply"]).code(1).stdout_has("conflict");
-    world.git(["diff", "--cached", "--quiet"]).success();
+    assert_eq!(world.git_line(["ls-files", "--unmerged"]).lines().count(), 3);
+    assert_eq!(world.git_line(["diff", "--name-only", "--diff-filter=U"]), "README.md");
 }
 
 #[test]

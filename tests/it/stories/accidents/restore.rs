@@ -117,6 +117,7 @@ fn b31_b35_b40_deletions_are_shown_proven_and_taken_back() {
 #[test]
 fn b35_a_directory_that_no_checkpoint_holds_does_not_yield() {
     let world = World::with_commit();
+    world.git(["config", "checkpoint.exclude", ".env*"]).success();
     world.file(".env", "TOKEN=then");
     world.git(["add", "-f", ".env"]).success();
     save(&world, "then");
@@ -178,7 +179,7 @@ fn b34_files_do_not_come_from_another_history() {
     world.git(["checkout", "-q", "--orphan", "other"]).success();
     world.git(["commit", "-qm", "other"]).success();
     world.file("a", "now");
-    let refused = world.checkpoint(["restore", "@"]);
+    let refused = world.checkpoint(["restore", "main"]);
     refused
         .code(4)
         .stderr_has("does not come after")
