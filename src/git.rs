@@ -71,7 +71,7 @@ pub const OF_ONE_REPOSITORY: &[&str] = &[
 #[non_exhaustive]
 pub enum Error {
     /// There is no `git` in any directory of `PATH` that is not relative.
-    #[error("cannot find the program 'git' in any folder of PATH")]
+    #[error("cannot find the program 'git' in any directory of PATH")]
     NoGit,
     /// The child could not be started, written to or read from.
     #[error("cannot run 'git {command}': {}", crate::os::reason(source))]

@@ -16,7 +16,7 @@ use crate::model::{
     time::Timestamp,
 };
 
-/// What a reader has to remember between two readings of a growing file.
+/// State of a reader between two readings of a growing file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
@@ -40,7 +40,7 @@ pub struct State {
     /// The to-do list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<TaskItem>,
-    /// What the reader of one agent has to remember, by its own names.
+    /// State of the reader of one agent, by its own names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     marks: BTreeMap<String, String>,
     /// Records that the reader does not know, by their type, in all readings.
@@ -78,7 +78,7 @@ pub struct MessageUpdate {
     pub replaces: Option<String>,
 }
 
-/// What a reader folds the records of a file into.
+/// Result into which a reader folds the records of a file.
 #[derive(Debug)]
 pub struct Fold {
     agent: &'static str,
@@ -148,7 +148,7 @@ impl Fold {
         self.state.turn.as_ref()
     }
 
-    /// What was remembered under this name.
+    /// State under this name.
     pub(super) fn mark(&self, name: &str) -> Option<&str> {
         self.state.marks.get(name).map(String::as_str)
     }

@@ -10,12 +10,12 @@ use crate::model::json;
 /// The longest line that is parsed: 64 MiB. The record of a longer one is skipped, so that memory stays bounded.
 pub const LINE_LIMIT: usize = 64 << 20;
 
-/// What was noticed in a file.
+/// Findings about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Lines that were read only after a repair, and which: line, counted from 1, and what it was.
     pub repaired: Vec<(usize, &'static str)>,
-    /// What could not be taken: line and why.
+    /// Lines that could not be read, with the reason.
     pub skipped: Vec<(usize, String)>,
 }
 
@@ -41,7 +41,7 @@ pub struct Splitter {
     /// The bytes of an open line that is too long to hold.
     skipping: u64,
     half: Option<Half>,
-    /// What was noticed.
+    /// Findings.
     pub report: Report,
 }
 

@@ -13,7 +13,7 @@ use crate::model::time::Timestamp;
 /// The outcome of a reading.
 #[derive(Debug)]
 pub struct Reading {
-    /// What the next reading goes on from.
+    /// State from which the next reading continues.
     pub state: State,
     /// The messages, in the order of the file. One may come again as its newer state.
     pub messages: Vec<MessageUpdate>,
@@ -25,13 +25,13 @@ pub struct Reading {
     pub tasks: Option<Vec<TaskItem>>,
     /// Records that were read.
     pub records: u64,
-    /// Records that the reader does not know, by their type. They are in the file that is kept beside the chat.
+    /// Records that the reader does not know, by their type. They are in the file that is kept next to the chat.
     pub unknown: BTreeMap<String, u64>,
     /// The bytes up to which all was read. What is behind them, a torn last line, waits.
     pub taken: u64,
     /// The lines before that.
     pub lines: usize,
-    /// What was noticed on the way.
+    /// Findings about the file.
     pub report: Report,
 }
 

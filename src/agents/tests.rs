@@ -1,4 +1,4 @@
-//! What all readers have in common: a file read in parts gives what the whole gives, and no bytes make them fail.
+//! Properties of all readers: a file read in parts gives what the whole gives, and no bytes make them fail.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The one form of a session that every reader gives beside turns and messages: facts, helpers and tasks.
+//! The one form of a session that every reader gives next to turns and messages: facts, helpers and tasks.
 
 use crate::model::record::TaskStatus;
 pub use crate::model::turn::{Ending, TokenUsage, Turn};
@@ -64,7 +64,7 @@ pub struct HelperRun {
 pub struct TaskItem {
     /// The agent's own id of it, or its place in the list.
     pub id: String,
-    /// What is to be done.
+    /// The task in words.
     pub title: String,
     /// How far it is.
     pub status: TaskStatus,

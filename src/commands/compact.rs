@@ -220,7 +220,7 @@ fn warn(context: &Context, prepared: &PreparedSummary) {
     }
 }
 
-/// The text of a request beside its messages.
+/// The text of a request next to its messages.
 fn fixed(opened: &OpenedRepository, chat: &SessionChat<'_>) -> Result<String, CommandError> {
     let checkpoint = render::checkpoint(&contents::of_chat(&opened.scene(), chat));
     Ok(request::fixed(&opened.scene(), chat, &checkpoint)?)

@@ -21,7 +21,7 @@ use crate::{
 
 /// Keep what the project is about with the session
 ///
-/// It is saved as 'context.md' beside the record and is part of every request.
+/// It is saved as 'context.md' next to the record and is part of every request.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -66,7 +66,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-/// Replaces one of the texts beside the record by a file.
+/// Replaces one of the texts next to the record by a file.
 pub(super) fn set(
     whom: &IdentityArgs,
     file: &std::path::Path,

@@ -147,7 +147,7 @@ impl From<Error> for CommandError {
                 of(FailureKind::Invalid).hint("the file was left as it is; mend it, then try again")
             }
             Error::TooBroad { .. } => of(FailureKind::Fatal)
-                .hint("make a repository of the folder you work in, or if you mean it:")
+                .hint("make a repository of the directory you work in, or if you mean it:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
             Error::Finished { ref session, .. } => {
                 of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))

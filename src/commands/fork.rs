@@ -39,7 +39,7 @@ Examples:
   Try something else from where you are, and come back later:
     git checkpoint fork @ --name try-winnow
     git checkpoint switch -
-  Beside the present work, in a folder of its own:
+  Beside the present work, in a directory of its own:
     git checkpoint fork auth~2 --name try-winnow --worktree ../try
   One session for each option of a fork point, each in its folder:
     git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]

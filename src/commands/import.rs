@@ -28,10 +28,10 @@ const NAMED: usize = 10;
 ///
 /// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session directories leave, and chats as JSON or
 /// JSON lines. Each foreign session becomes a session here, its checkpoints a chain in their order, with the times they
-/// had; what has no place in the record is kept in 'extra', and files of free form beside it. Sources are only read.
+/// had; what has no place in the record is kept in 'extra', and files of free form next to it. Sources are only read.
 /// What is here already is not imported again; 'git checkpoint undo' takes an import back.
 ///
-/// Exits with 7 when something of a source could not be used; the rest is imported all the same.
+/// Exits with 7 when something of a source could not be used; the rest is imported even so.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

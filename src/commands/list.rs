@@ -236,7 +236,7 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
 fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
     let all = undelete::trash(&scene)?;
-    let at = |deleted: &undelete::Deleted| Timestamp::from_unix(deleted.at, 0);
+    let at = |deleted: &undelete::TrashedSession| Timestamp::from_unix(deleted.at, 0);
     if context.ui.options().json {
         let rows: Vec<_> = all
             .iter()

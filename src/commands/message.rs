@@ -386,7 +386,7 @@ impl Rows {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     All,
-    /// What the person and the model said to each other.
+    /// Texts of the person and the model.
     Texts,
 }
 

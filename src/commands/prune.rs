@@ -98,10 +98,10 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
 /// Part of an autosave that undo cannot restore: a deleted ref takes its reflog along.
 const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
 
-/// What frees the disk when the trash has been emptied.
+/// Command that frees the disk when the trash has been emptied.
 const GC: &str = "the disk is freed by git's own garbage collection: git gc --prune=now";
 
-/// What frees the disk before that.
+/// Command that frees the disk before that.
 const TRASH_AND_GC: &str = "the disk is freed by emptying the trash and by git's own garbage collection:\n\
                             git checkpoint prune --trash && git gc --prune=now";
 

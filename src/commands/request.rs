@@ -95,7 +95,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let built = request::build(
         &scene,
         &ContextRequest {
-            fence: preface.is_some().then_some(&around as request::Fencing<'_>),
+            fence: preface.is_some().then_some(&around as request::FenceText<'_>),
             preface: preface.as_deref().unwrap_or_default(),
             checkpoint: render::checkpoint(&contents::of_chat(&scene, &chat)),
             user,

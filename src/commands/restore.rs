@@ -481,7 +481,7 @@ pub(super) struct RestoreView<'a> {
     pub(super) dry_run: bool,
     /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.
     pub(super) paths: &'a str,
-    /// The command that does it all the same.
+    /// The command that does it even so.
     pub(super) force: &'a str,
     /// The JSON that the receipt becomes a part of, as `files`.
     pub(super) within: Option<serde_json::Value>,
@@ -579,13 +579,13 @@ fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandErr
                         report.paths
                     ))
                     .hint(format!(
-                        "or open it in its own working tree: git checkpoint fork {selector} --worktree <folder>"
+                        "or open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
                     ))
                     .hint(format!("or go there first: git switch -c <branch> {}", saved.short()));
             }
             Refusal::OtherWorktree { .. } => {
                 error = error.hint(format!(
-                    "open it in its own working tree: git checkpoint fork {selector} --worktree <folder>"
+                    "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
                 ));
             }
             Refusal::Reverts { .. } => {

@@ -29,7 +29,7 @@ use crate::{
         count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
         receipt,
-        resume::{Autosave, LastMessage, Lost, Resume},
+        resume::{Autosave, LastMessage, LostCheckpoints, Resume},
         sessions::{SessionRow, SessionTable},
         slot::Slot,
         text::TextLine,
@@ -473,7 +473,7 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
         draft_operations: resumed.draft,
         autosave: resumed.autosave.as_ref().map(offer_of),
         recovered: resumed.recovered.as_ref().map(offer_of),
-        lost: resumed.lost.as_ref().map(|(damage, checkpoints)| Lost {
+        lost: resumed.lost.as_ref().map(|(damage, checkpoints)| LostCheckpoints {
             checkpoints: *checkpoints,
             damage,
         }),

@@ -1,4 +1,4 @@
-//! `git checkpoint setup`: manual pages beside the program, so that `git checkpoint --help` opens one, and completion
+//! `git checkpoint setup`: manual pages next to the program, so that `git checkpoint --help` opens one, and completion
 //! for the shells. Nothing else of the machine is touched, and `--uninstall` takes all of it back.
 //!
 //! Everything is made from the command's own definition, which comes in as an argument: a new command needs no line here.
@@ -39,7 +39,7 @@ enum SetupTarget {
 
 /// Install manual pages and shell completion
 ///
-/// Writes the manual pages beside the program, where `man` finds them, and the completion of `git checkpoint <TAB>` for
+/// Writes the manual pages next to the program, where `man` finds them, and the completion of `git checkpoint <TAB>` for
 /// bash, zsh and fish into your home. Only files that this command wrote are replaced or removed, so it may be run again
 /// after each update.
 ///
@@ -85,7 +85,7 @@ Examples:
 /// Runs it.
 ///
 /// # Errors
-/// [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are installed all the same.
+/// [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are installed even so.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let Context { env, ui } = context;
     let command = super::program(env);
@@ -239,7 +239,7 @@ fn hints(args: &Args, steps: &[InstallStep], env: &Environment, ui: &Ui) {
         && !directories.iter().any(|f| f.parent() == beside.parent())
     {
         ui.warning(&format!(
-            "no folder beside '{}' is in PATH, so that man does not find the pages",
+            "no directory beside '{}' is in PATH, so that man does not find the pages",
             beside.display()
         ));
     }

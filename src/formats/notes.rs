@@ -116,7 +116,7 @@ impl RecordNotes {
             .find(|(name, _)| *name == list)
             .map_or("text", |(_, field)| field);
         let mut given = item.0;
-        // `agent_history` and `delegations` have the text beside the agent.
+        // `agent_history` and `delegations` have the text next to the agent.
         let text = given.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut map = Map::new();
         let foreign = given.shift_remove("id").and_then(|id| id.as_str().map(str::to_owned));

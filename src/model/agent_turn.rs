@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{record::UnknownMembers, time::Timestamp};
+use super::{
+    record::UnknownMembers,
+    time::Timestamp,
+    turn::{Ending, TokenUsage},
+};
 
 /// The most changed files that a turn names; the rest is counted.
 pub const FILES_LISTED: usize = 200;
@@ -26,13 +30,13 @@ pub struct AgentTurn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// How it ended.
-    pub outcome: TurnOutcome,
+    pub outcome: Ending,
     /// The model that answered last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The tokens it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<TurnTokens>,
+    pub tokens: Option<TokenUsage>,
     /// The paths that changed between the checkpoint before and this one, C-quoted as git does where they must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -42,45 +46,6 @@ pub struct AgentTurn {
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
-}
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TurnOutcome {
-    /// The agent answered.
-    #[default]
-    Done,
-    /// The user or a signal interrupted it.
-    Interrupted,
-    /// The model or the agent failed.
-    Failed,
-}
-
-impl TurnOutcome {
-    /// The word that is stored and shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// Tokens as the agent recorded them, each counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TurnTokens {
-    /// Sent to the model and not read from its cache.
-    pub input: u64,
-    /// Read from the model's cache.
-    #[serde(default)]
-    pub cached: u64,
-    /// Written by the model, reasoning included.
-    pub output: u64,
-    /// Spent on reasoning.
-    #[serde(default)]
-    pub reasoning: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
@@ -113,7 +78,7 @@ mod tests {
     fn a_turn_comes_back() {
         let text = r#"{"agent":"codex","agent_session":"s","key":"k","subject":"x","outcome":"interrupted","files":["a"],"files_omitted":3,"later":1.50}"#;
         let turn: AgentTurn = serde_json::from_str(text).expect("a turn");
-        assert_eq!((turn.outcome, turn.files_omitted), (TurnOutcome::Interrupted, 3));
+        assert_eq!((turn.outcome, turn.files_omitted), (Ending::Interrupted, 3));
         assert_eq!(serde_json::to_string(&turn).expect("JSON"), text);
     }
 }

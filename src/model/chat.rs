@@ -117,7 +117,7 @@ impl Message {
     }
 
     /// The tokens of the whole context after this message as a provider recorded them: what went in, from a cache or
-    /// not, and what came out. Of a helper's own conversation beside this one (`isSidechain`) it says nothing, and
+    /// not, and what came out. Of a helper's own conversation next to this one (`isSidechain`) it says nothing, and
     /// programs note zeros where they made up the message themselves.
     pub fn recorded_context(&self) -> Option<u64> {
         if self.unknown.get("isSidechain") == Some(&Value::Bool(true)) || self.helper().is_some() {

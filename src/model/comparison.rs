@@ -51,7 +51,7 @@ pub const WORDS: [&str; 22] = [
     "error",
 ];
 
-/// Number of characters of a text that are shown; two that differ further on are reported all the same.
+/// Number of characters of a text that are shown; two that differ further on are reported even so.
 const TOLD: usize = 200;
 
 /// The differences between two records, by kind, the older record's items before the newer one's.

@@ -211,7 +211,7 @@ pub struct SnapshotRef {
     pub unknown: UnknownMembers,
 }
 
-/// The chat stored beside the document.
+/// The chat stored next to the document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatInfo {
     /// How many messages.

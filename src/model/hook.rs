@@ -183,7 +183,7 @@ pub fn with_block(text: Option<&[u8]>, hook: Hook) -> Vec<u8> {
     [&text[..at], &block(hook, joined), &text[at..]].concat()
 }
 
-/// A hook that calls this program and then the hook that is kept beside it, see [`KEPT`].
+/// A hook that calls this program and then the hook that is kept next to it, see [`KEPT`].
 pub fn before_kept(hook: Hook) -> Vec<u8> {
     [SHELL, &block(hook, false), CHAIN.as_bytes()].concat()
 }
@@ -199,7 +199,7 @@ pub fn without_block(text: &[u8]) -> Option<Vec<u8>> {
 pub enum HookRemainder {
     /// It was ours alone.
     Ours,
-    /// It only goes on to the hook that is kept beside it.
+    /// It only goes on to the hook that is kept next to it.
     Chain,
     /// Somebody's own hook.
     Theirs,

@@ -1,4 +1,4 @@
-//! The lists beside a checkpoint's document: what a git tree cannot say about the files.
+//! The lists next to a checkpoint's document: what a git tree cannot say about the files.
 //!
 //! Each is a text file under `lists/`, left out when empty: lines ended by LF, sorted by the raw bytes of the path,
 //! `[fields SP]path` with the path C-quoted as git does. They are not inline in the document so that unchanged lists

@@ -87,8 +87,8 @@ pub enum PlanReason {
     /// Write: there is another kind of thing now.
     OtherKind,
     /// Write: an empty directory.
-    EmptyFolder,
-    /// Write: the pointer alone, because the content that git-lfs keeps beside the repository is not here.
+    EmptyDirectory,
+    /// Write: the pointer alone, because the content that git-lfs keeps next to the repository is not here.
     Pointer,
     /// Mode: from these permission bits to those.
     Bits {
@@ -132,7 +132,7 @@ impl PlanReason {
             Self::Differs => "differs",
             Self::DiffersFromLinks => "differs-from-links",
             Self::OtherKind => "other-kind",
-            Self::EmptyFolder => "empty-folder",
+            Self::EmptyDirectory => "empty-folder",
             Self::Pointer => "lfs-pointer",
             Self::Bits { .. } => "bits",
             Self::NotInCheckpoint => "not-in-checkpoint",
@@ -160,18 +160,18 @@ impl fmt::Display for PlanReason {
             Self::Differs => f.write_str("differs"),
             Self::DiffersFromLinks => f.write_str("differs; its other hard links keep what they have"),
             Self::OtherKind => f.write_str("another kind of file now"),
-            Self::EmptyFolder => f.write_str("empty folder"),
+            Self::EmptyDirectory => f.write_str("empty directory"),
             Self::Pointer => f.write_str("pointer only: its content is not here"),
             Self::Bits { from, to } => write!(f, "{from:04o} to {to:04o}"),
             Self::NotInCheckpoint => f.write_str("not in the checkpoint"),
-            Self::EmptyNotInCheckpoint => f.write_str("empty folder, not in the checkpoint"),
+            Self::EmptyNotInCheckpoint => f.write_str("empty directory, not in the checkpoint"),
             Self::InTheWay => f.write_str("in the way"),
             Self::Leftover => f.write_str("left by an interrupted restore"),
             Self::NotSaved(reason) => write!(f, "the checkpoint did not save it ({reason})"),
             Self::NotHeld(reason) => write!(f, "cannot be saved first ({reason})"),
             Self::IgnoredThen => f.write_str("was ignored when the checkpoint was saved"),
             Self::Repository => f.write_str("a repository of its own"),
-            Self::CurrentFolder => f.write_str("the current folder"),
+            Self::CurrentFolder => f.write_str("the current directory"),
             Self::Submodule => f.write_str("submodules are left alone"),
             Self::NotCheckedOut => f.write_str("left out by sparse checkout"),
             Self::SpecialBits => f.write_str("setuid, setgid and sticky bits are not given"),
@@ -240,8 +240,8 @@ impl fmt::Display for BlockReason {
             Self::Ignored => f.write_str("ignored, so not saved anywhere"),
             Self::NotHeld(reason) => write!(f, "not saved anywhere ({reason})"),
             Self::Repository => f.write_str("a repository of its own"),
-            Self::Kept => f.write_str("stays, but a file has to take the place of its folder"),
-            Self::LinkIntoRepository => f.write_str("would be a link into the repository's own folder"),
+            Self::Kept => f.write_str("stays, but a file has to take the place of its directory"),
+            Self::LinkIntoRepository => f.write_str("would be a link into the repository's own directory"),
             Self::Filter(name) => write!(f, "the checkpoint would run the filter '{name}' on it"),
         }
     }

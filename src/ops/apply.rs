@@ -280,7 +280,7 @@ fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, 
 /// Paths on which both sides do not fit together, and how.
 type Conflicts = Vec<(RepoPath, MergeVerdict)>;
 
-/// What is merged with the present.
+/// Side that is merged with the current files.
 struct Sides {
     /// The files that are brought.
     theirs: TargetState,

@@ -1,4 +1,4 @@
-//! Autosaves: the state at this moment beside the session's chain, and taking one up after work was cut off.
+//! Autosaves: the state at this moment next to the session's chain, and taking one up after work was cut off.
 //!
 //! An autosave is a checkpoint on a ref of its own whose parent is the session's latest one: the chain does not grow by
 //! it, the draft stays, and the next save folds in what it would have folded in anyway. Taking one up appends a save
@@ -73,7 +73,7 @@ pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
     Ok(chosen.map(|chosen| chosen.name))
 }
 
-/// Saves the present state beside the chain of the current session, unless nothing changed.
+/// Saves the present state next to the chain of the current session, unless nothing changed.
 pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
     save::guard(scene)?;
     let Some(chosen) = session_choice::automatic(scene)? else {

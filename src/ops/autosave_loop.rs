@@ -49,7 +49,7 @@ pub struct Lookout {
     skipped: u32,
 }
 
-/// All that an autosave rests on beside the files: cheap to read, however many there are.
+/// All that an autosave rests on next to the files: cheap to read, however many there are.
 #[derive(Debug, PartialEq, Eq)]
 struct AutosaveInputs {
     stamp: change_stamp::RepositoryStamp,
@@ -92,7 +92,7 @@ impl Lookout {
         save::guard(scene)?;
         let before = AutosaveInputs::of(scene)?;
         // What is reported from here on counts for the next turn.
-        let news = self.reports.as_mut().map_or(News::Folders, Reports::news);
+        let news = self.reports.as_mut().map_or(News::Directories, Reports::news);
         let reason = match &self.sure {
             None => self.unsure.unwrap_or("it is the first time"),
             Some(_) if look => "it is the last time",
@@ -107,7 +107,7 @@ impl Lookout {
         self.skipped = 0;
         self.sure = None;
         self.unsure = Some("nothing was saved the last time");
-        let are_watched = news != News::Folders
+        let are_watched = news != News::Directories
             && self
                 .directories
                 .iter()
@@ -161,7 +161,7 @@ impl Lookout {
             .iter()
             .all(|directory| self.watched.contains(directory))
         {
-            Some("there are other folders than before")
+            Some("there are other directories than before")
         } else {
             None
         };
@@ -175,8 +175,8 @@ impl Lookout {
 fn reason_of(unwatched: WatchError) -> &'static str {
     match unwatched {
         WatchError::System => "this system reports no changes",
-        WatchError::TooMany => "there are more folders than can be watched",
+        WatchError::TooMany => "there are more directories than can be watched",
         WatchError::FileSystem => "the file system does not report every change",
-        WatchError::Refused => "a folder cannot be watched",
+        WatchError::Refused => "a directory cannot be watched",
     }
 }

@@ -1,4 +1,4 @@
-//! What became of the files since a safety checkpoint: for an operation that was interrupted, whose earlier part only the
+//! Changes of the files since a safety checkpoint: for an operation that was interrupted, whose earlier part only the
 //! disk remembers, and whose journal, of an older version, does not name the paths.
 
 use std::collections::BTreeSet;

@@ -64,7 +64,7 @@ impl CurrentSnapshot {
 ///
 /// HEAD and the index are read before and after the files: when a commit came in between, all is read again.
 ///
-/// `held` are trees that refs hold, beside HEAD's.
+/// `held` are trees that refs hold, next to HEAD's.
 pub(super) fn present(
     scene: &Scene<'_>,
     writer: &Writer,

@@ -334,7 +334,7 @@ pub enum Error {
     TooBroad {
         /// The working tree.
         path: String,
-        /// `your home folder` or `the root of the file system`.
+        /// `your home directory` or `the root of the file system`.
         what: &'static str,
     },
     /// An attachment cannot be kept.

@@ -55,7 +55,7 @@ pub fn graph(
     }
     let mut out = sorted(nodes, children, &tips, limit.unwrap_or(usize::MAX));
     for node in out.iter_mut().filter(|node| is_fork(&node.entry)) {
-        // A damaged one is drawn all the same.
+        // A damaged one is drawn even so.
         let document = checkpoint::load(scene.repo, node.entry.id)
             .ok()
             .map(|found| found.document);

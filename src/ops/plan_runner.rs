@@ -35,7 +35,7 @@ use crate::{
         undo::{self, Effect, PathChange, PathState},
     },
     worktree::restore::{
-        self, Execution, ExecutionOutcome, RestoreOptions, RestorePlan, Unlike,
+        self, ByteDifferences, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
         index::{self, IndexChange},
         journal::{self, Journal},
     },
@@ -377,7 +377,7 @@ impl<'a> PlanRunner<'a> {
         if !job.dry_run
             && let Some(snapshot) = &mut present.snapshot
         {
-            let Unlike { as_stored, mut unlike } = plan.unlike(&repo)?;
+            let ByteDifferences { as_stored, mut unlike } = plan.unlike(&repo)?;
             let touched: HashSet<RepoPath> = plan.touched().collect();
             unlike.extend(self.moved.iter().filter(|path| touched.contains(path)).cloned());
             let tree = oid(snapshot.tree);

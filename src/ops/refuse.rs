@@ -59,7 +59,7 @@ pub enum Refusal {
         /// The paths, those of the plan that it changed.
         paths: Vec<RepoPath>,
     },
-    /// What was committed since would be taken back.
+    /// Commits made since would be reverted.
     Reverts {
         /// The paths, each with the latest commit that changed it.
         paths: Vec<Reversal>,

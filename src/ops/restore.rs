@@ -198,7 +198,7 @@ pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &plan_runner::PlanJou
     TargetState::of(scene, &checkpoint, &subject)
 }
 
-/// What the journal keeps for an operation.
+/// Journal entry of an operation.
 pub(super) fn read_note<T: serde::de::DeserializeOwned>(noted: &plan_runner::PlanJournal) -> Result<T, Error> {
     serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
 }

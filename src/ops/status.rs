@@ -45,7 +45,7 @@ pub struct StatusReport {
     pub sessions: usize,
     /// How many of them are completed or failed; looked for only when none is current.
     pub finished: usize,
-    /// What is on disk and would not be in a checkpoint, sorted by path.
+    /// Paths on disk that would not be in a checkpoint, sorted.
     pub left_out: Vec<SkippedEntry>,
     /// Remotes that mirror every ref, checkpoints included.
     pub mirrors: Vec<String>,

@@ -20,7 +20,7 @@ const TRASH: &str = "refs/checkpoints-trash/";
 
 /// A session in the trash.
 #[derive(Debug)]
-pub struct Deleted {
+pub struct TrashedSession {
     /// The name it had.
     pub name: ShortName,
     /// The ref that keeps it.
@@ -33,7 +33,7 @@ pub struct Deleted {
 
 /// A session that came back.
 #[derive(Debug)]
-pub struct Undeleted {
+pub struct UndeleteOutcome {
     /// Its name.
     pub name: ShortName,
     /// Its latest checkpoint.
@@ -44,7 +44,7 @@ pub struct Undeleted {
 
 /// The sessions in the trash, the one deleted last first. What was rewritten by other commands is there as well, and is
 /// no session that was deleted.
-pub fn trash(scene: &Scene<'_>) -> Result<Vec<Deleted>, Error> {
+pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashedSession>, Error> {
     let mut found = Vec::new();
     for (full, target) in refs::list(scene.repo, TRASH)? {
         let Ok(target) = target else { continue };
@@ -59,7 +59,7 @@ pub fn trash(scene: &Scene<'_>) -> Result<Vec<Deleted>, Error> {
         if tip.trailers.kind == Some(CheckpointKind::Autosave) {
             continue;
         }
-        found.push(Deleted {
+        found.push(TrashedSession {
             name,
             trash: full,
             tip,
@@ -72,14 +72,19 @@ pub fn trash(scene: &Scene<'_>) -> Result<Vec<Deleted>, Error> {
 
 /// Brings a session back from the trash: the one of this name that was deleted last, or the one with this id. `to` is
 /// another name for it.
-pub fn undelete(scene: &Scene<'_>, what: &str, to: Option<&ShortName>, dry_run: bool) -> Result<Undeleted, Error> {
+pub fn undelete(
+    scene: &Scene<'_>,
+    what: &str,
+    to: Option<&ShortName>,
+    dry_run: bool,
+) -> Result<UndeleteOutcome, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
     }
     let all = trash(scene)?;
-    let is_id = |deleted: &&Deleted| what.len() >= 4 && deleted.tip.id.to_string().starts_with(what);
+    let is_id = |deleted: &&TrashedSession| what.len() >= 4 && deleted.tip.id.to_string().starts_with(what);
     let found = all.iter().find(|deleted| deleted.name.as_str() == what);
     let Some(found) = found.or_else(|| all.iter().find(is_id)) else {
         return Err(Error::NotInTrash {
@@ -92,7 +97,7 @@ pub fn undelete(scene: &Scene<'_>, what: &str, to: Option<&ShortName>, dry_run: 
         return Err(Error::Exists { name });
     }
     let tip = found.tip.id;
-    let mut undeleted = Undeleted {
+    let mut undeleted = UndeleteOutcome {
         name: name.clone(),
         tip,
         aftermath: Aftermath::default(),

@@ -27,7 +27,7 @@ use crate::{
 /// The problem of a checkpoint whose commits another tool rewrote. Nothing of it is missing.
 pub const REWRITTEN: &str = "rewritten";
 
-/// What was found.
+/// Findings.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
     /// Sessions looked at.
@@ -364,7 +364,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         self.tree(name, id, checkpoint::object_id(&snapshot.index), "the index");
     }
 
-    /// The steps beside the document; those that many checkpoints share are read once.
+    /// The steps next to the document; those that many checkpoints share are read once.
     fn steps(&mut self, name: &str, checkpoint: &Checkpoint) {
         let directory = checkpoint.document.trees.get(store::steps::FOLDER);
         let new = directory.is_some_and(|directory| self.steps.insert(directory.clone()));

@@ -243,7 +243,7 @@ mod tests {
         );
         dir.directory(b"a").unwrap().remove_directory(b"b").unwrap();
         dir.remove_directory(b"a").unwrap();
-        assert!(dir.remove_directory(b"link").is_err(), "a link is no folder");
+        assert!(dir.remove_directory(b"link").is_err(), "a link is no directory");
         dir.remove(b"link").unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! A child that must not outlive us, however we end: a shell beside it waits on a pipe that only we hold, and asks the
+//! A child that must not outlive us, however we end: a shell next to it waits on a pipe that only we hold, and asks the
 //! child to end when the pipe closes before we said that all is well.
 //!
 //! A SIGKILL cannot be caught, and that a child's own pipes are closed does not end one that waits for the network. The

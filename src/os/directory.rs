@@ -1,6 +1,6 @@
 //! A directory of files for the user, put in place as a whole.
 //!
-//! A new directory appears complete or not at all: it is written beside its place, made durable and renamed. Into one that
+//! A new directory appears complete or not at all: it is written next to its place, made durable and renamed. Into one that
 //! has files already, each file is put by itself, and what else is there stays.
 
 use std::{fs, io, path::Path};

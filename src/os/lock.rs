@@ -29,7 +29,7 @@ pub struct Lock {
     _held: Held,
 }
 
-/// What holds it.
+/// Holder of the lock.
 #[derive(Debug)]
 enum Held {
     /// A file that is locked by the kernel.

@@ -1,4 +1,4 @@
-//! What a user is to know of the place that a repository lies in: said by layers that do not print, shown at the end of a
+//! Notices about the place that a repository is in: given by layers that do not print, shown at the end of a
 //! command.
 //!
 //! A limit of a file system concerns every command in it, so it is told once for each repository: a file in the directory
@@ -112,7 +112,7 @@ fn own_directory(path: &Path) -> &Path {
     ours.unwrap_or(path)
 }
 
-/// What is to be told at the end of a command.
+/// Notices for the end of a command.
 pub fn taken() -> Vec<String> {
     let mut notices = held();
     let mut texts = std::mem::take(&mut notices.texts);

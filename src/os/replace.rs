@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn replaces_and_sweeps() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("current");
         for text in ["one", "two"] {
             replace(&path, text.as_bytes(), Sharing::default(), true).expect("replaced");
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_file_of_the_users_keeps_its_mode_and_its_link() {
         use std::os::unix::fs::PermissionsExt as _;
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let (path, link) = (directory.path().join("NOTE.md"), directory.path().join("link"));
         fs::write(&path, "one").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn an_error_leaves_nothing() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("current");
-        fs::create_dir(&path).expect("a folder in the way");
+        fs::create_dir(&path).expect("a directory in the way");
         assert!(replace(&path, b"x", Sharing::default(), false).is_err());
         assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
     }

@@ -17,7 +17,7 @@ pub enum News {
     /// Something happened to files; the directories are those that are watched.
     Files,
     /// A directory came, went, moved or changed, or reports were lost: other directories may have to be watched now.
-    Folders,
+    Directories,
 }
 
 /// Why there are no reports.
@@ -107,11 +107,11 @@ mod inotify {
             let mut news = News::None;
             loop {
                 match reader.next() {
-                    Ok(event) if event.events().intersects(FOLDERS) => return News::Folders,
+                    Ok(event) if event.events().intersects(FOLDERS) => return News::Directories,
                     Ok(_) => news = News::Files,
                     Err(Errno::INTR) => {}
                     Err(Errno::AGAIN) => return news,
-                    Err(_) => return News::Folders,
+                    Err(_) => return News::Directories,
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! A lock for file systems that have none: a file beside the one to be locked, which its owner creates and removes.
+//! A lock for file systems that have none: a file next to the one to be locked, which its owner creates and removes.
 //!
 //! Weaker than a kernel lock, as nobody removes it when its owner is killed. It names its owner, so that on the same machine
 //! one of a process that is gone is taken over; one of another machine stays until somebody removes it.

@@ -6,7 +6,7 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Starts a thread beside this one. `None` where the system allows no more: then there is less help.
+/// Starts a thread next to this one. `None` where the system allows no more: then there is less help.
 pub fn spawn_worker<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -39,7 +39,7 @@ pub struct AgentRow {
     /// Why they are incomplete or broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What a person still has to do in the agent.
+    /// Step that a person still has to take in the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<&'static str>,
     /// Its last event in this repository.
@@ -162,7 +162,7 @@ pub struct AgentHooksRow {
     /// The change as a unified diff, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What a person still has to do in the agent.
+    /// Step that a person still has to take in the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<&'static str>,
 }

@@ -96,7 +96,7 @@ impl From<&SkippedEntry> for SkippedPath {
     }
 }
 
-/// What is left out of checkpoints and is work all the same: `2 paths (dump.sql too large, .env a secret)`; `None` if
+/// Work that is left out of checkpoints: `2 paths (dump.sql too large, .env a secret)`; `None` if
 /// nothing is.
 pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
     const NAMED: usize = 3;

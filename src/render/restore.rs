@@ -223,7 +223,8 @@ impl RestoreReceipt<'_> {
         let mut words = Vec::new();
         let planned = matches!(self.outcome, "planned" | "refused");
         // Empty directories are no files; what is planned for them is what is done.
-        let is_directory = |why: &PlanReason| matches!(why, PlanReason::EmptyFolder | PlanReason::EmptyNotInCheckpoint);
+        let is_directory =
+            |why: &PlanReason| matches!(why, PlanReason::EmptyDirectory | PlanReason::EmptyNotInCheckpoint);
         let files = self.plan.iter().filter(|line| !is_directory(&line.why));
         let count = |act: Act| files.clone().filter(|line| line.act == act).count();
         let directories = self.plan.iter().filter(|line| is_directory(&line.why)).count();
@@ -247,7 +248,7 @@ impl RestoreReceipt<'_> {
             words.push(format!("{} with other permissions", files.modes));
         }
         if directories > 0 {
-            words.push(CountedNoun::new(directories, "empty folder").to_string());
+            words.push(CountedNoun::new(directories, "empty directory").to_string());
         }
         for (act, word) in [
             (Act::Revert, "changed by commits since"),

@@ -49,7 +49,7 @@ pub struct Resume<'a> {
     /// The autosave that was recovered.
     pub recovered: Option<Autosave>,
     /// Newer checkpoints that are damaged and were passed over.
-    pub lost: Option<Lost<'a>>,
+    pub lost: Option<LostCheckpoints<'a>>,
     /// The latest summary that somebody wrote, when that of this checkpoint was made from git's facts.
     pub last_message: Option<LastMessage<'a>>,
     /// Change report, a member for each line.
@@ -79,7 +79,7 @@ pub struct Autosave {
 
 /// Checkpoints that were passed over.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Lost<'a> {
+pub struct LostCheckpoints<'a> {
     /// How many.
     pub checkpoints: usize,
     /// The damage of the latest.

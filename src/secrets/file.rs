@@ -140,7 +140,7 @@ fn is_private_key(text: &str) -> bool {
             others += line.len();
         }
     }
-    // A key that is cut off is one all the same.
+    // A key that is cut off is one even so.
     found |= inside && body >= 64;
     found && of_keys > others
 }

@@ -211,7 +211,7 @@ impl JsonWalk<'_> {
     }
 }
 
-/// An image block: a media type or the word `base64` beside the data.
+/// An image block: a media type or the word `base64` next to the data.
 fn is_image(members: &Map<String, Value>) -> bool {
     let is = |name: &str, value: &str| members.get(name).and_then(Value::as_str) == Some(value);
     members.contains_key("data")

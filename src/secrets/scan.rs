@@ -73,7 +73,7 @@ impl Scanner {
         super::redact::scan(self, text)
     }
 
-    /// Whether there are rules beside the built-in ones.
+    /// Whether there are rules next to the built-in ones.
     pub(super) fn has_own_rules(&self) -> bool {
         !self.own.is_empty()
     }

@@ -51,7 +51,7 @@ pub struct RedactionSettings {
     /// Allow-list: the exact text of a secret (`AKIA...`), a regular expression between slashes that matches in it
     /// (`/EXAMPLE$/`), or `kind:` and the kind to ignore (`kind:jwt`).
     pub allow: Vec<String>,
-    /// Rules beside the built-in ones.
+    /// Rules next to the built-in ones.
     pub rules: Vec<OwnRule>,
 }
 

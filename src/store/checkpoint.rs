@@ -66,7 +66,7 @@ pub enum Fault {
         /// The digest of the bytes that are there.
         found: Digest,
     },
-    /// Something beside the document is not what the document names.
+    /// Something next to the document is not what the document names.
     #[error("'{name}' in the checkpoint is not what its document names")]
     Sibling {
         /// The entry of the checkpoint's tree.
@@ -75,10 +75,10 @@ pub enum Fault {
     /// The document cannot be read, or is of a newer format.
     #[error(transparent)]
     Document(#[from] document::Error),
-    /// A list beside the document is malformed.
+    /// A list next to the document is malformed.
     #[error(transparent)]
     List(#[from] crate::model::list::InvalidLine),
-    /// A step beside the document is malformed.
+    /// A step next to the document is malformed.
     #[error("step '{id}' is malformed: {why}")]
     Step {
         /// The step.
@@ -532,12 +532,12 @@ pub fn siblings(repo: &Repository, entry: &CheckpointCommit) -> Result<(Siblings
         .ok_or(Fault::NotACheckpoint { id: entry.id })
 }
 
-/// What a checkpoint holds that the next one of its session may hold as well.
+/// Content of a checkpoint that the next one of its session may share.
 #[derive(Debug, Default)]
 pub struct CarriedState {
     /// The trees of its files and of its index.
     pub trees: Vec<ObjectId>,
-    /// The blobs and trees beside its document.
+    /// The blobs and trees next to its document.
     pub objects: Vec<ObjectId>,
 }
 
@@ -570,7 +570,7 @@ pub fn lists(repo: &Repository, checkpoint: &Checkpoint) -> Result<Lists, Fault>
     Ok(lists)
 }
 
-/// The entries of a directory beside a document: name, whether it is a directory, and id.
+/// The entries of a directory next to a document: name, whether it is a directory, and id.
 pub fn directory(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<(String, bool, ObjectId)>, Fault> {
     let data = read(repo, id, Kind::Tree, what)?;
     let tree = gix::objs::TreeRef::from_bytes(&data, repo.object_hash()).map_err(|e| Fault::Corrupt {

@@ -218,7 +218,7 @@ fn written(repo: &Repository) -> Result<CurrentPointer, Error> {
 }
 
 /// Pointer of a branch according to the file alone.
-pub(super) enum Known {
+pub(super) enum BranchPointer {
     /// This session is current.
     Session(SessionRef),
     /// None is.
@@ -228,20 +228,20 @@ pub(super) enum Known {
 }
 
 /// Reads the text of the file for a branch, without looking at anything else.
-pub(super) fn known(text: &[u8], here: &str) -> Known {
+pub(super) fn known(text: &[u8], here: &str) -> BranchPointer {
     let Ok(current) = serde_json::from_slice::<CurrentPointer>(text) else {
-        return Known::Unclear;
+        return BranchPointer::Unclear;
     };
     if current.begun.is_some() {
-        return Known::Unclear;
+        return BranchPointer::Unclear;
     }
     if let Some(session) = current.branches.get(here) {
-        return Known::Session(session.clone());
+        return BranchPointer::Session(session.clone());
     }
     match current.session {
-        None => Known::None,
-        Some(_) if current.branch.as_deref() == Some(here) => Known::None,
-        Some(_) => Known::Unclear,
+        None => BranchPointer::None,
+        Some(_) if current.branch.as_deref() == Some(here) => BranchPointer::None,
+        Some(_) => BranchPointer::Unclear,
     }
 }
 

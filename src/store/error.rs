@@ -178,7 +178,7 @@ pub enum Error {
         other: String,
     },
     /// Something else is in place of a directory of ours.
-    #[error("'{}' is {what}; git-checkpoint keeps its own files in a folder of that name", path.display())]
+    #[error("'{}' is {what}; git-checkpoint keeps its own files in a directory of that name", path.display())]
     Obstacle {
         /// The path.
         path: PathBuf,
@@ -240,13 +240,13 @@ impl Error {
                 quoted(path)
             ),
             Self::NotARepository { .. } => {
-                "go into one, or make one of the folder you work in: git init".to_owned()
+                "go into one, or make one of the directory you work in: git init".to_owned()
             }
             Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
             Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
-            Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <folder>\n\
+            Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <directory>\n\
                                             git config --unset core.worktree"
                 .to_owned(),
             Self::FormatVersion { .. } | Self::Extension { .. } => {

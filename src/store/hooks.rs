@@ -1,7 +1,7 @@
 //! The hook files that git runs here, who manages them, and what our hooks last did.
 //!
 //! Only files that git would run count: `core.hooksPath` is followed, and a hook that is not executable is none. A hook
-//! of the user's that is no shell script, no plain file, or switched off, is not written into but kept beside ours.
+//! of the user's that is no shell script, no plain file, or switched off, is not written into but kept next to ours.
 
 use std::fs;
 use std::io;
@@ -186,7 +186,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     HookState::Absent
 }
 
-/// Whether the program is where the hook, or the note beside our other files, says. A hook that came with the project has
+/// Whether the program is where the hook, or the note next to our other files, says. A hook that came with the project has
 /// no note here; this program runs, so it is found where this one was.
 fn finds_program(repo: &Repository, text: &[u8]) -> bool {
     let named = hook::program(text).or_else(|| os::read_regular(&private_path(repo).join(PROGRAM)).ok());
@@ -244,7 +244,7 @@ pub enum HookFileChange {
     Created,
     /// The block was put into the user's own hook, or put right there.
     Added,
-    /// The user's own hook is kept in a file beside it and runs after ours.
+    /// The user's own hook is kept in a file next to it and runs after ours.
     Chained,
     /// It was so already.
     Unchanged,

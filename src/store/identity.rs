@@ -1,4 +1,4 @@
-//! Which session a checkpoint belongs to and its state, kept beside the session so that asking costs the same however
+//! Which session a checkpoint belongs to and its state, kept next to the session so that asking costs the same however
 //! much it holds.
 //!
 //! A note and nothing more: it counts only for the very commit it was written for, and while the pack is there that the

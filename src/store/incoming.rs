@@ -91,7 +91,7 @@ impl<'r> Checker<'r> {
         self.record_tree(id, None, &mut bytes)
     }
 
-    /// `of` is the name of a directory beside the document.
+    /// `of` is the name of a directory next to the document.
     fn record_tree(&self, id: ObjectId, of: Option<&[u8]>, bytes: &mut u64) -> Result<(), TreeRefusal> {
         let top = of.is_none();
         let most = if of == Some(b"chat") { MAX_CHUNK } else { u64::MAX };
@@ -282,7 +282,7 @@ pub fn new_files(
     each: &mut dyn FnMut(&[u8], Option<ObjectId>),
 ) -> Result<(), Error> {
     let mut open = vec![(tree, bases.to_vec(), Vec::new(), 0)];
-    // The last one first: as many are open as stand beside one another, however deep they are nested.
+    // The last one first: as many are open as stand next to one another, however deep they are nested.
     while let Some((tree, bases, path, depth)) = open.pop() {
         if bases.contains(&tree) || !seen.insert(tree) {
             continue;

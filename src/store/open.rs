@@ -484,7 +484,7 @@ pub(super) fn use_objects(repo: &mut Repository, path: &Path, cwd: PathBuf) -> R
         ..Default::default()
     };
     let store = gix::odb::Store::at_opts(path.to_owned(), repo.object_hash(), &mut std::iter::empty(), options)
-        .map_err(Error::io("open object folder", path))?;
+        .map_err(Error::io("open object directory", path))?;
     let handle = gix::odb::Cache::from(std::sync::Arc::new(store).to_handle());
     repo.objects = gix::odb::memory::Proxy::from(handle).with_write_passthrough();
     Ok(())

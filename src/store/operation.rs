@@ -24,7 +24,7 @@ const MAX_PICKS: usize = 100;
 /// An operation and the content of its files, in the order of [`GitOperation::files`].
 #[derive(Debug, Clone)]
 pub struct Unfinished {
-    /// What is recorded of it.
+    /// Recorded parts of it.
     pub operation: GitOperation,
     /// The bytes of its files.
     pub contents: Vec<Vec<u8>>,
@@ -226,7 +226,7 @@ fn files(dir: &Path, kind: OperationKind) -> Vec<(String, PathBuf)> {
     names.into_iter().map(|name| (name.clone(), dir.join(&name))).collect()
 }
 
-/// A ref beside HEAD. In a reftable repository only git sees it.
+/// A ref next to HEAD. In a reftable repository only git sees it.
 fn pseudo_ref(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
     if !uses_reftable(repo) {
         let text = line(&repo.git_dir().join(name)).unwrap_or_default();

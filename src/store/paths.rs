@@ -14,12 +14,12 @@ pub(crate) fn objects_dir(repo: &Repository) -> PathBuf {
     object_dirs(repo).0
 }
 
-/// The object directories that the environment named beside the first.
+/// The object directories that the environment named next to the first.
 pub(crate) fn further_object_dirs(repo: &Repository) -> Vec<PathBuf> {
     object_dirs(repo).1
 }
 
-/// The object directory that new objects go to, and those beside it that the environment named.
+/// The object directory that new objects go to, and those next to it that the environment named.
 fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
     let path = repo.objects.store_ref().path().to_owned();
     if !path.starts_with(repo.common_dir().join("checkpoint")) {
@@ -196,7 +196,7 @@ pub(crate) fn obstacle(path: &Path) -> Option<Error> {
     let what = match (kind.is_symlink(), path.exists()) {
         (true, true) => "a link",
         (true, false) => "a link that leads nowhere",
-        _ => "no folder",
+        _ => "no directory",
     };
     Some(Error::Obstacle {
         path: path.to_owned(),

@@ -155,7 +155,7 @@ mod tests {
 
     /// Those of the pathspecs, given in `folder`, that none of the paths matches.
     fn left(specs: &[&str], directory: &str, paths: &[&str]) -> Vec<String> {
-        let outside = tempfile::tempdir().expect("a folder");
+        let outside = tempfile::tempdir().expect("a directory");
         let repo = gix::init(outside.path()).expect("a repository");
         let mut unmatched = PathFilter::new(&repo, specs, Path::new(directory))
             .expect("pathspecs")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 
-use super::current::{self, Known};
+use super::current::{self, BranchPointer};
 use crate::os;
 
 /// Input of a prompt.
@@ -40,7 +40,7 @@ pub fn glance(directory: &Path) -> Glance {
         return Glance::Unclear;
     };
     match current::known(&current, &here) {
-        Known::Session(session) => {
+        BranchPointer::Session(session) => {
             let common = common_dir(&git_dir);
             let draft = common.join("checkpoint/drafts").join(format!("{}.jsonl", session.id));
             Glance::Seen(Some(Prompt {
@@ -48,8 +48,8 @@ pub fn glance(directory: &Path) -> Glance {
                 has_draft: std::fs::metadata(draft).is_ok_and(|draft| draft.len() > 0),
             }))
         }
-        Known::None => Glance::Seen(None),
-        Known::Unclear => Glance::Unclear,
+        BranchPointer::None => Glance::Seen(None),
+        BranchPointer::Unclear => Glance::Unclear,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A handle on a repository whose new objects go to a directory that is removed again: what is fetched only to be looked at.
 //!
-//! The directory lies beside the objects, with the real ones as its alternates, and has a name that `git prune` and
+//! The directory lies next to the objects, with the real ones as its alternates, and has a name that `git prune` and
 //! `git gc` clear away, for when we are killed. Whoever holds the handle moves no ref through it.
 
 use std::fs;
@@ -22,7 +22,7 @@ impl Scratch {
     /// A handle on the same repository whose new objects do not stay.
     pub fn new(repo: &Repository) -> Result<Self, Error> {
         let objects = paths::objects_dir(repo);
-        let token = os::random_token().map_err(Error::io("create a folder in", &objects))?;
+        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
         let directory = objects.join(format!("{PREFIX}{token}"));
         os::private_dir(&directory, paths::sharing(repo)).map_err(Error::io("create", &directory))?;
         let mut scratch = Self {

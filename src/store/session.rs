@@ -1,6 +1,6 @@
 //! Sessions: the chains under `refs/checkpoints/`.
 //!
-//! Reads only. A session that cannot be read is returned as damaged beside the others, never left out.
+//! Reads only. A session that cannot be read is returned as damaged next to the others, never left out.
 
 use super::{
     Error, ObjectId, Repository,

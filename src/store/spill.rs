@@ -1,7 +1,7 @@
 //! Objects that a repository holds in memory, put where a git child can read them.
 //!
 //! The present files are hashed into memory by commands that only look; git's own patches of them need objects in a
-//! directory. It is a directory of ours beside the repository's, read with the real one as its alternate, and removed
+//! directory. It is a directory of ours next to the repository's, read with the real one as its alternate, and removed
 //! again; where nothing can be written, one in the system's directory for temporary files. Nothing in it is made
 //! durable. One of ours whose owner was killed is removed by the next.
 
@@ -37,9 +37,9 @@ impl SpillDirectory {
         };
         let sharing = paths::sharing(repo);
         let directory = match own(repo, sharing) {
-            // Whoever may only read the repository may look all the same.
+            // Whoever may only read the repository may look even so.
             Err(Error::Io { source, .. }) if is_read_only(&source) => os::temporary_dir().map_err(Error::io(
-                "create a folder for temporary files beside",
+                "create a directory for temporary files beside",
                 paths::private_path(repo),
             ))?,
             directory => directory?,

@@ -1,4 +1,4 @@
-//! The directory `steps/` beside a document: one file for each step.
+//! The directory `steps/` next to a document: one file for each step.
 //!
 //! A save reads only the steps that its draft changes; the blobs of all others are taken over by their ids. Numbers of
 //! steps follow from how many there are, so that nothing has to be read for them either.

@@ -1,4 +1,4 @@
-//! What git wrote a short while ago and did not sync, brought to the disk before a ref of ours relies on it.
+//! Files that git wrote a short while ago and did not sync, brought to the disk before a ref of ours relies on it.
 //!
 //! git syncs no loose object and no ref by default (`core.fsync` is `committed,-loose-object`). So after `git commit` the
 //! commit, its trees and its blobs may be empty files when the power fails, and a checkpoint that stands on them would

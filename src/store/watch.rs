@@ -1,6 +1,6 @@
 //! The watcher of a working tree: its lock, and what it last said about itself.
 //!
-//! A kernel lock says whether it lives, never the file beside it: that stays when the watcher is killed, and shows its
+//! A kernel lock says whether it lives, never the file next to it: that stays when the watcher is killed, and shows its
 //! last state. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
 
 use std::fs;

@@ -144,7 +144,7 @@ pub(super) struct Merger {
     parts: Vec<(usize, u32)>,
 }
 
-/// Bits of the hash that are stored beside the place, so that most other tokens are not looked at.
+/// Bits of the hash that are stored next to the place, so that most other tokens are not looked at.
 #[allow(clippy::cast_possible_truncation, reason = "the lowest bits are meant")]
 fn tag(hash: u64) -> u32 {
     (hash as u32) << PLACE_BITS

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::support::{Output, Terminal, World};
 
-/// The probe. `cargo test` builds it beside the program; `cargo test --test it` does not, so that it may be missing or
+/// The probe. `cargo test` builds it next to the program; `cargo test --test it` does not, so that it may be missing or
 /// older than what it shows, and then it is built here.
 fn probe() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

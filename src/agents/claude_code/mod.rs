@@ -256,7 +256,7 @@ fn command(text: &str) -> Option<String> {
         .or_else(|| Some(text.to_owned()))
 }
 
-/// What the result of a tool call says beyond its text: helpers and the to-do list.
+/// Facts of a tool call's result beyond its text: helpers and the to-do list.
 fn result(record: &Value, block: &Value, fold: &mut Fold) {
     let call = word(block, "tool_use_id");
     let failed = is_set(block, "is_error");

@@ -116,7 +116,7 @@ fn message(n: usize, given: &Value, fold: &mut Fold) {
     }
 }
 
-/// What the person typed: out of the tags around it, without what the program adds; `None` where all is the program's.
+/// Text that the person typed: out of the tags around it, without what the program adds; `None` where all is the program's.
 fn unwrapped(text: &str) -> Option<&str> {
     let trimmed = text.trim();
     for tag in ["user_input", "task", "feedback", "answer", "user_message"] {

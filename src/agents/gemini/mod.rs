@@ -190,7 +190,7 @@ pub(super) fn texts(content: Option<&Value>) -> Vec<Value> {
     out
 }
 
-/// What the person typed: without the context that the program and its hooks put in.
+/// Text that the person typed: without the context that the program and its hooks put in.
 fn typed(given: &Value) -> Vec<Value> {
     let mut out = Vec::new();
     for block in texts(given.get("content")) {
@@ -337,7 +337,7 @@ pub(super) fn answer_text(answer: &Value) -> Value {
     })
 }
 
-/// What a call means beyond itself: the to-do list, a helper.
+/// Side effects of a call: the to-do list, a helper.
 fn meaning(call: &Value, fold: &mut Fold) {
     let args = call.get("args").unwrap_or(&Value::Null);
     match word(call, "name") {

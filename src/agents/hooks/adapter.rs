@@ -24,17 +24,17 @@ pub struct Adapter {
     pub directory: &'static str,
     /// The file below that directory in which hooks are configured.
     pub file: &'static str,
-    /// What that file is.
+    /// Form of that file.
     pub place: Place,
     /// The agent's events that are registered, and what each one means.
     pub events: &'static [(&'static str, Occasion)],
     /// Where and how context is injected.
     pub injection: Injection,
-    /// What a person has to do in the agent before it runs the hooks.
+    /// Step that a person has to take in the agent before it runs the hooks.
     pub trust: Option<&'static str>,
 }
 
-/// What the file of hooks is.
+/// Form of the file of hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The user's settings, which get our groups. Timeouts are in units of this many to the second.
@@ -92,7 +92,6 @@ pub const ADAPTERS: &[Adapter] = &[
             ("SessionStart", Occasion::SessionStart),
             ("UserPromptSubmit", Occasion::Prompt),
             ("Stop", Occasion::TurnEnd),
-            ("SubagentStop", Occasion::HelperEnd),
             ("PreCompact", Occasion::Compaction),
             ("SessionEnd", Occasion::SessionEnd),
         ],
@@ -115,7 +114,6 @@ pub const ADAPTERS: &[Adapter] = &[
             ("UserPromptSubmit", Occasion::Prompt),
             ("Stop", Occasion::TurnEnd),
             ("Interrupt", Occasion::Interruption),
-            ("SubagentStop", Occasion::HelperEnd),
             ("PreCompact", Occasion::Compaction),
             ("SessionEnd", Occasion::SessionEnd),
         ],
@@ -135,7 +133,6 @@ pub const ADAPTERS: &[Adapter] = &[
             ("userPromptSubmitted", Occasion::Prompt),
             ("agentStop", Occasion::TurnEnd),
             ("errorOccurred", Occasion::Failure),
-            ("subagentStop", Occasion::HelperEnd),
             ("preCompact", Occasion::Compaction),
             ("sessionEnd", Occasion::SessionEnd),
         ],
@@ -181,7 +178,6 @@ pub const ADAPTERS: &[Adapter] = &[
             ("SessionStart", Occasion::SessionStart),
             ("UserPromptSubmit", Occasion::Prompt),
             ("Stop", Occasion::TurnEnd),
-            ("SubagentStop", Occasion::HelperEnd),
             ("PreCompact", Occasion::Compaction),
         ],
         injection: Injection::Nested(Occasion::SessionStart),
@@ -235,7 +231,7 @@ impl Adapter {
             .join(self.file)
     }
 
-    /// What an event of this agent means; `None` for one that is not registered.
+    /// Occasion of an event of this agent; `None` for one that is not registered.
     pub fn occasion(&self, event: &str) -> Option<Occasion> {
         self.events
             .iter()
@@ -309,7 +305,7 @@ impl Adapter {
         !hooks.is_empty() && hooks.iter().all(is_ours)
     }
 
-    /// What the hook prints so that the agent's model sees `context`; `None` where it takes none at this occasion.
+    /// Output of the hook with which the agent's model sees `context`; `None` where it takes none at this occasion.
     pub fn injected(&self, event: &str, context: &str) -> Option<Value> {
         let occasion = self.occasion(event)?;
         match self.injection {

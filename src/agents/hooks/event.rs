@@ -17,8 +17,6 @@ pub enum Occasion {
     Failure,
     /// The agent is about to summarize its context.
     Compaction,
-    /// A sub-agent finished.
-    HelperEnd,
     /// The agent session ends. Agents give this little time, so nothing important depends on it.
     SessionEnd,
 }
@@ -33,7 +31,6 @@ impl Occasion {
             Self::Interruption => "interruption",
             Self::Failure => "failure",
             Self::Compaction => "compaction",
-            Self::HelperEnd => "helper-end",
             Self::SessionEnd => "session-end",
         }
     }

@@ -21,7 +21,7 @@ use serde_json::Value;
 /// The member of the settings that holds the groups of each event.
 const HOOKS: &str = "hooks";
 
-/// What an agent's own parser accepts beyond plain JSON. None accepts a trailing comma without harm.
+/// Extensions of JSON that an agent's own parser accepts. None accepts a trailing comma without harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonRules {
     /// Comments.

@@ -22,7 +22,7 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
     let name = args.format.0.name;
     let Some(path) = args.output.as_deref().filter(|path| path.as_os_str() != "-") else {
         let message = format!("'--format {name}' writes several files");
-        return Err(CommandError::new(FailureKind::Usage, message).hint("name a folder for them: -o DIR"));
+        return Err(CommandError::new(FailureKind::Usage, message).hint("name a directory for them: -o DIR"));
     };
     let found = os::room(&context.env.cwd.join(path)).map_err(|error| {
         let message = format!("cannot read '{}': {}", path.display(), os::reason(&error));
@@ -101,5 +101,5 @@ fn mixed(path: &Path, first: &str, more: usize) -> CommandError {
         path.display()
     );
     CommandError::new(FailureKind::Refused, message)
-        .hint("name another folder, or remove what is left of an earlier export")
+        .hint("name another directory, or remove what is left of an earlier export")
 }

@@ -82,7 +82,7 @@ impl InstallStep {
         })
     }
 
-    /// Does it. A file is complete at once or not there: it is written beside its place and renamed.
+    /// Does it. A file is complete at once or not there: it is written next to its place and renamed.
     pub(super) fn run(&self) -> Result<(), CommandError> {
         let failed = |what: &str, error: &io::Error| {
             let kind = if error.kind() == io::ErrorKind::PermissionDenied {
@@ -102,7 +102,7 @@ impl InstallStep {
         match (self.action, &self.content) {
             (InstallAction::Write | InstallAction::Replace, Some(content)) => {
                 if let Some(directory) = self.path.parent() {
-                    fs::create_dir_all(directory).map_err(|e| failed("create the folder of", &e))?;
+                    fs::create_dir_all(directory).map_err(|e| failed("create the directory of", &e))?;
                 }
                 let beside = self.path.with_file_name(format!(
                     ".{}.new",
@@ -155,7 +155,7 @@ pub(super) struct InstallPaths {
 }
 
 impl InstallPaths {
-    /// `prefix` (`/usr/local`) is for packages and all users; without it things go beside the program and into the
+    /// `prefix` (`/usr/local`) is for packages and all users; without it things go next to the program and into the
     /// user's home.
     pub(super) fn new(env: &Environment, prefix: Option<PathBuf>) -> Self {
         let home = env.home().map(Path::to_owned);
@@ -171,7 +171,7 @@ impl InstallPaths {
         }
     }
 
-    /// The directory with a directory for each section of the manual. `man` looks in `../share/man` beside each directory of `PATH`, so that pages next
+    /// The directory with a directory for each section of the manual. `man` looks in `../share/man` next to each directory of `PATH`, so that pages next
     /// to the program are found wherever that was installed.
     pub(super) fn man(&self) -> Result<PathBuf, CommandError> {
         let beside = || {

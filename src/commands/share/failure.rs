@@ -18,8 +18,8 @@ impl CommandError {
         match error {
             Error::Ops(error) => (*error).into(),
             Error::NoRemote { ref known, .. } if known.is_empty() => of(FailureKind::NotFound)
-                .hint("a repository to share through can be a folder, too:")
-                .hint("git init --bare <folder> && git remote add origin <folder>"),
+                .hint("a repository to share through can be a directory, too:")
+                .hint("git init --bare <directory> && git remote add origin <directory>"),
             Error::NoRemote { ref name, ref known } => {
                 let out = of(FailureKind::NotFound).hint(format!("there are: {}", known.join(", ")));
                 match name {

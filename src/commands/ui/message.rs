@@ -1,4 +1,4 @@
-//! JSON, and words for people beside the data: receipts, status, warnings, hints and errors, and which of them `--quiet`, `--json`
+//! JSON, and words for people next to the data: receipts, status, warnings, hints and errors, and which of them `--quiet`, `--json`
 //! and git's advice settings leave out.
 
 use serde::Serialize;

@@ -99,7 +99,7 @@ impl Ui {
         answer
     }
 
-    /// Says something beside a question.
+    /// Says something next to a question.
     pub fn say(&self, text: &str) {
         self.message(&TextLine::plain(text).into());
     }

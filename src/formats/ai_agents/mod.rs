@@ -1,7 +1,7 @@
 //! ai-agents: session logs as JSON, checkpoints, hand-offs and the dashboard as Markdown.
 //!
 //! Each file is a session of its own, except a checkpoint that a session log names: that becomes one of its checkpoints.
-//! Markdown is kept whole beside what was understood of it.
+//! Markdown is kept whole next to what was understood of it.
 
 mod markdown;
 

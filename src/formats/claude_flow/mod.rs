@@ -2,7 +2,7 @@
 //!
 //! A session of the database becomes a chain: its checkpoints in the order they were made, and last the current
 //! session, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files
-//! that hold a checkpoint which the database has as well are kept beside that one.
+//! that hold a checkpoint which the database has as well are kept next to that one.
 
 mod checkpoints;
 mod files;

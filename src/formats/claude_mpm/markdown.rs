@@ -11,7 +11,7 @@ use super::super::{
 };
 use crate::model::session::SessionStatus;
 
-/// Reads a session; the file itself is kept beside it, because its form is free.
+/// Reads a session; the file itself is kept next to it, because its form is free.
 pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignSession> {
     let text = file.text();
     if text.trim().is_empty() {

@@ -108,7 +108,7 @@ fn rank(file: &File) -> u8 {
     }
 }
 
-/// The files of one pause: the first that can be read counts, the others are kept beside it.
+/// The files of one pause: the first that can be read counts, the others are kept next to it.
 fn group(files: &[&File], out: &mut ParseOutcome) {
     let mut session = None;
     let mut beside = Vec::new();

@@ -34,7 +34,7 @@ const PARTS: [&str; 6] = [
     "agent-description",
 ];
 
-/// Whether two files of one folder are of the same session.
+/// Whether two files of one directory are of the same session.
 pub(super) fn joins(one: &str, other: &str) -> bool {
     let id = |name| parted(name).map(|(_, id)| id);
     id(one).is_some() && id(one) == id(other)
@@ -293,7 +293,7 @@ fn told(fields: &ObjectFields, fallback: Option<Timestamp>) -> Option<Compaction
     })
 }
 
-/// The context: for people as Markdown beside the checkpoint, exactly in `extra`.
+/// The context: for people as Markdown next to the checkpoint, exactly in `extra`.
 fn context(fields: &ObjectFields, session: &mut ForeignSession, point: &mut ForeignCheckpoint) {
     session.member("feature", fields.peek_text("featureName").map(str::to_owned));
     session.member(

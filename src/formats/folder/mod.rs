@@ -1,7 +1,7 @@
 //! A session folder: `session.json`, `state.json`, `checkpoints/*.json` with a SHA-256 of their state, logs, artifacts.
 //!
 //! A pattern that several tools follow rather than one tool's format. A checkpoint whose integrity field does not match
-//! is damaged: it is reported and left out, the others are imported. Our own export has the record beside the state.
+//! is damaged: it is reported and left out, the others are imported. Our own export has the record next to the state.
 
 mod write;
 
@@ -228,7 +228,7 @@ fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>
     }
     notes.extra(System::Folder, fields.rest());
     let own = notes.finish();
-    // What the export keeps beside the state is the whole record; its content counts.
+    // What the export keeps next to the state is the whole record; its content counts.
     for (key, value) in own {
         if key == "extra"
             && let (Some(Value::Object(known)), Value::Object(more)) = (record.get_mut("extra"), value.clone())

@@ -1,4 +1,4 @@
-//! A session as a folder: every checkpoint a file with its state and the SHA-256 of it, and the record beside that.
+//! A session as a folder: every checkpoint a file with its state and the SHA-256 of it, and the record next to that.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! JSON and JSON lines: our own export, and chats of any tool that writes messages with a role and a content.
 //!
 //! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
-//! file that holds more than messages is kept whole beside the checkpoint.
+//! file that holds more than messages is kept whole next to the checkpoint.
 
 mod own_export;
 

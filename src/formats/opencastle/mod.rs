@@ -1,7 +1,7 @@
 //! OpenCastle: `SESSION-CHECKPOINT.md` and its logs of JSON lines.
 //!
 //! The file is rewritten in place, so each import of a newer state adds a checkpoint. The template's sections become the
-//! record; other sections, and the lines of one that have no place there, are kept verbatim, and then the whole file beside
+//! record; other sections, and the lines of one that have no place there, are kept verbatim, and then the whole file next to
 //! the record, since most files in the wild have a layout of their own.
 
 mod logs;

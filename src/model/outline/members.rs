@@ -60,7 +60,7 @@ const fn list(
     }
 }
 
-/// The members of the record in the order of reading; what a record has beside them is read last, under its own name.
+/// The members of the record in the order of reading; what a record has next to them is read last, under its own name.
 pub const MEMBERS: &[Member] = &[
     value("phase", "Phase", Standing),
     value("step", "Step", Standing),

@@ -105,7 +105,7 @@ pub struct Section {
 
 /// Something that an output does not show, and the command that does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Omission {
     /// The stored members: `record.*.id`, `steps.prompt`.
     pub members: &'static [&'static str],
     /// In words.
@@ -122,7 +122,7 @@ pub struct Outline {
     /// The sections that have an entry, in the order of reading.
     pub sections: Vec<Section>,
     /// Counts of omitted content.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<Omission>,
 }
 
 /// Characters of a text of a step, a message, the context or the agent description; the rest is counted as cut.
@@ -330,8 +330,8 @@ fn cut(text: &str, command: &str) -> String {
 }
 
 /// Content of a checkpoint that the sections omit.
-fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<LeftOut> {
-    let mut out = vec![LeftOut {
+fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Omission> {
+    let mut out = vec![Omission {
         members: &[
             "record.*.id",
             "record.*.at",
@@ -352,7 +352,7 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Le
         command: format!("git checkpoint show {selector} --json"),
     }];
     if !contents.steps.is_empty() {
-        out.push(LeftOut {
+        out.push(Omission {
             members: steps::LEFT_OUT,
             words: "prompts, outputs, checks, files and times of steps".to_owned(),
             command: "git checkpoint step show <step>".to_owned(),
@@ -362,7 +362,7 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Le
         .iter()
         .any(|section| ["messages", "compaction"].contains(&section.member.as_str()));
     if chat {
-        out.push(LeftOut {
+        out.push(Omission {
             members: &["messages.id", "messages.at", "messages.meta"],
             words: "earlier messages in full".to_owned(),
             command: "git checkpoint message list --full".to_owned(),

@@ -1,7 +1,7 @@
 //! Steps: units of delegated work with what went in and what came out, kept so that a failed one can be tried again
 //! with everything that is known.
 //!
-//! A step is stored as `steps/<id>.json` beside the document. Drafts change it by merge patches of its members, so that
+//! A step is stored as `steps/<id>.json` next to the document. Drafts change it by merge patches of its members, so that
 //! two writers of one step do not undo each other. Nothing here runs anything or looks at files.
 
 mod files;

@@ -25,10 +25,11 @@ use crate::{
         event::{HookEvent, Occasion},
     },
     model::{
-        agent_turn::{self, AgentTurn, TurnOutcome},
+        agent_turn::{self, AgentTurn},
         chat::hex,
         document::CheckpointKind,
         name::ShortName,
+        turn::Ending,
     },
     store::{
         ObjectId,
@@ -70,7 +71,7 @@ pub fn handle(
     event: &HookEvent,
     took: &dyn Fn() -> u64,
 ) -> Result<EventOutcome, Error> {
-    if event.helper.is_some() && event.occasion != Occasion::HelperEnd {
+    if event.helper.is_some() {
         return Ok(EventOutcome::Ignored("it belongs to a sub-agent"));
     }
     let _ordered = bindings::lock(scene.repo, adapter.name, &event.session, scene.wait)?;
@@ -103,12 +104,11 @@ pub fn handle(
 fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
     match event.occasion {
         Occasion::SessionEnd => Ok(EventOutcome::Ignored("the agent's session ended")),
-        Occasion::HelperEnd => Ok(EventOutcome::Ignored("its work is part of the turn")),
         Occasion::SessionStart => Ok(EventOutcome::Bound(bound(scene, binding)?)),
         Occasion::Prompt => prompt(scene, event, binding),
-        Occasion::TurnEnd => turn_end(scene, event, binding, TurnOutcome::Done),
-        Occasion::Interruption => turn_end(scene, event, binding, TurnOutcome::Interrupted),
-        Occasion::Failure => turn_end(scene, event, binding, TurnOutcome::Failed),
+        Occasion::TurnEnd => turn_end(scene, event, binding, Ending::Done),
+        Occasion::Interruption => turn_end(scene, event, binding, Ending::Interrupted),
+        Occasion::Failure => turn_end(scene, event, binding, Ending::Failed),
         Occasion::Compaction => {
             let name = bound(scene, binding)?;
             let scene = &in_session(scene, &name);
@@ -159,7 +159,7 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result
         Some(open) => {
             let key = key_of(&open);
             transcript::import(scene, event, &binding.agent)?;
-            let outcome = save_turn(scene, binding, &open, &key, TurnOutcome::Interrupted, None)?;
+            let outcome = save_turn(scene, binding, &open, &key, Ending::Interrupted, None)?;
             binding.remember(&key);
             outcome
         }
@@ -182,7 +182,7 @@ fn turn_end(
     scene: &Scene<'_>,
     event: &HookEvent,
     binding: &mut Binding,
-    outcome: TurnOutcome,
+    outcome: Ending,
 ) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
     let scene = &in_session(scene, &name);
@@ -217,7 +217,7 @@ fn save_turn(
     binding: &Binding,
     open: &OpenTurn,
     key: &str,
-    outcome: TurnOutcome,
+    outcome: Ending,
     from: Option<(&HookEvent, transcript::TurnFacts)>,
 ) -> Result<CheckpointOutcome, Error> {
     let mut request = request(CheckpointKind::Turn, &open.subject);

@@ -4,7 +4,8 @@
 //! A repository takes part by `checkpoint.agents`; in any other the hooks end at once.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -127,19 +128,19 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
         path: path.display().to_string(),
         source,
     };
-    let (file, size) = match os::open_regular_sized(path) {
+    let (mut file, size) = match os::open_regular_sized(path) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    drop(file);
     if size > SIZE {
         return Err(failed(io::Error::other(format!(
             "it is larger than {} MiB",
             SIZE >> 20
         ))));
     }
-    let bytes = fs::read(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
     String::from_utf8(bytes).map(Some).map_err(|_| Error::AgentSettings {
         path: path.display().to_string(),
         reason: "it is not UTF-8".to_owned(),

@@ -6,7 +6,7 @@ use super::super::{
     Error, Scene,
     chat::import::{self, ChatImport, MessageFile},
 };
-use crate::{agents, agents::hooks::event::HookEvent, model::agent_turn::TurnTokens};
+use crate::{agents, agents::hooks::event::HookEvent, model::turn::TokenUsage};
 
 /// The facts of the latest turn that only the agent's session file tells.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct TurnFacts {
     /// The model.
     pub(super) model: Option<String>,
     /// The tokens.
-    pub(super) tokens: Option<TurnTokens>,
+    pub(super) tokens: Option<TokenUsage>,
 }
 
 /// Adds what is new to the chat: of the agent's session file, or of the conversation that a plug-in handed over. A file
@@ -51,11 +51,6 @@ fn facts(done: ChatImport) -> TurnFacts {
     turn.map_or_else(TurnFacts::default, |turn| TurnFacts {
         prompt: Some(turn.subject),
         model: turn.model,
-        tokens: (!turn.tokens.is_zero()).then_some(TurnTokens {
-            input: turn.tokens.input.saturating_sub(turn.tokens.cached),
-            cached: turn.tokens.cached,
-            output: turn.tokens.output,
-            reasoning: turn.tokens.reasoning,
-        }),
+        tokens: (!turn.tokens.is_zero()).then_some(turn.tokens),
     })
 }

@@ -1,4 +1,4 @@
-//! Adding to the chat: messages and the texts beside the record, appended to what waits, without their secrets.
+//! Adding to the chat: messages and the texts next to the record, appended to what waits, without their secrets.
 
 use serde_json::{Map, Value};
 

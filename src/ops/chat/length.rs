@@ -131,5 +131,5 @@ pub fn may_be_long(scene: &Scene<'_>) -> bool {
     )
 }
 
-/// Room for what is in a request beside the messages, where it is not looked at: more is found when the chat is.
+/// Room for what is in a request next to the messages, where it is not looked at: more is found when the chat is.
 const TEXT_ROOM: u64 = 16 << 10;

@@ -35,7 +35,7 @@ pub(super) use fold::{attach, carry};
 pub(super) use length::standing;
 pub use length::{COUNTED, ChatLength, Length, is_near, may_be_long, tokens};
 
-/// The texts beside a document that a chat needs.
+/// The texts next to a document that a chat needs.
 pub const TEXTS: [&str; 2] = [CONTEXT, AGENT];
 /// File of the project's context.
 pub const CONTEXT: &str = "context.md";

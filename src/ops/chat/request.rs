@@ -5,7 +5,7 @@ use super::{AGENT, CONTEXT, Error, Scene, SessionChat};
 use crate::tokens::models::{Method, TokenMethod};
 
 /// Puts a part, which has a name, between delimiters.
-pub type Fencing<'a> = &'a dyn Fn(&str, &str) -> String;
+pub type FenceText<'a> = &'a dyn Fn(&str, &str) -> String;
 
 /// The parts of a request.
 pub struct ContextRequest<'a> {
@@ -20,7 +20,7 @@ pub struct ContextRequest<'a> {
     /// The chat.
     pub chat: &'a SessionChat<'a>,
     /// Puts a part between delimiters, where others wrote what the session holds: the name of the part, and its text.
-    pub fence: Option<Fencing<'a>>,
+    pub fence: Option<FenceText<'a>>,
     /// The sentences before such parts.
     pub preface: &'a str,
 }

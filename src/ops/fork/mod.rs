@@ -100,7 +100,7 @@ pub struct ForkWorktree {
     pub copied: Vec<RepoPath>,
     /// Files that were to be copied and could not be, with the reason.
     pub not_copied: Vec<(RepoPath, String)>,
-    /// What the user's own post-checkout hook did; `None` without one.
+    /// Result of the user's own post-checkout hook; `None` without one.
     pub hook: Option<HookRun>,
 }
 
@@ -109,7 +109,7 @@ pub struct ForkWorktree {
 pub struct HookRun {
     /// Its exit status.
     pub code: i32,
-    /// What it wrote.
+    /// Its output.
     pub output: String,
 }
 

@@ -140,7 +140,7 @@ impl ImportedChat {
         }
     }
 
-    /// Puts the messages so far beside a document, and says in it how many and how long they are. A summary represents
+    /// Puts the messages so far next to a document, and says in it how many and how long they are. A summary represents
     /// no more of them than there are: where a source says so, it had removed them.
     pub(super) fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
         self.chunks.place(writer, document, siblings)?;

@@ -334,7 +334,7 @@ fn one(
             note: None,
         }));
     }
-    // A chain only grows: what is older than its end comes after it all the same.
+    // A chain only grows: what is older than its end comes after it even so.
     let note = before.and_then(|known| {
         let is_new = |checkpoint: &&formats::ForeignCheckpoint| !known.hashes.contains(&checkpoint.hash());
         let times = foreign

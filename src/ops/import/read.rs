@@ -107,7 +107,7 @@ impl ImportSource {
         // What the user names must be readable; inside a directory a file that is not is one problem among others.
         os::open_regular(root).map_err(unreadable(shown))?;
         self.file(root, &prefix);
-        // A database may have its latest pages in a file beside it.
+        // A database may have its latest pages in a file next to it.
         if root.extension().is_some_and(|end| end == "db") {
             let mut beside = root.as_os_str().to_owned();
             beside.push("-wal");

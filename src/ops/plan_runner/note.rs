@@ -1,4 +1,4 @@
-//! What the journal says of an operation: enough to finish it and to take it back, record and all.
+//! Journal note of an operation: enough to finish it and to take it back, record and all.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

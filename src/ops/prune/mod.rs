@@ -36,7 +36,7 @@ const TRASH: &str = "refs/checkpoints-trash/";
 /// Retention rules of a prune. Without a rule everything is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionRules {
-    /// Of each session, only this many latest checkpoints, beside those that always stay.
+    /// Of each session, only this many latest checkpoints, next to those that always stay.
     pub keep_last: Option<usize>,
     /// Only this many latest sessions.
     pub max_sessions: Option<usize>,

@@ -311,7 +311,7 @@ impl PrunePlan {
         Ok(())
     }
 
-    /// Finds out what else holds checkpoints, and which ones go beside those of sessions.
+    /// Finds out what else holds checkpoints, and which ones go next to those of sessions.
     fn weigh(&mut self, scene: &Scene<'_>) -> Result<(), Error> {
         let gone: BTreeSet<&str> = [&self.outcome.autosaves, &self.outcome.trash]
             .into_iter()
@@ -344,7 +344,7 @@ impl PrunePlan {
         self.dropped.get(&id)
     }
 
-    /// What goes of a chain from a checkpoint backwards, up to the next one that stays, oldest first.
+    /// Part of a chain that goes, from a checkpoint backwards, up to the next one that stays, oldest first.
     pub(super) fn dropped_before(&self, chain: &SessionChain, from: Option<ObjectId>) -> Vec<CheckpointCommit> {
         let entries = chain.entries.iter().skip_while(|entry| Some(entry.id) != from);
         let mut gone: Vec<CheckpointCommit> = entries.take_while(|entry| self.drops(entry.id)).cloned().collect();

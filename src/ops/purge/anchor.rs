@@ -1,6 +1,6 @@
 //! Checkpoints whose commits another tool rewrote, written again with what the commits have.
 //!
-//! Each document then names the files and HEAD of its own commits, has a digest of its own, and `pruned.jsonl` beside it
+//! Each document then names the files and HEAD of its own commits, has a digest of its own, and `pruned.jsonl` next to it
 //! tells what it was: so as a purge leaves it.
 
 use std::collections::{BTreeSet, HashSet};

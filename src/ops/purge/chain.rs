@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The directory of attachments beside a document.
+/// The directory of attachments next to a document.
 const ATTACHMENTS: &str = "files";
 
 /// Result of a purge for one checkpoint.

@@ -144,7 +144,7 @@ impl SaveAttempt<'_> {
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
         if !self.request.allow_empty && self.changes_nothing(&document, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
-            // What the checkpoint does not hold may have changed all the same.
+            // What the checkpoint does not hold may have changed even so.
             let (git, now) = (&mut receipt.document.git, &self.present.facts);
             git.submodules_changed.clone_from(&now.submodules_changed);
             git.submodules_unseen.clone_from(&now.submodules_unseen);

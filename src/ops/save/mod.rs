@@ -210,7 +210,7 @@ pub fn author(scene: &Scene<'_>) -> String {
 pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
     let top = store::work_tree(scene.repo)?;
     let what = if scene.home.is_some_and(|home| same_directory(home, top)) {
-        "your home folder"
+        "your home directory"
     } else if top.parent().is_none() {
         "the root of the file system"
     } else {

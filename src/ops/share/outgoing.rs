@@ -1,4 +1,4 @@
-//! What a push uploads: checkpoints and autosaves, commits of the user's own history that their snapshots need, secrets
+//! Content of a push: checkpoints and autosaves, commits of the user's own history that their snapshots need, secrets
 //! in any of it, and pointers of git-lfs whose content has to go as well.
 //!
 //! Whatever leaves is looked at: contents of files, their names, messages and people of commits, and contents of git-lfs.
@@ -42,11 +42,11 @@ pub(super) struct UploadPlan {
 
 /// A ref that is to be pushed.
 pub(super) struct Going {
-    /// What it is, for people.
+    /// Description for people.
     pub(super) what: String,
     /// The checkpoint or autosave it is at.
     pub(super) tip: ObjectId,
-    /// What the remote was last seen to have of it.
+    /// State of it at the remote as of the last fetch.
     pub(super) tracking: Option<ObjectId>,
 }
 

@@ -104,7 +104,7 @@ fn kind(kind: fs::FileType) -> FileKind {
     if kind.is_symlink() {
         FileKind::Link
     } else if kind.is_dir() {
-        FileKind::Folder
+        FileKind::Directory
     } else if kind.is_file() {
         FileKind::File
     } else {

@@ -22,7 +22,7 @@ pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
-    Folder,
+    Directory,
     /// A symbolic link.
     Link,
     /// A FIFO, socket or device.
@@ -150,7 +150,7 @@ impl DirNames {
         if name == b"." || name == b".." {
             return;
         }
-        let start = u32::try_from(self.bytes.len()).expect("the names of one folder are below 4 GiB");
+        let start = u32::try_from(self.bytes.len()).expect("the names of one directory are below 4 GiB");
         let len = u32::try_from(name.len()).expect("a name is short");
         self.bytes.extend_from_slice(name);
         self.bytes.push(0);

@@ -129,7 +129,7 @@ fn list(fd: &OwnedFd, names: &mut DirNames) -> io::Result<()> {
 fn kind(kind: FileType) -> FileKind {
     match kind {
         FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Folder,
+        FileType::Directory => FileKind::Directory,
         FileType::Symlink => FileKind::Link,
         FileType::Unknown => FileKind::Unknown,
         _ => FileKind::Special,

@@ -1,4 +1,4 @@
-//! The directory `chat` beside a document: messages in numbered chunks, a line each, and the pictures of messages by their
+//! The directory `chat` next to a document: messages in numbered chunks, a line each, and the pictures of messages by their
 //! digest.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ const MESSAGES: usize = 512;
 /// The bytes beyond which a chunk takes no further message. A longer message is a chunk of its own.
 const BYTES: usize = 256 << 10;
 
-/// The messages saved beside a document.
+/// The messages saved next to a document.
 #[derive(Debug)]
 pub struct SavedMessages<'r> {
     repo: &'r Repository,
@@ -278,7 +278,7 @@ impl Chunks {
         Ok(line.len() as u64)
     }
 
-    /// Puts what there is beside a document, and sets its `chat`. Nothing where there is no message.
+    /// Puts what there is next to a document, and sets its `chat`. Nothing where there is no message.
     pub fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
         if self.messages == 0 {
             return Ok(());
@@ -299,7 +299,7 @@ fn name(n: usize) -> String {
     format!("{n:06}.jsonl")
 }
 
-/// The text `context.md` or `agent.md` beside a document; `None` when there is none. Not UTF-8 is replaced.
+/// The text `context.md` or `agent.md` next to a document; `None` when there is none. Not UTF-8 is replaced.
 pub fn read_text(repo: &Repository, document: &Document, name: &str) -> Result<Option<String>, Fault> {
     let Some(id) = document.trees.get(name) else {
         return Ok(None);

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct IdKey(u64);
 
-/// What shows one state of a message from another.
+/// Distinguishes one state of a message from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// The bytes of its content.
@@ -32,7 +32,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a message, whether its pictures are in it or beside it.
+    /// The fingerprint of a message, whether its pictures are in it or next to it.
     pub fn of(message: &Message) -> Self {
         let mut without = message.clone();
         without.detach();
@@ -122,7 +122,7 @@ impl Known {
         Ok(out)
     }
 
-    /// What is known under an id.
+    /// Fingerprint under an id.
     pub fn get(&self, id: &str) -> Option<Fingerprint> {
         self.0.get(&IdKey(short(&[id]))).copied()
     }
@@ -215,14 +215,14 @@ pub fn pending(waiting: &PendingChat, folded: &std::collections::BTreeMap<String
     out
 }
 
-/// What waits to be saved.
+/// Messages that wait to be saved.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     /// New messages, in order.
     pub messages: Vec<Message>,
     /// Later states of messages that are saved, by the id they are saved under.
     pub updates: std::collections::BTreeMap<String, Message>,
-    /// Texts beside the document.
+    /// Texts next to the document.
     pub texts: Vec<(String, String)>,
 }
 

@@ -1,6 +1,6 @@
-//! The chat of a session on disk: what waits to be saved, and the chunks beside a document.
+//! The chat of a session on disk: what waits to be saved, and the chunks next to a document.
 //!
-//! Messages are appended to a file of their own beside the record's draft, so that adding one costs the same whatever
+//! Messages are appended to a file of their own next to the record's draft, so that adding one costs the same whatever
 //! the chat's length; a save moves them into chunks, of which it rewrites the last one only. A document names the last
 //! line it took from the file, as it does for drafts, so a save that was killed takes nothing twice.
 

@@ -33,7 +33,7 @@ pub enum PendingMessage {
         /// The message as it is now.
         message: Message,
     },
-    /// A text beside the document, `context.md` or `agent.md`, that replaces the one before.
+    /// A text next to the document, `context.md` or `agent.md`, that replaces the one before.
     Text {
         /// Its name.
         name: String,

@@ -44,7 +44,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "allowHome",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",
-        doc: "save even when the repository is the home folder or the root of the file system",
+        doc: "save even when the repository is the home directory or the root of the file system",
     },
     Setting {
         name: "autoPrune",

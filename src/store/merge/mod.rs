@@ -39,7 +39,7 @@ pub struct Trees {
 pub struct MergeOptions<'a> {
     /// Labels of conflict markers.
     pub labels: Labels<'a>,
-    /// Whether the user's own merge drivers may run. They write files beside the working tree's, so a report says no, and
+    /// Whether the user's own merge drivers may run. They write files next to the working tree's, so a report says no, and
     /// a path with such a driver is merged as text.
     pub drivers: bool,
     /// Files that may be read while looking for the new name of a changed file; 0 follows exact renames alone.

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn files_are_read_across_pieces_and_up_to_their_end() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let content: Vec<u8> = (0..=250).cycle().take(3 * BLOCK + 5).collect();
         let paths: Vec<_> = (0..2 * OPEN).map(|n| directory.path().join(n.to_string())).collect();
         for path in &paths {

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn ids_are_found_wherever_they_stand() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("idx");
         let far = |n: u64| if n.is_multiple_of(5) { n << 31 } else { n * 3 + 12 };
         // Spread as hashes are, and all with one beginning, where no guess is right.
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_index_that_is_none_or_cut_off_leads_nowhere() {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("idx");
         let listed: Vec<_> = (0..300).map(|n| (id(n), n << 30)).collect();
         let bytes = written(&listed);

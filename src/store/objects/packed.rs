@@ -280,7 +280,7 @@ mod tests {
 
     /// A repository with a pack of some objects, their ids and bytes, and the pack's path.
     fn packed() -> (tempfile::TempDir, Repository, Vec<(ObjectId, Vec<u8>)>, PathBuf) {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         let repo = gix::init_bare(directory.path()).expect("a repository");
         let writer = Writer::durable(&repo).expect("a writer");
         let lengths = [0, 1, 100, 9000, 40_000];

@@ -1,6 +1,6 @@
 //! Putting a finished pack into the repository, durably, and what a killed process leaves behind.
 //!
-//! Order: pack and index written and synced under temporary names, a `.keep` beside the final name, both renamed, the
+//! Order: pack and index written and synced under temporary names, a `.keep` next to the final name, both renamed, the
 //! directory synced. Until the index has its name git sees nothing; from then until our ref exists, the `.keep` stops a
 //! `gc --prune=now` from throwing the unnamed objects away. Every file of ours that is not final is locked by its
 //! living owner, so a lock that can be had proves that its owner is gone and the file may go too.

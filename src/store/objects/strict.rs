@@ -22,7 +22,7 @@ use crate::store::{Error, Repository};
 /// Blobs above this size are not held in memory as a whole.
 const LARGE: u64 = 16 << 20;
 
-/// What is wrong with an object.
+/// Fault of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectProblem {
     /// It is not there.

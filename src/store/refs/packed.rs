@@ -58,7 +58,7 @@ impl PackedRefs {
     pub(super) fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (String, ObjectId)> + 'a {
         self.bytes.lines().filter_map(move |line| {
             let (hex, name) = split(line)?;
-            // A name that is no text is listed all the same, in a form that can be shown.
+            // A name that is no text is listed even so, in a form that can be shown.
             let name = name.starts_with(prefix.as_bytes()).then(|| name.to_str_lossy())?;
             Some((name.into_owned(), ObjectId::from_hex(hex).ok()?))
         })

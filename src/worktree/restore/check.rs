@@ -13,7 +13,7 @@ use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// Files that a plan overwrites or deletes, and that are to be kept byte for byte first.
 #[derive(Debug, Default)]
-pub struct Unlike {
+pub struct ByteDifferences {
     /// Their bytes are those of their blobs.
     pub as_stored: Vec<RepoPath>,
     /// The present tree does not give their bytes back, or not under rules of later.
@@ -25,8 +25,8 @@ impl RestorePlan {
     ///
     /// What a filter program stores is not stored in another form unless it has to be: only where the program, run
     /// backwards, does not give the bytes on disk. All other conversions depend on settings that may change.
-    pub fn unlike(&self, repo: &Repository) -> Result<Unlike, Error> {
-        let mut found = Unlike::default();
+    pub fn unlike(&self, repo: &Repository) -> Result<ByteDifferences, Error> {
+        let mut found = ByteDifferences::default();
         let mut converter = Converter::new(repo, &self.settings)?;
         let mut disk = disk_of(repo, &self.settings)?;
         for step in &self.steps {
@@ -70,9 +70,9 @@ impl RestorePlan {
                         || !disk.is_exact(path).unwrap_or(true)
                 }
                 RestoreStep::Mode { .. } => false,
-                RestoreStep::RemoveFolder { .. }
-                | RestoreStep::RenameFolder { .. }
-                | RestoreStep::MakeFolder { .. } => true,
+                RestoreStep::RemoveDirectory { .. }
+                | RestoreStep::RenameDirectory { .. }
+                | RestoreStep::MakeDirectory { .. } => true,
             };
             if !is_met {
                 unmet.push(RepoPath::from(step.path()));

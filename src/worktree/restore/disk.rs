@@ -37,7 +37,7 @@ pub(super) enum DirectoryObstacle {
     /// A FIFO, socket or device.
     Special(Vec<u8>),
     /// Directories come after what is in them.
-    Folder(Vec<u8>),
+    Directory(Vec<u8>),
     /// A repository; not looked into.
     Repository(Vec<u8>),
 }
@@ -84,7 +84,7 @@ impl Disk {
         let (directory, name) = split(path);
         let mut names = DirNames::default();
         self.root.below(directory)?.read(&mut names)?;
-        if meta.kind != FileKind::Folder || names.find(name).is_some() {
+        if meta.kind != FileKind::Directory || names.find(name).is_some() {
             return Ok(None);
         }
         let key = system.key(name);
@@ -165,12 +165,12 @@ fn inside(dir: &Dir, path: Vec<u8>, found: &mut Vec<DirectoryObstacle>) -> io::R
             kind => kind,
         };
         match kind {
-            FileKind::Folder => inside(&dir.directory(names.name(at))?, below, found)?,
+            FileKind::Directory => inside(&dir.directory(names.name(at))?, below, found)?,
             FileKind::Special => found.push(DirectoryObstacle::Special(below)),
             _ => found.push(DirectoryObstacle::File(below)),
         }
     }
-    found.push(DirectoryObstacle::Folder(path));
+    found.push(DirectoryObstacle::Directory(path));
     Ok(())
 }
 

@@ -35,7 +35,7 @@ pub enum Error {
         limit: usize,
     },
     /// A tree of the checkpoint or of the present cannot be read.
-    #[error("cannot read folder '{path}' of the checkpoint, tree '{id}': {why}")]
+    #[error("cannot read directory '{path}' of the checkpoint, tree '{id}': {why}")]
     Tree {
         /// The directory, empty for the root.
         path: RepoPath,

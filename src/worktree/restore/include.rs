@@ -115,7 +115,7 @@ pub fn enter<'p>(
             Some(FileKind::File | FileKind::Link) if is_inside || is_left_out()? => {
                 entered.included.push(path.clone());
             }
-            Some(FileKind::Folder) if is_empty(&dir, path.as_bytes()) => empty.push(path.clone()),
+            Some(FileKind::Directory) if is_empty(&dir, path.as_bytes()) => empty.push(path.clone()),
             _ => {}
         }
     }

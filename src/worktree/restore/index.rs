@@ -265,7 +265,7 @@ impl IndexLock {
         }
     }
 
-    /// Copies the index beside our other files, as old as it is, or git could overlook an edit.
+    /// Copies the index next to our other files, as old as it is, or git could overlook an edit.
     fn copy(&self) -> Result<(), Error> {
         let _ = fs::remove_file(&self.copy);
         let copied = fs::metadata(&self.index).and_then(|meta| {
@@ -297,7 +297,7 @@ impl Drop for IndexLock {
 }
 
 /// Removes what a killed process of ours left of a change of the index: a lock known by the token of its journal, and
-/// files beside our others. The caller holds the lock of the working tree.
+/// files next to our others. The caller holds the lock of the working tree.
 pub fn unlock(repo: &Repository, index: Option<&Path>, token: &str) -> Result<(), Error> {
     let own = store::worktree_private_path(repo);
     for name in [LOCK, COPY] {

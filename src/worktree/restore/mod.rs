@@ -27,7 +27,7 @@ mod walk;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-pub use check::Unlike;
+pub use check::ByteDifferences;
 pub use error::Error;
 pub use execute::{ChangedPath, Execution, ExecutionOutcome, execute};
 pub use include::{Entered, enter, include};

@@ -4,7 +4,7 @@
 //! that is harmless here would do its harm where it goes next, and are those by which a snapshot skips names, so that
 //! what was saved can come back. Two rules hold only where they mean something, since real projects break them: device
 //! names and endings of Windows on Windows (`aux.c` is in the Linux kernel), and names that differ in case or Unicode
-//! form alone where the file system takes them for one (so is `xt_DSCP.c` beside `xt_dscp.c`).
+//! form alone where the file system takes them for one (so is `xt_DSCP.c` next to `xt_dscp.c`).
 
 use std::collections::HashMap;
 

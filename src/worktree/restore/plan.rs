@@ -31,15 +31,15 @@ pub(super) enum RestoreStep {
         path: Vec<u8>,
         was: TargetContent,
     },
-    RemoveFolder {
+    RemoveDirectory {
         path: Vec<u8>,
     },
     /// A directory gets a name that the file system takes for the one that it has.
-    RenameFolder {
+    RenameDirectory {
         from: Vec<u8>,
         path: Vec<u8>,
     },
-    MakeFolder {
+    MakeDirectory {
         path: Vec<u8>,
     },
     Write {
@@ -58,9 +58,9 @@ impl RestoreStep {
     pub(super) fn path(&self) -> &[u8] {
         match self {
             Self::Remove { path, .. }
-            | Self::RemoveFolder { path }
-            | Self::RenameFolder { path, .. }
-            | Self::MakeFolder { path }
+            | Self::RemoveDirectory { path }
+            | Self::RenameDirectory { path, .. }
+            | Self::MakeDirectory { path }
             | Self::Write { path, .. }
             | Self::Mode { path, .. } => path,
         }
@@ -73,9 +73,9 @@ impl RestoreStep {
     fn phase(&self) -> u8 {
         match self {
             Self::Remove { .. } => 0,
-            Self::RemoveFolder { .. } => 1,
-            Self::RenameFolder { .. } => 2,
-            Self::Write { .. } | Self::MakeFolder { .. } => 3,
+            Self::RemoveDirectory { .. } => 1,
+            Self::RenameDirectory { .. } => 2,
+            Self::Write { .. } | Self::MakeDirectory { .. } => 3,
             Self::Mode { .. } => 4,
         }
     }
@@ -116,11 +116,11 @@ impl RestorePlan {
         let made = self
             .steps
             .iter()
-            .filter(|step| matches!(step, RestoreStep::Write { .. } | RestoreStep::MakeFolder { .. }));
+            .filter(|step| matches!(step, RestoreStep::Write { .. } | RestoreStep::MakeDirectory { .. }));
         let above = made.flat_map(|step| directories_above(step.path()));
         let directories: HashSet<&[u8]> = above.chain(self.tidy.iter().map(Vec::as_slice)).collect();
         let renamed = self.steps.iter().filter_map(|step| match step {
-            RestoreStep::RenameFolder { from, .. } => Some(RepoPath::from(&from[..])),
+            RestoreStep::RenameDirectory { from, .. } => Some(RepoPath::from(&from[..])),
             _ => None,
         });
         self.touched()
@@ -130,7 +130,8 @@ impl RestorePlan {
 
     /// The directories with nothing in them that go because something takes their place, or because they came later.
     pub fn empty_directories(&self) -> Vec<RepoPath> {
-        let gone = |step: &RestoreStep| matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveFolder { .. });
+        let gone =
+            |step: &RestoreStep| matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveDirectory { .. });
         // A file system that folds names has the directory by either name.
         let system = FileSystem::of(self.settings.ignore_case);
         let inside: HashSet<Vec<u8>> = self
@@ -142,7 +143,7 @@ impl RestorePlan {
         let directories = self
             .steps
             .iter()
-            .filter(|step| matches!(step, RestoreStep::RemoveFolder { .. }));
+            .filter(|step| matches!(step, RestoreStep::RemoveDirectory { .. }));
         directories
             .filter(|step| !inside.contains(&system.key(step.path())))
             .map(|step| RepoPath::from(step.path()))
@@ -203,13 +204,13 @@ impl RestorePlan {
         self.steps.sort_by(|a, b| {
             a.phase().cmp(&b.phase()).then_with(|| match a {
                 // Inner directories first.
-                RestoreStep::RemoveFolder { .. } => b.path().cmp(a.path()),
+                RestoreStep::RemoveDirectory { .. } => b.path().cmp(a.path()),
                 _ => in_directories(a.path()).cmp(&in_directories(b.path())),
             })
         });
         let mut tidy = HashSet::new();
         for step in &self.steps {
-            if matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveFolder { .. }) {
+            if matches!(step, RestoreStep::Remove { .. } | RestoreStep::RemoveDirectory { .. }) {
                 let directories = directories_above(step.path()).filter(|directory| may_go(directory));
                 tidy.extend(directories.map(<[u8]>::to_vec));
             }

@@ -1,6 +1,6 @@
-//! One side of a restore: all files of the present or of a checkpoint, from the tree and the lists beside it.
+//! One side of a restore: all files of the present or of a checkpoint, from the tree and the lists next to it.
 //!
-//! A directory is read as the tree has it, with the files that are held beside the tree put in where they belong, so that
+//! A directory is read as the tree has it, with the files that are held next to the tree put in where they belong, so that
 //! everything else sees one complete tree.
 #![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
@@ -32,8 +32,8 @@ pub struct SideFiles<'a> {
 /// Named entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SideEntry {
-    /// A directory; without a tree it only holds files that are held beside the tree.
-    Folder(Option<ObjectId>),
+    /// A directory; without a tree it only holds files that are held next to the tree.
+    Directory(Option<ObjectId>),
     File {
         executable: bool,
         id: ObjectId,
@@ -107,7 +107,7 @@ impl<'a> TreeSide<'a> {
     }
 
     pub(super) fn root(&self) -> SideEntry {
-        SideEntry::Folder(Some(self.files.tree))
+        SideEntry::Directory(Some(self.files.tree))
     }
 
     pub(super) fn lists(&self) -> &'a Lists {
@@ -160,7 +160,7 @@ impl<'a> TreeSide<'a> {
                 let entry = entry.map_err(|error| broken(error.to_string()))?;
                 let id = entry.oid.to_owned();
                 let node = match entry.mode.kind() {
-                    EntryKind::Tree => SideEntry::Folder(Some(id)),
+                    EntryKind::Tree => SideEntry::Directory(Some(id)),
                     EntryKind::Blob => SideEntry::File { executable: false, id },
                     EntryKind::BlobExecutable => SideEntry::File { executable: true, id },
                     EntryKind::Link => SideEntry::Link(id),
@@ -183,7 +183,9 @@ impl<'a> TreeSide<'a> {
             let rest = &held[path.len()..];
             match rest.iter().position(|byte| *byte == b'/') {
                 Some(slash) => {
-                    nodes.entry(rest[..slash].to_vec()).or_insert(SideEntry::Folder(None));
+                    nodes
+                        .entry(rest[..slash].to_vec())
+                        .or_insert(SideEntry::Directory(None));
                 }
                 None => {
                     let executable = self.modes.get(held).is_some_and(|mode| mode & 0o100 != 0);
@@ -233,7 +235,9 @@ impl<'a> TreeSide<'a> {
         let mut at = self.root();
         let mut start = 0;
         loop {
-            let SideEntry::Folder(tree) = at else { return Ok(None) };
+            let SideEntry::Directory(tree) = at else {
+                return Ok(None);
+            };
             let end = path[start..]
                 .iter()
                 .position(|byte| *byte == b'/')

@@ -62,7 +62,7 @@ fn state(root: &Dir, known: &mut Option<(Vec<u8>, Dir)>, path: &[u8]) -> io::Res
         meta => meta?,
     };
     Ok(match meta.kind {
-        FileKind::Folder => Some(PathState::Directory),
+        FileKind::Directory => Some(PathState::Directory),
         FileKind::Link => Some(PathState::Symlink {
             digest: Digest::of(&dir.link(name)?),
         }),

@@ -128,7 +128,7 @@ impl<'a> PairWalk<'a> {
     ) -> Result<(), Error> {
         let attributes = Arc::new(attributes);
         let tree = |node| match node {
-            SideEntry::Folder(tree) => Some(tree),
+            SideEntry::Directory(tree) => Some(tree),
             _ => None,
         };
         let mut frames = vec![Frame {
@@ -190,7 +190,7 @@ impl<'a> PairWalk<'a> {
                 continue;
             }
             let tree = |node: Option<SideEntry>| match node {
-                Some(SideEntry::Folder(tree)) => Some(tree),
+                Some(SideEntry::Directory(tree)) => Some(tree),
                 _ => None,
             };
             if frame.depth >= MAX_DEPTH {
@@ -226,9 +226,9 @@ impl<'a> PairWalk<'a> {
         let same_rules = Arc::ptr_eq(&rules.present, &rules.target) || rules.present.digest() == rules.target.digest();
         match (now, then) {
             _ if now != then => false,
-            (Some(SideEntry::Folder(None)), _) => false,
+            (Some(SideEntry::Directory(None)), _) => false,
             _ if self.beside.contains(path) || rules.not_held.is_some() => false,
-            (Some(SideEntry::Folder(_)), _) => same_rules && !self.is_beside(path),
+            (Some(SideEntry::Directory(_)), _) => same_rules && !self.is_beside(path),
             (Some(SideEntry::File { .. }), _) => same_rules,
             _ => true,
         }

@@ -152,7 +152,7 @@ pub(in crate::worktree) struct Conversion<'a> {
 #[derive(Clone, Copy)]
 pub(in crate::worktree) enum FilterAttribute<'a> {
     None,
-    /// git-lfs: content lies beside the repository, and a checkpoint must not depend on it.
+    /// git-lfs: content lies next to the repository, and a checkpoint must not depend on it.
     Lfs,
     /// A program of the user's.
     Driver(&'a Driver),

@@ -62,7 +62,7 @@ impl<'a> Results<'a> {
 pub(super) struct DeferredEntries {
     /// Directories with an unchanged file whose blob does not give its bytes, or may not do so next time.
     unsettled: HashSet<u32>,
-    /// Files that are kept beside the tree.
+    /// Files that are kept next to the tree.
     pub held: Vec<(RepoPath, ObjectId)>,
 }
 
@@ -170,7 +170,7 @@ pub(super) fn settle(found: &mut WalkResult, ground: &WalkContext<'_>, results: 
 }
 
 impl DeferredEntries {
-    /// Writes what may be believed next time; `further` are fingerprints beside those of directories, `trees` what directories of
+    /// Writes what may be believed next time; `further` are fingerprints next to those of directories, `trees` what directories of
     /// taken files became.
     pub(super) fn remember(
         &self,

@@ -26,7 +26,7 @@ pub enum Error {
         source: gix::Error,
     },
     /// A directory that the sparse index holds as one entry is needed file by file, and its tree is not in this clone.
-    #[error("cannot expand folder '{path}' of the sparse index: its tree is not in this repository")]
+    #[error("cannot expand directory '{path}' of the sparse index: its tree is not in this repository")]
     SparseFolder {
         /// The directory.
         path: RepoPath,

@@ -2,7 +2,7 @@
 //! with a name, URL, path or update command that could be an attack, `.gitattributes` with over-long lines.
 //!
 //! One such file in a tree makes it impossible to push every later checkpoint as well. In doubt a file counts as
-//! refused: it is then kept beside the tree, which costs a diff and no content.
+//! refused: it is then kept next to the tree, which costs a diff and no content.
 
 use gix::bstr::{BStr, ByteSlice};
 

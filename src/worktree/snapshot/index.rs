@@ -1,6 +1,6 @@
 //! The index as a snapshot reads it: entries in the order of their paths, a directory's entries being one stretch.
 //!
-//! Never written. The file's own time is kept beside the entries, since an entry as young as the file may hide an
+//! Never written. The file's own time is kept next to the entries, since an entry as young as the file may hide an
 //! edit of the same second (git calls it racily clean).
 
 use std::ffi::OsStr;

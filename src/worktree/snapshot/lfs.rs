@@ -1,4 +1,4 @@
-//! git-lfs: the repository holds a pointer, the content lies in a directory beside the objects.
+//! git-lfs: the repository holds a pointer, the content lies in a directory next to the objects.
 //!
 //! `git lfs prune` removes content that only a checkpoint needs, so a pointer is kept only as long as its content is
 //! there and is what the file holds; anything else is stored as a blob, byte for byte. The program itself is never run.

@@ -107,7 +107,7 @@ pub struct SnapshotOptions<'a> {
     pub index_path: Option<&'a Path>,
     /// Where what is expensive to find out is kept from snapshot to snapshot; `None` keeps nothing.
     pub cache: Option<&'a Path>,
-    /// Trees beside HEAD's that refs hold: of the checkpoint before this one, files and index. What they have need not be
+    /// Trees next to HEAD's that refs hold: of the checkpoint before this one, files and index. What they have need not be
     /// stored again.
     pub held: &'a [ObjectId],
     /// Threads to read with, at least one.
@@ -184,7 +184,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     {
         trace::say(1, || {
             format!(
-                "nothing changed in {} folders since they were looked at",
+                "nothing changed in {} directories since they were looked at",
                 seen.paths().count()
             )
         });
@@ -237,7 +237,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     let met = found.candidates.iter().map(Vec::len).sum::<usize>();
     trace::say(1, || {
         format!(
-            "looked through {} folders, {} paths of the index",
+            "looked through {} directories, {} paths of the index",
             found.directories.len(),
             index.all().len()
         )

@@ -145,7 +145,7 @@ impl Listing {
 }
 
 fn position(bytes: usize) -> u32 {
-    u32::try_from(bytes).expect("the names of the trees of one folder are below 4 GiB")
+    u32::try_from(bytes).expect("the names of the trees of one directory are below 4 GiB")
 }
 
 #[cfg(test)]

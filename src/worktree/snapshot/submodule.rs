@@ -42,7 +42,7 @@ pub struct UnsavedSubmodule {
     pub known: bool,
 }
 
-/// Whether a repository holds something beside its commit.
+/// Whether a repository holds something next to its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SubmoduleState {
     Clean,

@@ -240,7 +240,7 @@ impl WalkResult {
         self.lists.skipped.push(SkippedEntry { path, reason, size });
     }
 
-    /// How much there is to say, beside what becomes of candidates.
+    /// How much there is to say, next to what becomes of candidates.
     pub(super) fn noted(&self) -> usize {
         let lists = &self.lists;
         let listed = lists.modes.len() + lists.skipped.len() + lists.empty_dirs.len();

@@ -42,7 +42,7 @@ fn facts(world: &World) -> GitFacts {
     facts
 }
 
-/// A clone beside the world's repository, entered.
+/// A clone next to the world's repository, entered.
 fn clone(world: &World, options: &[&str]) {
     let url = format!("file://{}", world.repo().display());
     let args = ["clone", "--quiet"]

@@ -72,7 +72,7 @@ fn compare(world: &World) -> Vec<PathMerge> {
         .collect();
     let shown = || format!("git: {git_conflicts:?}\nours: {merged:#?}");
     assert_eq!(conflicts.is_empty(), git_conflicts.is_empty(), "{}", shown());
-    // Of a rename git lists both names, and beside a file in a directory's way one with another name.
+    // Of a rename git lists both names, and next to a file in a directory's way one with another name.
     assert!(conflicts.iter().all(|path| git_conflicts.contains(path)), "{}", shown());
     let content_only = merged.iter().all(|path| {
         matches!(

@@ -321,7 +321,7 @@ fn tokens_say_how_they_are_known() {
         .checkpoint(["tokens", "--model", "gpt-4o"])
         .success()
         .stdout_has("exact");
-    // A transcript brings its usage, the helper's beside it apart; what was recorded before a compaction counts no more.
+    // A transcript brings its usage, the helper's next to it apart; what was recorded before a compaction counts no more.
     let line = |uuid: &str, role: &str, side: bool, usage: Value| {
         let message = json!({ "role": role, "content": "word ".repeat(60), "model": "claude-y", "usage": usage });
         json!({ "uuid": uuid, "type": role, "isSidechain": side, "timestamp": "2026-01-02T03:04:05Z", "message": message })

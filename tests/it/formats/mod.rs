@@ -41,7 +41,7 @@ fn all() -> Vec<Case> {
 }
 
 fn folders(path: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(path).expect("a folder");
+    let entries = fs::read_dir(path).expect("a directory");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let mut out: Vec<_> = paths.filter(|path| path.is_dir()).collect();
     out.sort();

@@ -143,7 +143,7 @@ fn mutated_inputs_end_soon_and_never_panic() {
                 assert!(most < 256 << 10, "{} round {round}: {most} KiB", system.word());
                 largest = largest.max(most);
             }
-            // A debug build beside other tests; what must not be is time that grows faster than the input.
+            // A debug build next to other tests; what must not be is time that grows faster than the input.
             assert!(
                 took < Duration::from_secs(5),
                 "{} round {round}: {took:?}",

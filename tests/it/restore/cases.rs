@@ -63,8 +63,8 @@ fn every_kind_of_change_is_taken_back() {
             "write README.md (differs)",
             "delete deep (in the way)",
             "write deep/er/untracked (not there now)",
-            "write empty/inner (empty folder)",
-            "delete hollow (empty folder, not in the checkpoint)",
+            "write empty/inner (empty directory)",
+            "delete hollow (empty directory, not in the checkpoint)",
             "delete later/on (not in the checkpoint)",
             "write link (another kind of file now)",
             "delete link/inside (in the way)",
@@ -568,7 +568,7 @@ fn the_current_directory_stays() {
     assert!(run(&world, &plan).is_complete());
     assert!(world.path("new/deep").exists());
     let plan = planned(&world, &saved, options).unwrap();
-    assert_eq!(shown(&plan.lines), ["keep new/deep (the current folder)"]);
+    assert_eq!(shown(&plan.lines), ["keep new/deep (the current directory)"]);
     restore(&world, &saved);
     assert!(!world.path("new").exists());
 }

@@ -1,4 +1,4 @@
-//! Sessions that somebody made with plain git to do harm: each is refused, the good ones beside it come all the same, and
+//! Sessions that somebody made with plain git to do harm: each is refused, the good ones next to it come even so, and
 //! nothing is run or written outside.
 
 use std::fs;
@@ -28,7 +28,7 @@ fn tree(world: &World, entries: &[(&str, &[u8], &str)]) -> String {
     object(world, "tree", bytes)
 }
 
-/// The last checkpoint of a session with its document changed, signed with its digest, and with other entries beside it.
+/// The last checkpoint of a session with its document changed, signed with its digest, and with other entries next to it.
 struct Forger<'w> {
     world: &'w World,
     tip: String,

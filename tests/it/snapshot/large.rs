@@ -7,7 +7,7 @@ use std::path::Path;
 use super::child::take;
 use crate::support::World;
 
-/// A repository whose index has a mebibyte of entries beside those that were there; the blob that they all name.
+/// A repository whose index has a mebibyte of entries next to those that were there; the blob that they all name.
 fn fill(world: &World) -> String {
     let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
     let mut lines = String::new();

@@ -186,7 +186,7 @@ fn deep_trees_need_few_open_files() {
     let world = World::with_commit();
     let mut path = String::new();
     for _ in 0..250 {
-        // A directory beside each, so that the directory above stays wanted while the walk goes deep.
+        // A directory next to each, so that the directory above stays wanted while the walk goes deep.
         world.file(format!("{path}beside/file"), "x\n");
         path.push_str("d/");
     }

@@ -112,7 +112,7 @@ impl Remembering {
         wait();
         self.same(what);
         self.same(what);
-        // Something elsewhere, so that this is found known beside it.
+        // Something elsewhere, so that this is found known next to it.
         self.world.file("pulse", format!("after {what}\n"));
         self.same(what);
         wait();
@@ -228,7 +228,7 @@ fn each_change_of_the_files_is_seen() {
             fs::write(path.join("inside"), "1\n").unwrap();
         });
     });
-    this.settled_after("an empty folder", |world| {
+    this.settled_after("an empty directory", |world| {
         unseen(world, "lib/empty", |path| fs::create_dir(path).unwrap());
     });
     this.settled_after("no longer empty", |world| unseen(world, "lib/empty/now", write("1\n")));

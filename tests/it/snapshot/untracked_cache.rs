@@ -185,7 +185,7 @@ fn each_change_of_a_file_is_seen() {
         ("a FIFO", |known| {
             known.world.command("mkfifo", ["beside/fifo"]).run().success();
         }),
-        ("an empty folder", |known| {
+        ("an empty directory", |known| {
             fs::create_dir(known.world.path("beside/empty")).unwrap();
         }),
         ("a repository", |known| {

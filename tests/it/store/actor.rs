@@ -72,7 +72,7 @@ fn actor() {
     };
     let environment = OpenEnvironment {
         cwd: std::env::current_dir().unwrap(),
-        // A child's environment may be made to mislead it; the repository is the one here all the same.
+        // A child's environment may be made to mislead it; the repository is the one here even so.
         vars: if task == "child" {
             [].into()
         } else {

@@ -168,7 +168,7 @@ fn refs_in_files() {
     story(&world);
     assert!(
         !world.path(".git/refs/checkpoints-trash/abc").exists(),
-        "empty folders go"
+        "empty directorys go"
     );
     assert!(!world.path(".git/logs/refs/checkpoints-trash/abc").exists());
 }

@@ -1,4 +1,4 @@
-//! Autosaves: made beside the chain, found by time, taken up after work was cut off; and the watcher that makes them.
+//! Autosaves: made next to the chain, found by time, taken up after work was cut off; and the watcher that makes them.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -295,7 +295,7 @@ fn reports_that_were_lost_are_told() {
     for n in 0..=queued / 2 {
         fs::write(directory.path().join(format!("{n}")), "1").unwrap();
     }
-    assert_eq!(reports.news(), News::Folders);
+    assert_eq!(reports.news(), News::Directories);
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn no_repository_a_bare_one_and_the_home_directory() {
     run()
         .run()
         .code(128)
-        .stderr_has("your home folder")
+        .stderr_has("your home directory")
         .stderr_has("checkpoint.allowHome");
     let allowed = run()
         .env("GIT_CONFIG_COUNT", "1")

@@ -132,7 +132,7 @@ fn the_project_and_the_user_name_what_is_left_out() {
         "src/main.txt",
     ];
     assert_eq!(saved(&world), expected);
-    // Tracked files are saved all the same, and the user's word goes before the project's.
+    // Tracked files are saved even so, and the user's word goes before the project's.
     world.git(["add", "--force", "a.log"]).success();
     world.git(["config", "--add", "checkpoint.exclude", "!/out/"]).success();
     world.checkpoint(["save", "-m", "y"]).success();

@@ -395,7 +395,7 @@ fn nothing_of_a_secret_is_left_anywhere() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("conf/secret", "needle one\n");
-    // In the files, attached, held beside the tree, in a chat and a record that name no content, and in an autosave.
+    // In the files, attached, held next to the tree, in a chat and a record that name no content, and in an autosave.
     world.file(".gitmodules", "[submodule \"..\"]\n\tpath = needle\n\turl = x\n");
     save(&world, &["-m", "one", "--attach", "conf/secret"]);
     world

@@ -1,4 +1,4 @@
-//! A run of the program that goes on beside the test. Whatever becomes of the test, nothing that it started is left:
+//! A run of the program that goes on next to the test. Whatever becomes of the test, nothing that it started is left:
 //! it leads a process group, which is killed in the end.
 
 use std::ffi::OsStr;

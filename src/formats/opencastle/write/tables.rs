@@ -124,7 +124,7 @@ pub(super) fn tasks(record: &Record, text: &mut String) {
     }
 }
 
-/// The members that some of the items have beside the usual ones, as columns: those that are texts.
+/// The members that some of the items have next to the usual ones, as columns: those that are texts.
 fn further<'a>(items: impl Iterator<Item = &'a UnknownMembers>, but: &[&str]) -> Vec<&'a str> {
     let mut out = Vec::new();
     for (key, value) in items.flatten() {

@@ -38,11 +38,11 @@ pub struct ChatImport {
     pub report: Report,
     /// Secrets found.
     pub redactions: Vec<RedactedSecret>,
-    /// What the agent's file says beyond messages.
+    /// Facts of the agent's file beyond messages.
     pub transcript: Option<TranscriptFacts>,
 }
 
-/// What an agent's session file says beyond its messages.
+/// Facts of an agent's session file beyond its messages.
 #[derive(Debug)]
 pub struct TranscriptFacts {
     /// The session.

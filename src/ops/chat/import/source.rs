@@ -42,7 +42,7 @@ struct ReadingMark {
     lines: usize,
     /// How many messages the chat had afterwards. Where it has fewer now, as after an undo, all is read again.
     messages: u64,
-    /// What the reader has to remember.
+    /// State of the reader.
     state: State,
 }
 

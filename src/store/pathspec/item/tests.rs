@@ -63,7 +63,7 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 
 /// A repository whose index has these files.
 fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
-    let outside = tempfile::tempdir().expect("a folder");
+    let outside = tempfile::tempdir().expect("a directory");
     let repo = gix::init(outside.path().canonicalize().expect("there")).expect("a repository");
     for directory in FOLDERS {
         fs::create_dir_all(outside.path().join(directory)).expect("made");

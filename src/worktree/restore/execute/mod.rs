@@ -2,7 +2,7 @@
 //!
 //! Every blob is checked before the first change. Directories are reached by descriptor, never through a link. A file is
 //! replaced only after its bytes were compared with what the safety checkpoint holds; then the new file, complete under
-//! a temporary name beside it, and the old one change places, and the old one is looked at once more before it is
+//! a temporary name next to it, and the old one change places, and the old one is looked at once more before it is
 //! removed. What changed meanwhile stays, and is reported as moved. Paths of one phase are spread over a few threads.
 //! At the end everything that was changed is on the disk, not only in the memory of the system.
 
@@ -116,7 +116,7 @@ pub fn execute(
         };
         let parallel = !matches!(
             plan.steps[phase.start],
-            RestoreStep::RemoveFolder { .. } | RestoreStep::RenameFolder { .. }
+            RestoreStep::RemoveDirectory { .. } | RestoreStep::RenameDirectory { .. }
         );
         spread.run(repo, &mut executor, phase, parallel, &mut |done| {
             (execution.progress)(done, all);
@@ -187,7 +187,7 @@ fn verify(repo: &Repository, plan: &RestorePlan, token: &str, executor: &mut Exe
     }
 }
 
-/// Threads beside this one that are worth it for so many paths.
+/// Threads next to this one that are worth it for so many paths.
 fn thread_count(repo: &Repository, paths: usize) -> usize {
     // Objects in memory are those of this handle alone.
     if repo.objects.num_objects_in_memory() > 0 {

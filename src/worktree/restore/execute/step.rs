@@ -75,9 +75,9 @@ impl<'a> Executor<'a> {
         let step = &plan.steps[at];
         let outcome = match step {
             RestoreStep::Remove { path, was } => self.remove(at, path, was),
-            RestoreStep::RemoveFolder { path } => self.remove_directory(path),
-            RestoreStep::RenameFolder { from, path } => self.rename_directory(from, path),
-            RestoreStep::MakeFolder { path } => self.make_directory(path),
+            RestoreStep::RemoveDirectory { path } => self.remove_directory(path),
+            RestoreStep::RenameDirectory { from, path } => self.rename_directory(from, path),
+            RestoreStep::MakeDirectory { path } => self.make_directory(path),
             RestoreStep::Write { path, was, is } => self.write(at, path, was.as_ref(), is),
             RestoreStep::Mode { path, was, mode } => self.mode(path, was, *mode),
         };
@@ -127,12 +127,12 @@ impl<'a> Executor<'a> {
                 self.done.modes += 1;
                 self.file_of(*mode)
             }
-            RestoreStep::MakeFolder { .. } => {
+            RestoreStep::MakeDirectory { .. } => {
                 self.done.directories += 1;
                 PathState::Directory
             }
-            RestoreStep::RemoveFolder { .. } => PathState::Absent,
-            RestoreStep::RenameFolder { from, .. } => {
+            RestoreStep::RemoveDirectory { .. } => PathState::Absent,
+            RestoreStep::RenameDirectory { from, .. } => {
                 self.change(from, PathState::Absent);
                 PathState::Directory
             }

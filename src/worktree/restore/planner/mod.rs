@@ -111,7 +111,10 @@ impl Planner<'_, '_> {
                 }
                 return Ok(WalkDecision::Done);
             }
-            let both_directories = matches!((now, then), (Some(SideEntry::Folder(_)), Some(SideEntry::Folder(_))));
+            let both_directories = matches!(
+                (now, then),
+                (Some(SideEntry::Directory(_)), Some(SideEntry::Directory(_)))
+            );
             let there = self.disk.at(path).map_err(self.io(path))?;
             if !both_directories && !matches!(there, DiskEntry::Nothing) {
                 let is = self.wanted(walk, path, then, pair.rules);
@@ -127,7 +130,7 @@ impl Planner<'_, '_> {
                     };
                     let why = BlockReason::NotHeld(reason);
                     // A whole directory is not taken into the safety checkpoint, whatever was said.
-                    let is_directory = matches!(there, DiskEntry::Something(meta) if meta.kind == FileKind::Folder);
+                    let is_directory = matches!(there, DiskEntry::Something(meta) if meta.kind == FileKind::Directory);
                     let why = if is_directory && why.yields_to_force() {
                         BlockReason::Kept
                     } else {
@@ -168,17 +171,17 @@ impl Planner<'_, '_> {
                 }
                 Ok(WalkDecision::Done)
             }
-            (Some(SideEntry::Folder(_)), Some(SideEntry::Folder(_)) | None)
-            | (None | Some(SideEntry::Repository(_)), Some(SideEntry::Folder(_))) => Ok(WalkDecision::Enter),
-            (Some(SideEntry::Folder(_)), Some(_)) => {
+            (Some(SideEntry::Directory(_)), Some(SideEntry::Directory(_)) | None)
+            | (None | Some(SideEntry::Repository(_)), Some(SideEntry::Directory(_))) => Ok(WalkDecision::Enter),
+            (Some(SideEntry::Directory(_)), Some(_)) => {
                 if !self.is_selected(path) {
-                    // What is in the directory may be meant all the same.
+                    // What is in the directory may be meant even so.
                     return Ok(WalkDecision::Enter);
                 }
                 self.write(walk, pair)?;
                 Ok(WalkDecision::Replace)
             }
-            (Some(_), Some(SideEntry::Folder(_))) => {
+            (Some(_), Some(SideEntry::Directory(_))) => {
                 let was = write::content(walk.present, path, now, &pair.rules.present);
                 if self.is_selected(path) && !self.options.overlay {
                     self.remove(walk, pair, PlanReason::InTheWay)?;
@@ -237,14 +240,14 @@ impl Planner<'_, '_> {
             };
             only.iter().any(inside)
         };
-        self.is_selected(path) || matches!(node, Some(SideEntry::Folder(_))) && only.is_none_or(is_above)
+        self.is_selected(path) || matches!(node, Some(SideEntry::Directory(_))) && only.is_none_or(is_above)
     }
 
     fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {
         match self.disk.at(path).map_err(self.io(path))? {
-            DiskEntry::Something(meta) if meta.kind == FileKind::Folder => {
+            DiskEntry::Something(meta) if meta.kind == FileKind::Directory => {
                 let inside = self.disk.inside(path).map_err(self.io(path))?;
-                Ok(!matches!(inside.as_slice(), [DirectoryObstacle::Folder(_)]))
+                Ok(!matches!(inside.as_slice(), [DirectoryObstacle::Directory(_)]))
             }
             DiskEntry::Something(_) => Ok(true),
             DiskEntry::Nothing | DiskEntry::Blocked(_) => Ok(false),

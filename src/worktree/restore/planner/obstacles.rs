@@ -52,7 +52,7 @@ impl Planner<'_, '_> {
         for directory in self.plan.filled() {
             let failed = self.io(&directory);
             if let Some(from) = self.disk.other_name(&directory, self.system).map_err(failed)? {
-                renamed.push(RestoreStep::RenameFolder { from, path: directory });
+                renamed.push(RestoreStep::RenameDirectory { from, path: directory });
             }
         }
         self.plan.steps.extend(renamed);
@@ -70,7 +70,7 @@ impl Planner<'_, '_> {
                         self.plan.block(&path, BlockReason::NotHeld(SkipReason::Special));
                     }
                     DirectoryObstacle::Repository(path) => self.plan.block(&path, BlockReason::Repository),
-                    DirectoryObstacle::Folder(path) => self.plan.steps.push(RestoreStep::RemoveFolder { path }),
+                    DirectoryObstacle::Directory(path) => self.plan.steps.push(RestoreStep::RemoveDirectory { path }),
                 }
             }
         }
@@ -105,13 +105,13 @@ impl Planner<'_, '_> {
                 continue;
             }
             match self.disk.at(path).map_err(self.io(path))? {
-                DiskEntry::Something(meta) if meta.kind == FileKind::Folder => continue,
+                DiskEntry::Something(meta) if meta.kind == FileKind::Directory => continue,
                 DiskEntry::Something(_) => self.occupied.push(path.to_vec()),
                 DiskEntry::Blocked(length) => self.occupied.push(path[..length].to_vec()),
                 DiskEntry::Nothing => {}
             }
-            self.plan.line(Act::Write, path, PlanReason::EmptyFolder);
-            self.plan.steps.push(RestoreStep::MakeFolder { path: path.to_vec() });
+            self.plan.line(Act::Write, path, PlanReason::EmptyDirectory);
+            self.plan.steps.push(RestoreStep::MakeDirectory { path: path.to_vec() });
         }
         if self.options.overlay {
             return Ok(());
@@ -121,7 +121,7 @@ impl Planner<'_, '_> {
             .plan
             .steps
             .iter()
-            .filter(|step| matches!(step, RestoreStep::RemoveFolder { .. }))
+            .filter(|step| matches!(step, RestoreStep::RemoveDirectory { .. }))
             .map(|step| step.path().to_vec())
             .collect();
         for directory in &walk.present.lists().empty_dirs {
@@ -140,7 +140,9 @@ impl Planner<'_, '_> {
                 continue;
             }
             self.plan.line(Act::Delete, path, PlanReason::EmptyNotInCheckpoint);
-            self.plan.steps.push(RestoreStep::RemoveFolder { path: path.to_vec() });
+            self.plan
+                .steps
+                .push(RestoreStep::RemoveDirectory { path: path.to_vec() });
         }
         Ok(())
     }
@@ -154,7 +156,7 @@ impl Planner<'_, '_> {
                 return Ok(true);
             }
             let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
-            if matches!(node, Some(SideEntry::Folder(_))) || self.options.entered.is_some_and(is_entered) {
+            if matches!(node, Some(SideEntry::Directory(_))) || self.options.entered.is_some_and(is_entered) {
                 continue;
             }
             // One that is ignored is in no list.

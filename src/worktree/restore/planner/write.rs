@@ -102,7 +102,7 @@ impl Planner<'_, '_> {
         }
         match there {
             DiskEntry::Blocked(length) => self.occupied.push(path[..length].to_vec()),
-            DiskEntry::Something(meta) if meta.kind == FileKind::Folder => {
+            DiskEntry::Something(meta) if meta.kind == FileKind::Directory => {
                 self.replaced.insert(path.to_vec());
             }
             DiskEntry::Something(_) if was.is_none() => self.occupied.push(path.to_vec()),
@@ -262,7 +262,7 @@ pub(super) fn content(
             (Thing::File { mode, executable }, id)
         }
         SideEntry::Link(id) => (Thing::Link, id),
-        SideEntry::Folder(_) | SideEntry::Repository(_) => return None,
+        SideEntry::Directory(_) | SideEntry::Repository(_) => return None,
     };
     Some(TargetContent {
         thing,

@@ -7,7 +7,7 @@
 //! to it since has given it a later time.
 
 mod record;
-/// Whom a file beside the cache belongs to.
+/// Whom a file next to the cache belongs to.
 pub(in crate::worktree::snapshot) fn sharing_of(path: &Path) -> os::Sharing {
     path.parent().map_or_else(os::Sharing::default, os::Sharing::as_in)
 }

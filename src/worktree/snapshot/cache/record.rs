@@ -110,6 +110,6 @@ pub(in crate::worktree::snapshot) fn put_time(time: FileTime, out: &mut Vec<u8>)
 }
 
 pub(in crate::worktree::snapshot) fn put_u32(out: &mut Vec<u8>, number: usize) {
-    let number = u32::try_from(number).expect("fewer than 2^32 files, folders and bytes of a path");
+    let number = u32::try_from(number).expect("fewer than 2^32 files, directories and bytes of a path");
     out.extend_from_slice(&number.to_le_bytes());
 }

@@ -57,7 +57,7 @@ fn store(path: &Path, records: &[(Vec<u8>, FileRecord)], directories: &HashSet<u
     next.finish(&old, &content);
 }
 
-/// A known directory of two files, beside one that is not.
+/// A known directory of two files, next to one that is not.
 fn with_known(path: &Path, size: u64, again: bool) {
     let next = CacheBuilder::begin(path, SHA1, 1).expect("a file");
     let old = Cache::read(path, SHA1, 1);
@@ -91,7 +91,7 @@ fn with_known(path: &Path, size: u64, again: bool) {
 
 #[test]
 fn what_is_known_of_a_directory_is_carried_on_with_its_files() {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("cache");
     with_known(&path, 1, false);
     let first = fs::read(&path).expect("written");
@@ -112,7 +112,7 @@ fn what_is_known_of_a_directory_is_carried_on_with_its_files() {
 
 #[test]
 fn records_come_back_and_damage_is_noticed() {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("cache");
     let records: Vec<_> = (0..50)
         .map(|n| (format!("{n:02}/name\n").into_bytes(), record(n)))
@@ -154,7 +154,7 @@ fn records_come_back_and_damage_is_noticed() {
 
 #[test]
 fn an_unchanged_cache_is_not_written() {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("cache");
     let records = [(b"a".to_vec(), record(1))];
     store(&path, &records, &HashSet::from([5]));
@@ -168,7 +168,7 @@ fn an_unchanged_cache_is_not_written() {
 
 #[test]
 fn files_as_young_as_the_snapshot_are_not_kept() {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let next = CacheBuilder::begin(&directory.path().join("cache"), SHA1, 1).expect("a file");
     let at = |seconds: i64, nanos: u32, dev: u64| {
         let time = FileTime {

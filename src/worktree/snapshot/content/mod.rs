@@ -43,7 +43,7 @@ pub(super) enum ReadOutcome {
     },
     /// To be put into the tree.
     Put(TreeBlob),
-    /// Not to be put into the tree, since no server would take it; kept beside it.
+    /// Not to be put into the tree, since no server would take it; kept next to it.
     Held {
         id: ObjectId,
         /// Whether a checkout would not give these bytes.
@@ -74,7 +74,7 @@ pub(super) struct Read {
 
 /// Fingerprint of a file: the cache key of its stored form.
 pub(super) struct FileFingerprint {
-    /// A digest of everything beside its bytes that its blob depends on.
+    /// A digest of everything next to its bytes that its blob depends on.
     pub basis: u64,
     /// Whether it is a pointer of git-lfs.
     pub pointer: bool,
@@ -298,7 +298,7 @@ impl<'a> Thread<'a> {
         })
     }
 
-    /// A digest of what the form of a file depends on beside its bytes.
+    /// A digest of what the form of a file depends on next to its bytes.
     fn basis(&self, candidate: &FileToRead, conversion: &Conversion<'_>) -> u64 {
         let ground = self.reader.ground;
         // Where the disk does not show the mode, the index does.

@@ -381,7 +381,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         self.read_ignore(dir, names);
         self.read_attributes(dir, names.find(b".gitattributes").is_some());
         self.files = (0..names.len())
-            .filter(|at| names.kind(*at) != FileKind::Folder)
+            .filter(|at| names.kind(*at) != FileKind::Directory)
             .count();
         self.has_directories = self.files < names.len();
         if self.as_untracked_directory(dir, names, reachable) {
@@ -393,7 +393,7 @@ impl<'a, 'b> Visit<'a, 'b> {
                 (None, Some(group)) => self.missing(group),
                 (Some(at), None) => self.untracked(dir, names, at),
                 (Some(at), Some(group)) => {
-                    if names.kind(at) == FileKind::Folder && group.files.is_empty() {
+                    if names.kind(at) == FileKind::Directory && group.files.is_empty() {
                         self.directory(group, &self.full_path(group.name));
                         continue;
                     }

@@ -89,7 +89,7 @@ impl<'a> Visit<'a, '_> {
             return self.tracked_file(group, meta);
         }
         let path = self.full_path(group.name);
-        if meta.kind == FileKind::Folder {
+        if meta.kind == FileKind::Directory {
             if !group.files.is_empty() {
                 let entry = self.entry(group);
                 if entry.is_gitlink() {

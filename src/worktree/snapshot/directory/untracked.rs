@@ -30,15 +30,15 @@ impl Visit<'_, '_> {
             },
             kind => kind,
         };
-        if self.is_ignored(&path, kind == FileKind::Folder) {
+        if self.is_ignored(&path, kind == FileKind::Directory) {
             return;
         }
         match kind {
-            FileKind::Folder => self.untracked_directory(&path),
+            FileKind::Directory => self.untracked_directory(&path),
             FileKind::Special => self.found.skip(&path, SkipReason::Special),
             _ => match self.stat(dir, names, at) {
                 // It became a directory meanwhile.
-                Ok(meta) if meta.kind == FileKind::Folder => self.untracked_directory(&path),
+                Ok(meta) if meta.kind == FileKind::Directory => self.untracked_directory(&path),
                 Ok(meta) => self.untracked_file(path, &meta),
                 Err(error) => self.vanished(&path, &error),
             },

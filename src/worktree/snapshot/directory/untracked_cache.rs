@@ -37,7 +37,7 @@ impl Visit<'_, '_> {
         let is_leftover = |at| ground.leftovers.is_some_and(|start| names.name(at).starts_with(start));
         for at in 0..names.len() {
             match names.kind(at) {
-                FileKind::Folder => {}
+                FileKind::Directory => {}
                 kind @ (FileKind::File | FileKind::Link) if !is_leftover(at) => match self.stat(dir, names, at) {
                     Ok(meta) if meta.kind == kind => self.found.elsewhere += usize::from(meta.links > 1),
                     _ => return false,
@@ -47,7 +47,7 @@ impl Visit<'_, '_> {
         }
         let files = (0..)
             .zip(&self.metas)
-            .filter(|(at, _)| names.kind(*at) != FileKind::Folder)
+            .filter(|(at, _)| names.kind(*at) != FileKind::Directory)
             .filter_map(|(at, meta)| Some((names.name(at), meta.as_ref()?)));
         let (fingerprint, size) = self.digest(files);
         if fingerprint != known.fingerprint {
@@ -76,7 +76,7 @@ impl Visit<'_, '_> {
         }
         let mut path = self.path.clone();
         for at in 0..names.len() {
-            if names.kind(at) == FileKind::Folder {
+            if names.kind(at) == FileKind::Directory {
                 self.untracked(dir, names, at);
                 continue;
             }

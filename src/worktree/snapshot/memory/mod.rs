@@ -27,7 +27,7 @@ pub(super) use whole_snapshot::{CachedSnapshot, SnapshotInputs};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpseen\x01";
-/// Set in the byte before a name that the snapshot asked for, beside the number of its kind.
+/// Set in the byte before a name that the snapshot asked for, next to the number of its kind.
 const ASKED: u8 = 0x80;
 
 /// The file as it was read.
@@ -151,7 +151,7 @@ impl SnapshotMemory {
         }
     }
 
-    /// The file beside the cache of this path.
+    /// The file next to the cache of this path.
     pub(super) fn read(cache: &Path) -> Self {
         let read = os::read_regular(&place(cache)).ok();
         read.and_then(Self::parse).unwrap_or_else(Self::empty)
@@ -283,7 +283,7 @@ impl SnapshotMemory {
     }
 }
 
-/// Where the file is, beside the cache of this path.
+/// Where the file is, next to the cache of this path.
 fn place(cache: &Path) -> PathBuf {
     cache.with_extension("seen")
 }
@@ -296,7 +296,7 @@ fn names(bytes: &[u8]) -> impl Iterator<Item = (&CStr, FileKind, bool)> {
         let name = CStr::from_bytes_with_nul(name).ok()?;
         let kind = match first & !ASKED {
             1 => FileKind::File,
-            2 => FileKind::Folder,
+            2 => FileKind::Directory,
             3 => FileKind::Link,
             4 => FileKind::Special,
             _ => return None,
@@ -309,7 +309,7 @@ fn names(bytes: &[u8]) -> impl Iterator<Item = (&CStr, FileKind, bool)> {
 fn number(kind: FileKind) -> Option<u8> {
     match kind {
         FileKind::File => Some(1),
-        FileKind::Folder => Some(2),
+        FileKind::Directory => Some(2),
         FileKind::Link => Some(3),
         FileKind::Special => Some(4),
         FileKind::Unknown => None,

@@ -9,7 +9,7 @@ use crate::worktree::snapshot::cache::CacheBuilder;
 
 const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
 
-/// A directory with a few files, and what is beside it.
+/// A directory with a few files, and what is next to it.
 struct Place {
     directory: tempfile::TempDir,
 }
@@ -23,7 +23,7 @@ fn place() -> Option<Place> {
 
 impl Place {
     fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a folder");
+        let directory = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(directory.path().join("root/in")).expect("made");
         for name in ["root/one", "root/two", "root/in/three"] {
             fs::write(directory.path().join(name), name).expect("written");

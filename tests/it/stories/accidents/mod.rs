@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::support::World;
 
-/// A commit, and these files saved beside it.
+/// A commit, and these files saved next to it.
 fn saved(files: &[(&str, &str)]) -> World {
     let world = World::with_commit();
     for (path, text) in files {
